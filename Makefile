@@ -1,0 +1,36 @@
+# Every target does its own set-up on a machine with nothing but Python 3.11+, venv and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: venv test lint types unit demo bench corpus clean
+
+venv: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+lint: venv
+	$(BIN)/ruff check .
+
+# Type checkers do not follow setuptools' editable package-dir mapping, so mypy sees the packages through links.
+types: venv
+	mkdir -p build/types/nnx_migrate
+	ln -sfn ../../../migrate build/types/nnx_migrate/migrate
+	ln -sfn ../../../compat build/types/nnx_migrate/compat
+	MYPYPATH=build/types $(BIN)/mypy -p nnx_migrate
+
+unit: venv
+	$(BIN)/python -m pytest -q -n 2 --timeout 600
+
+test: lint types unit
+
+demo: venv
+	$(BIN)/nnx-migrate demo
+
+clean:
+	rm -rf build $(VENV) *.egg-info

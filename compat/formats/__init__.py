@@ -1,0 +1,1 @@
+"""compat.formats package."""

@@ -1,0 +1,153 @@
+"""What rules and writers see of one file while they rewrite it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from .diagnostics import Diagnostic, Severity
+from .edits import Conflict, EditSet, Part, Span
+from .plan import Plan
+from .source import SourceFile
+
+
+@dataclasses.dataclass
+class Options:
+    """The choices of the command line that change what is written."""
+
+    naming: str = "linen"  # linen | snake
+    jit: str = "nnx"  # nnx | functional
+    bridge: bool = True
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def selects(self, code: str) -> bool:
+        """Is the rule `code` on? By code or prefix; `ignore` wins."""
+        if any(code.startswith(prefix) for prefix in self.ignore):
+            return False
+        return not self.select or any(code.startswith(prefix) for prefix in self.select)
+
+
+class FileContext:
+    """Edits, diagnostics and needed imports of one file, gathered in one place."""
+
+    def __init__(self, source: SourceFile, plan: Plan, options: Options) -> None:
+        self.source = source
+        self.plan = plan
+        self.options = options
+        self.edits = EditSet(source.text)
+        self.diagnostics: list[Diagnostic] = []
+        self.new_imports: dict[str, str] = {}  # local name → dotted name
+        self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
+        self.touched_names: set[str] = set()
+
+    # names -----------------------------------------------------------------------------------------------------
+    def qualname(self, node: ast.AST) -> str | None:
+        """Canonical dotted name that `node` means, following imports, aliases and the project's re-exports."""
+        found = self.source.names.qualname(node)
+        return self.plan.canonical(found) if found else None
+
+    def name(self, dotted: str) -> str:
+        """Text that means `dotted` in this file; adds an import where the file has none.
+
+        `name("flax.nnx.Linear")` → `nnx.Linear`; prefers what the file already imports.
+        """
+        bound = {**self.source.names.imports, **self.new_imports}
+        parts = dotted.split(".")
+        for cut in range(len(parts), 0, -1):
+            prefix = ".".join(parts[:cut])
+            for local, target in bound.items():
+                if target == prefix and not (cut == len(parts) and local in self.source.names.definitions):
+                    if cut == 1 and local == "flax" and len(parts) > 1:
+                        continue  # `flax.nnx.Linear` reads badly; import nnx instead
+                    self.touched_names.add(local)
+                    return ".".join([local, *parts[cut:]])
+        module, local = _PREFERRED.get(parts[0], ("", ""))
+        for prefix, (target, alias) in _PREFERRED.items():
+            if dotted == prefix or dotted.startswith(prefix + "."):
+                module, local = target, alias
+                break
+        if not module:
+            module, local = parts[0], parts[0]
+        local = self._free(local, module)
+        self.new_imports[local] = module
+        rest = dotted[len(module) :]
+        return local + rest
+
+    def _free(self, local: str, module: str) -> str:
+        taken = {**self.source.names.imports, **dict.fromkeys(self.source.names.definitions, "")}
+        while local in taken and taken[local] != module:
+            local = f"_{local}" if not local.startswith("_") else local + "_"
+        return local
+
+    # edits -----------------------------------------------------------------------------------------------------
+    def span(self, node: ast.AST) -> Span:
+        return self.source.span(node)
+
+    def replace(self, node: ast.AST | Span, *parts: Part | ast.AST, code: str = "") -> bool:
+        """Replace `node`; parts that are nodes are kept with their own edits. False where another edit stands."""
+        span = node if isinstance(node, Span) else self.source.span(node)
+        try:
+            self.edits.replace(
+                span, *[self.source.span(p) if isinstance(p, ast.AST) else p for p in parts], code=code
+            )
+        except Conflict:
+            return False
+        return True
+
+    def insert(self, at: int, *parts: Part | ast.AST, code: str = "", order: int = 0) -> None:
+        self.edits.insert(
+            at, *[self.source.span(p) if isinstance(p, ast.AST) else p for p in parts], code=code, order=order
+        )
+
+    def text(self, node: ast.AST) -> str:
+        """Source text of `node` as it stands before any edit."""
+        return self.source.text_of(node)
+
+    # diagnostics -----------------------------------------------------------------------------------------------
+    def report(
+        self,
+        node: ast.AST,
+        code: str,
+        message: str,
+        *,
+        severity: Severity = Severity.INFO,
+        help: str = "",
+    ) -> None:
+        """Record a diagnostic. A warning also leaves a TODO comment above the statement that `node` belongs to."""
+        line, column = self.source.position(node)
+        found = Diagnostic(str(self.source.path), line, column, code, severity, message, help)
+        if found in self.diagnostics:
+            return
+        self.diagnostics.append(found)
+        if severity is Severity.WARNING:
+            self.todo(node, f"{code} {message}")
+
+    def todo(self, node: ast.AST, text: str) -> None:
+        """Put `# TODO(nnx-migrate): text` above the statement of `node`, once."""
+        statement = node
+        for parent in [node, *self.source.ancestors(node)]:
+            if isinstance(parent, ast.stmt):
+                statement = parent
+                break
+        start = self.source.full_span(statement).start
+        line = self.source.text.rfind("\n", 0, start) + 1
+        comment = f"# TODO(nnx-migrate): {text}"
+        if self.source.text[line:start].strip() or comment in self.source.text:
+            return
+        if (line, comment) not in self.todos:
+            self.todos.append((line, comment))
+            indent = self.source.text[line:start]
+            self.edits.insert(line, f"{indent}{comment}{self.source.newline}", code="todo", order=-100)
+
+
+# How a name is imported where the file has no import of it yet: prefix → (module, local name).
+_PREFERRED = {
+    "flax.nnx": ("flax.nnx", "nnx"),
+    "flax.linen": ("flax.linen", "nn"),
+    "jax.numpy": ("jax.numpy", "jnp"),
+    "jax.sharding": ("jax", "jax"),
+    "numpy": ("numpy", "np"),
+    "orbax.checkpoint": ("orbax.checkpoint", "ocp"),
+    "jax": ("jax", "jax"),
+}

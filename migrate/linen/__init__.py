@@ -1,0 +1,1 @@
+"""migrate.linen package."""

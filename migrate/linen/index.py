@@ -1,0 +1,113 @@
+"""The project index: every file, what it defines, and what its names mean across files."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable
+
+from ..names import canonical
+from ..source import SourceFile
+
+
+@dataclasses.dataclass
+class ClassInfo:
+    """A class that is, or inherits from, flax.linen.Module."""
+
+    qualname: str
+    node: ast.ClassDef
+    source: SourceFile
+    bases: tuple[str, ...]  # canonical names; project classes as <module>.<Class>
+
+
+class Project:
+    """The files of a run by module name, with names resolved across them. File order never matters."""
+
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        self.files: dict[str, SourceFile] = {}
+        self.aliases: dict[str, str] = {}
+        for source in sorted(files, key=lambda f: str(f.path)):
+            self.files[source.module] = source
+        for module, source in self.files.items():
+            for local, target in source.names.imports.items():
+                if local not in source.names.definitions:
+                    self.aliases[f"{module}.{local}"] = target
+        self._star_aliases()
+        self.linen_classes: dict[str, ClassInfo] = self._find_classes()
+
+    def _star_aliases(self) -> None:
+        for _ in range(3):  # star imports may chain
+            for module, source in self.files.items():
+                for base in source.names.star_imports:
+                    other = self.files.get(base)
+                    if other is None:
+                        continue
+                    for name in [*other.names.definitions, *other.names.imports]:
+                        if not name.startswith("_") and name not in source.names.definitions:
+                            self.aliases.setdefault(f"{module}.{name}", f"{base}.{name}")
+
+    def canonical(self, name: str) -> str:
+        """Follow re-exports inside the project, then those of the known libraries."""
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            head, rest = name, ""
+            while head:
+                if head in self.aliases:
+                    name = self.aliases[head] + rest
+                    break
+                head, _, last = head.rpartition(".")
+                rest = f".{last}{rest}"
+        return canonical(name)
+
+    def qualname(self, source: SourceFile, node: ast.AST) -> str | None:
+        """Canonical dotted name of an expression of `source`, across files."""
+        found = source.names.qualname(node)
+        if found is None and isinstance(node, ast.Name) and not source.names.is_hidden(node.id, node):
+            for base in source.names.star_imports:
+                if f"{source.module}.{node.id}" in self.aliases:
+                    found = f"{source.module}.{node.id}"
+                elif base == "flax.linen" and node.id[:1].isupper():
+                    found = f"flax.linen.{node.id}"
+        return self.canonical(found) if found else None
+
+    def definition(self, qualname: str) -> tuple[SourceFile, ast.stmt] | None:
+        """The module-level statement that defines a canonical project name."""
+        module, _, name = qualname.rpartition(".")
+        source = self.files.get(module)
+        if source is None or name not in source.names.definitions:
+            return None
+        return source, source.names.definitions[name]
+
+    def _find_classes(self) -> dict[str, ClassInfo]:
+        candidates: dict[str, ClassInfo] = {}
+        for module, source in self.files.items():
+            for node in ast.walk(source.tree):
+                if not isinstance(node, ast.ClassDef):
+                    continue
+                bases = tuple(self.qualname(source, base) or "" for base in node.bases)
+                qualname = f"{module}.{_nested_name(source, node)}" if module else _nested_name(source, node)
+                candidates[qualname] = ClassInfo(qualname, node, source, bases)
+        linen = {"flax.linen.Module"}
+        while True:
+            found = {
+                name
+                for name, info in candidates.items()
+                if name not in linen and any(self._is_linen(b, linen) for b in info.bases)
+            }
+            if not found:
+                break
+            linen |= found
+        return {name: info for name, info in candidates.items() if name in linen}
+
+    @staticmethod
+    def _is_linen(base: str, linen: set[str]) -> bool:
+        return base in linen or (base.startswith("flax.linen.") and base.rpartition(".")[2][:1].isupper())
+
+
+def _nested_name(source: SourceFile, node: ast.ClassDef) -> str:
+    parts = [node.name]
+    for parent in source.ancestors(node):
+        if isinstance(parent, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            parts.append(parent.name)
+    return ".".join(reversed(parts))

@@ -1,0 +1,94 @@
+"""Files in, rewritten text and findings out. Reading, deciding and writing stay separate steps."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+
+from .context import FileContext, Options
+from .diagnostics import Diagnostic, Severity
+from .edits import Conflict
+from .linen.index import Project
+from .plan import ClassPlan, Plan
+from .rule import Rule, all_rules
+from .source import SourceFile
+
+
+@dataclasses.dataclass
+class FileResult:
+    """What became of one file; `after` is None where it could not be rewritten."""
+
+    path: Path
+    before: str
+    after: str | None
+    diagnostics: list[Diagnostic]
+
+
+@dataclasses.dataclass
+class RunResult:
+    """What became of all of them, with generated files (the parity module) by path."""
+
+    files: list[FileResult]
+    classes: list[ClassPlan]
+    created: dict[Path, str] = dataclasses.field(default_factory=dict)
+
+
+def migrate_project(sources: Iterable[SourceFile], options: Options | None = None) -> RunResult:
+    """Index, plan and rewrite parsed sources. Pure: reads and writes no file, runs no user code."""
+    from .nnx import modules, training
+
+    options = options or Options()
+    project = Project(sources)
+    plan = Plan(aliases=dict(project.aliases))
+    modules.decide(project, plan, options)
+    contexts = {name: FileContext(source, plan, options) for name, source in project.files.items()}
+    modules.write(project, plan, contexts)
+    training.write(project, plan, contexts)
+    rules = [rule for rule in all_rules().values() if rule.visitors and options.selects(rule.code)]
+    results = []
+    for context in contexts.values():
+        apply_rules(context, rules)
+        results.append(_finish(context))
+    return RunResult(results, list(plan.classes.values()), modules.created_files(project, plan, contexts))
+
+
+def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
+    """One walk over the tree for all local rules."""
+    table: dict[type[ast.AST], list[Rule]] = {}
+    for rule in rules:
+        for kind, _ in rule.visitors:
+            if rule not in table.setdefault(kind, []):
+                table[kind].append(rule)
+    for node in ast.walk(context.source.tree):
+        for rule in table.get(type(node), ()):
+            for kind, visit in rule.visitors:
+                if type(node) is kind:
+                    visit(node, context)
+
+
+def _finish(context: FileContext) -> FileResult:
+    from .nnx.imports import finish_imports
+
+    source = context.source
+    diagnostics = sorted(set(context.diagnostics))
+    try:
+        text = context.edits.render()
+        if text != source.text or context.new_imports:
+            text = finish_imports(source, text, context.new_imports)
+        ast.parse(text)
+    except (Conflict, SyntaxError) as error:
+        diagnostics.append(
+            Diagnostic(
+                str(source.path),
+                1,
+                1,
+                "NNX001",
+                Severity.ERROR,
+                f"the rewrite of this file failed and was dropped: {error}",
+                "The file is left as it was. Please report it with the code.",
+            )
+        )
+        return FileResult(source.path, source.text, None, diagnostics)
+    return FileResult(source.path, source.text, text, diagnostics)

@@ -1,0 +1,1 @@
+"""migrate.rules package."""

@@ -1,0 +1,127 @@
+"""One source file as everything downstream sees it: text, syntax tree, offsets, names."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+from .edits import Span
+from .names import Names
+
+
+@dataclasses.dataclass(frozen=True)
+class SourceFile:
+    """A parsed file. `module` is its dotted import name; notebooks and percent scripts arrive as plain text too."""
+
+    path: Path
+    module: str
+    text: str
+    tree: ast.Module
+    is_package: bool = False
+
+    @classmethod
+    def parse(cls, path: Path, module: str, text: str, *, is_package: bool = False) -> SourceFile:
+        """Raises SyntaxError (or ValueError for null bytes) as `ast.parse` does."""
+        return cls(path, module, text, ast.parse(text), is_package)
+
+    @functools.cached_property
+    def names(self) -> Names:
+        return Names(self.tree, self.module, is_package=self.is_package)
+
+    @functools.cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        # `ast` numbers lines by \n, \r\n and \r only; str.splitlines would also split at form feeds.
+        for line in self._lines:
+            starts.append(starts[-1] + len(line))
+        return starts
+
+    @functools.cached_property
+    def _lines(self) -> list[str]:
+        out: list[str] = []
+        start = 0
+        text = self.text
+        for index, char in enumerate(text):
+            if char == "\n" or (char == "\r" and text[index + 1 : index + 2] != "\n"):
+                out.append(text[start : index + 1])
+                start = index + 1
+        out.append(text[start:])
+        return out
+
+    def offset(self, line: int, byte_column: int) -> int:
+        """Character offset of an `ast` position (line from 1, column in UTF-8 bytes)."""
+        content = self._lines[line - 1]
+        if not content.isascii():
+            byte_column = len(content.encode()[:byte_column].decode(errors="ignore"))
+        return self._line_starts[line - 1] + byte_column
+
+    def span(self, node: ast.AST) -> Span:
+        """Where `node` stands. Decorators are not part of a class or function; see `full_span`."""
+        return Span(
+            self.offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
+            self.offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def full_span(self, node: ast.AST) -> Span:
+        """As `span`, with the decorators (and their `@`) of a class or function."""
+        span = self.span(node)
+        decorators = getattr(node, "decorator_list", [])
+        if decorators:
+            start = self.text.rindex("@", 0, self.span(decorators[0]).start)
+            return Span(min(start, span.start), span.end)
+        return span
+
+    def text_of(self, node: ast.AST) -> str:
+        span = self.span(node)
+        return self.text[span.start : span.end]
+
+    def line_span(self, node: ast.AST) -> Span:
+        """Whole lines of a statement, indentation and line end included."""
+        span = self.full_span(node)
+        start = self.text.rfind("\n", 0, span.start) + 1
+        end = self.text.find("\n", span.end)
+        return Span(start, len(self.text) if end < 0 else end + 1)
+
+    def indent_of(self, node: ast.AST) -> str:
+        """White space before the first token of a statement."""
+        start = self.full_span(node).start
+        line = self.text.rfind("\n", 0, start) + 1
+        lead = self.text[line:start]
+        return lead if not lead.strip() else lead[: len(lead) - len(lead.lstrip())]
+
+    @functools.cached_property
+    def newline(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    @functools.cached_property
+    def indent_unit(self) -> str:
+        """The file's own indentation step."""
+        for node in ast.walk(self.tree):
+            body = getattr(node, "body", None)
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and isinstance(body, list) and body:
+                outer, inner = self.indent_of(node), self.indent_of(body[0])
+                if inner.startswith(outer) and len(inner) > len(outer):
+                    return inner[len(outer) :]
+        return "    "
+
+    def position(self, node: ast.AST) -> tuple[int, int]:
+        """(line, column) from 1, for diagnostics."""
+        start = self.span(node).start
+        line = getattr(node, "lineno", 1)
+        return line, start - self._line_starts[line - 1] + 1
+
+    @functools.cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        table: dict[ast.AST, ast.AST] = {}
+        for node in ast.walk(self.tree):
+            for child in ast.iter_child_nodes(node):
+                table[child] = node
+        return table
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
