@@ -88,9 +88,7 @@ class FileContext:
         """Replace `node`; parts that are nodes are kept with their own edits. False where another edit stands."""
         span = node if isinstance(node, Span) else self.source.span(node)
         try:
-            self.edits.replace(
-                span, *[self.source.span(p) if isinstance(p, ast.AST) else p for p in parts], code=code
-            )
+            self.edits.replace(span, *[self.source.span(p) if isinstance(p, ast.AST) else p for p in parts], code=code)
         except Conflict:
             return False
         return True

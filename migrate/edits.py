@@ -120,9 +120,7 @@ class EditSet:
                 else:
                     own = part == edit.span
                     kept = [e for e in inner if part.contains(e.span)]
-                    if not edit.span.contains(
-                        part
-                    ):  # text moved here from elsewhere: render it with its own edits
+                    if not edit.span.contains(part):  # text moved here from elsewhere: render it with its own edits
                         out.append(self.render(part))
                     else:
                         out.append(self._render(part, kept, skip_self=own))

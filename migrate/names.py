@@ -91,9 +91,7 @@ class Names:
                     if alias.name == "*":
                         self.star_imports.append(base)
                     else:
-                        self.imports[alias.asname or alias.name] = (
-                            f"{base}.{alias.name}" if base else alias.name
-                        )
+                        self.imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
 
     def _from_base(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -116,11 +114,7 @@ class Names:
                         self.definitions[name] = stmt
                 if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Name):
                     self._aliases[stmt.targets[0].id] = stmt.value
-            elif (
-                isinstance(stmt, ast.AnnAssign)
-                and isinstance(stmt.target, ast.Name)
-                and stmt.value is not None
-            ):
+            elif isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.value is not None:
                 self.definitions[stmt.target.id] = stmt
                 self._aliases[stmt.target.id] = stmt.value
                 counts[stmt.target.id] = counts.get(stmt.target.id, 0) + 1

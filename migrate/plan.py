@@ -40,9 +40,7 @@ class ClassPlan:
     required_fields: tuple[str, ...] = ()  # fields without a default
     added_arguments: tuple[AddedArgument, ...] = ()
     needs_rngs: bool = True
-    collections: frozenset[str] = (
-        frozenset()
-    )  # variable collections of the class and its submodules, params too
+    collections: frozenset[str] = frozenset()  # variable collections of the class and its submodules, params too
     rng_streams: frozenset[str] = frozenset()  # streams used at call time: dropout, sample, ...
     methods: tuple[str, ...] = ()  # public methods
     call_arguments: tuple[str, ...] = ()  # positional parameter names of __call__, without self

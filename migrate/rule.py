@@ -66,8 +66,6 @@ def all_rules() -> dict[str, Rule]:
         members: Iterable[Rule] = getattr(module, "RULES", None) or (module.RULE,)
         for rule in members:
             if rule.code in found:
-                raise RuntimeError(
-                    f"rule code {rule.code} is used by {found[rule.code].name} and {rule.name}"
-                )
+                raise RuntimeError(f"rule code {rule.code} is used by {found[rule.code].name} and {rule.name}")
             found[rule.code] = rule
     return dict(sorted(found.items()))

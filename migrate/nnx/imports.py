@@ -13,4 +13,4 @@ def finish_imports(source: SourceFile, text: str, new_imports: dict[str, str]) -
         module = cst.parse_module(text)
     except cst.ParserSyntaxError as error:
         raise SyntaxError(str(error)) from error
-    return module.code
+    return str(module.code)
