@@ -20,7 +20,8 @@ Visit = Callable[[ast.AST, "FileContext"], None]
 class Example:
     """Code before and after; unit test, `explain` text and docs page at once.
 
-    `after=None` means that the code is left as it is (and diagnosed). `run` is Python that defines `check(before, after)`
+    `after=None` means that the code is left as it is (and diagnosed). `run` is Python that defines
+    `check(before, after)`
     over the two executed namespaces: the tests run both sides with it and compare.
     """
 
