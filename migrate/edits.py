@@ -26,7 +26,20 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-Part = str | Span
+@dataclasses.dataclass(frozen=True)
+class Overlay:
+    """A span of the old text, rendered with `edits` besides those of the file; where both touch a place these win.
+
+    For code that stands in two places after the rewrite (a condition in `__init__` and in `__call__`), or moves to
+    where its names mean something else.
+    """
+
+    span: Span
+    edits: tuple[Edit, ...]
+
+
+Part = str | Span | Overlay
+Parts = tuple[Part, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,11 +98,17 @@ class EditSet:
     def has(self, span: Span) -> bool:
         return span in self._edits
 
-    def render(self, span: Span | None = None) -> str:
-        """The text of `span` (default: the whole file) with the edits inside it carried out."""
+    def render(self, span: Span | None = None, extra: Sequence[Edit] = ()) -> str:
+        """The text of `span` (default: the whole file) with the edits inside it carried out, and `extra` on top."""
         whole = Span(0, len(self.text)) if span is None else span
         inside = sorted(
-            (edit for key, group in self._edits.items() if whole.contains(key) for edit in group),
+            [
+                edit
+                for key, group in self._edits.items()
+                if whole.contains(key) and not any(over.span.contains(key) for over in extra)
+                for edit in group
+            ]
+            + list(extra),
             # Outer before inner; insertions before a replacement that starts at the same place.
             key=lambda e: (e.span.start, e.span.start != e.span.end, -e.span.end, e.order),
         )
@@ -117,6 +136,8 @@ class EditSet:
             for part in edit.parts:
                 if isinstance(part, str):
                     out.append(part)
+                elif isinstance(part, Overlay):
+                    out.append(self.render(part.span, part.edits))
                 else:
                     own = part == edit.span
                     kept = [e for e in inner if part.contains(e.span)]

@@ -1,7 +1,7 @@
 """Nested edits: order-free, everything untouched stays byte-identical."""
 
 import pytest
-from nnx_migrate.migrate.edits import Conflict, EditSet, Span
+from nnx_migrate.migrate.edits import Conflict, Edit, EditSet, Overlay, Span
 
 
 def test_inner_edit_survives_in_a_kept_span() -> None:
@@ -42,3 +42,11 @@ def test_part_may_wrap_its_own_span() -> None:
     edits.replace(Span(0, 4), "g(", Span(0, 4), ")")
     edits.replace(Span(2, 3), "y")
     assert edits.render() == "g(f(y))"
+
+
+def test_overlay_renders_a_span_twice() -> None:
+    edits = EditSet("if self.a + jnp.x:\n")
+    condition = Span(3, 17)
+    edits.replace(Span(12, 17), "np.y")
+    edits.insert(0, Overlay(condition, (Edit(Span(3, 9), ("a",)),)), "\n")
+    assert edits.render() == "a + np.y\nif self.a + np.y:\n"
