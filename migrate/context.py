@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import TYPE_CHECKING
 
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import Plan
 from .source import SourceFile
+
+if TYPE_CHECKING:
+    from .linen.index import Project
 
 
 @dataclasses.dataclass
@@ -31,8 +35,9 @@ class Options:
 class FileContext:
     """Edits, diagnostics and needed imports of one file, gathered in one place."""
 
-    def __init__(self, source: SourceFile, plan: Plan, options: Options) -> None:
+    def __init__(self, source: SourceFile, plan: Plan, options: Options, project: Project | None = None) -> None:
         self.source = source
+        self.project = project  # the other files; None where one file is all there is
         self.plan = plan
         self.options = options
         self.edits = EditSet(source.text)

@@ -43,7 +43,7 @@ def migrate_project(sources: Iterable[SourceFile], options: Options | None = Non
     project = Project(sources)
     plan = Plan(aliases=dict(project.aliases))
     modules.decide(project, plan, options)
-    contexts = {name: FileContext(source, plan, options) for name, source in project.files.items()}
+    contexts = {name: FileContext(source, plan, options, project) for name, source in project.files.items()}
     modules.write(project, plan, contexts)
     training.write(project, plan, contexts)
     rules = [rule for rule in all_rules().values() if rule.visitors and options.selects(rule.code)]
