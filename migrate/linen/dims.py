@@ -1,14 +1,18 @@
 """Symbolic sizes: polynomials over named atoms, compared by meaning and printed as Python.
 
 A `Dim` is an integer polynomial: {monomial: coefficient}, a monomial being a sorted tuple of atoms. Equal dims
-compare equal however they were built (`d * 3 + d == 4 * d`); what is not polynomial (`//`, `%`, `2 ** i`) is an atom
-of its own, compared by its arguments.
+compare equal however they were built (`d * 3 + d == 4 * d`, `(h + 1) // 2 == h.ceil_div(2)`); what is not polynomial
+(`//`, `%`, `2 ** i`) is an atom of its own, compared by its arguments.
+
+Assumed throughout: dimensions of arrays are at least 1, divisors are positive, and fields that take part in sizes are
+not negative.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import Union
 
 Render = Callable[["Atom"], str | None]
@@ -22,11 +26,13 @@ class Atom:
     field     (name,)             a field of the module class: self.<name>
     input     (argument, index)   dimension `index` of an array argument; negative counts from the end
     rank      (argument,)         number of dimensions of an array argument
-    lead      (argument, k)       product of all dimensions of an argument but the last k
+    lead      (argument, k[, s])  product of all dimensions of an argument but the last k (and the first s)
     local     (name,)             a local variable of the generated constructor
     opaque    (text,)             any other Python expression; `deps` names the local variables that it reads
-    floordiv, mod, max, min       (Dim, Dim)
+    floordiv, mod                 (Dim, Dim)
+    max, min                      (Dim, Dim, ...)
     cond      (text, Dim, Dim)    first if the expression is true, else second
+    expr      (template, Dim ...) Python source with {0}, {1} ... for the sizes, each bracketed as an operand
     """
 
     kind: str
@@ -58,13 +64,19 @@ Monomial = tuple[Atom, ...]
 DimLike = Union["Dim", int]
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3  # precedence of the printed text
+# What an `expr` atom may call when all its sizes are numbers; templates are written by this package only.
+_EXPR_NAMES = {"int": int, "float": float, "round": round, "abs": abs, "max": max, "min": min, "math": math}
 
 
 @dataclasses.dataclass(frozen=True)
 class Dim:
-    """An integer expression. `terms` is sorted; the empty monomial () holds the constant."""
+    """An integer expression. `terms` is sorted; the empty monomial () holds the constant.
+
+    `order` lists the atoms as they were first written: printing follows it, equality does not look at it.
+    """
 
     terms: tuple[tuple[Monomial, int], ...]
+    order: tuple[Atom, ...] = dataclasses.field(default=(), compare=False, repr=False)
 
     # building --------------------------------------------------------------------------------------------------
     @staticmethod
@@ -75,7 +87,8 @@ class Dim:
 
     @staticmethod
     def atom(kind: str, *args: object, deps: frozenset[str] = frozenset()) -> Dim:
-        return Dim((((Atom(kind, args, deps),), 1),))
+        made = Atom(kind, args, deps)
+        return Dim((((made,), 1),), (made,))
 
     @staticmethod
     def field(name: str) -> Dim:
@@ -99,9 +112,22 @@ class Dim:
         return a if a == b else Dim.atom("cond", test, a, b, deps=deps)
 
     @staticmethod
-    def _collect(terms: dict[Monomial, int]) -> Dim:
+    def expr(template: str, *dims: Dim) -> Dim:
+        """Any integer expression; a number where all the sizes are and it can be computed."""
+        number = evaluate(template, dims)
+        return Dim.of(number) if isinstance(number, int) else Dim.atom("expr", template, *dims)
+
+    @staticmethod
+    def _collect(terms: dict[Monomial, int], order: tuple[Atom, ...] = ()) -> Dim:
         kept = [(m, c) for m, c in terms.items() if c]
-        return Dim(tuple(sorted(kept, key=lambda t: (-len(t[0]), [a.sort_key() for a in t[0]]))))
+        if len(kept) > 1:
+            kept.sort(key=lambda t: (-len(t[0]), [a.sort_key() for a in t[0]]))
+        return Dim(tuple(kept), order)
+
+    def _merged_order(self, other: Dim) -> tuple[Atom, ...]:
+        if not other.order or self.order == other.order:
+            return self.order
+        return (*self.order, *[a for a in other.order if a not in self.order])
 
     # asking ----------------------------------------------------------------------------------------------------
     @property
@@ -112,6 +138,11 @@ class Dim:
         if len(self.terms) == 1 and self.terms[0][0] == ():
             return self.terms[0][1]
         return None
+
+    @property
+    def constant(self) -> int:
+        """The term without atoms."""
+        return self.terms[-1][1] if self.terms and self.terms[-1][0] == () else 0
 
     def single_atom(self) -> Atom | None:
         """The atom, where the size is exactly one."""
@@ -134,17 +165,33 @@ class Dim:
                 found |= atom.dependencies()
         return found
 
+    def lower_bound(self) -> int | None:
+        """A number that the size is never below, where one is known."""
+        total = 0
+        for monomial, coefficient in self.terms:
+            if coefficient < 0:
+                return None
+            bound = 1
+            for atom in monomial:
+                low = _atom_lower_bound(atom)
+                if low is None:
+                    return None
+                bound *= low
+            total += coefficient * bound
+        return total
+
     # arithmetic ------------------------------------------------------------------------------------------------
     def __add__(self, other: DimLike) -> Dim:
+        right = Dim.of(other)
         terms = dict(self.terms)
-        for monomial, coefficient in Dim.of(other).terms:
+        for monomial, coefficient in right.terms:
             terms[monomial] = terms.get(monomial, 0) + coefficient
-        return Dim._collect(terms)
+        return Dim._collect(terms, self._merged_order(right))
 
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
-        return Dim._collect({m: -c for m, c in self.terms})
+        return Dim(tuple((m, -c) for m, c in self.terms), self.order)
 
     def __sub__(self, other: DimLike) -> Dim:
         return self + (-Dim.of(other))
@@ -153,100 +200,107 @@ class Dim:
         return Dim.of(other) - self
 
     def __mul__(self, other: DimLike) -> Dim:
+        right = Dim.of(other)
         terms: dict[Monomial, int] = {}
         for m1, c1 in self.terms:
-            for m2, c2 in Dim.of(other).terms:
-                monomial = tuple(sorted([*m1, *m2], key=Atom.sort_key))
+            for m2, c2 in right.terms:
+                monomial = _product(m1, m2)
                 terms[monomial] = terms.get(monomial, 0) + c1 * c2
-        return Dim._collect(terms)
+        return Dim._collect(terms, self._merged_order(right))
 
     __rmul__ = __mul__
 
     def exact_div(self, other: DimLike) -> Dim | None:
-        """The quotient where division is exact as polynomials by a single term, else None."""
+        """The quotient where division is exact as polynomials, else None."""
         divisor = Dim.of(other)
         if divisor == self:
             return Dim.of(1)
-        if len(divisor.terms) != 1:
+        if not divisor.terms:
             return None
-        monomial, coefficient = divisor.terms[0]
-        out: dict[Monomial, int] = {}
-        for own, c in self.terms:
-            left = list(own)
-            for atom in monomial:
-                if atom not in left:
-                    return None
-                left.remove(atom)
-            if c % coefficient:
+        order = self._merged_order(divisor)
+        head, head_coefficient = divisor.terms[0]
+        quotient: dict[Monomial, int] = {}
+        rest = self
+        for _ in range(64):  # long division; every step removes the leading term of what is left
+            if not rest.terms:
+                return Dim._collect(quotient, order)
+            monomial, coefficient = rest.terms[0]
+            left = _without(monomial, head)
+            if left is None or coefficient % head_coefficient:
                 return None
-            out[tuple(left)] = c // coefficient
-        return Dim._collect(out)
+            factor = coefficient // head_coefficient
+            quotient[left] = quotient.get(left, 0) + factor
+            rest = rest - Dim(((left, factor),)) * divisor
+        return None
 
     def __floordiv__(self, other: DimLike) -> Dim:
-        """Python's floor division; sizes and divisors are taken to be positive."""
+        """Python's floor division; divisors are taken to be positive."""
         divisor = Dim.of(other)
         if self.value is not None and divisor.value:
             return Dim.of(self.value // divisor.value)
-        if divisor.value == 1:
+        if divisor.value == 1 or not self.terms:
             return self
         exact = self.exact_div(divisor)
         if exact is not None:
             return exact
-        inner = self.single_atom()
-        if inner is not None and inner.kind == "floordiv":  # (a // b) // c == a // (b * c)
-            return inner.args[0] // (inner.args[1] * divisor)
-        if divisor.value is not None and divisor.value > 0:  # (k*c + r) // c == k + r // c
-            whole = {m: c for m, c in self.terms if c % divisor.value == 0 and m != ()}
-            if whole:
-                rest = Dim._collect({m: c for m, c in self.terms if m not in whole})
-                lifted = Dim._collect({m: c // divisor.value for m, c in whole.items()})
+        common = _common_factor([self, divisor])
+        if common.value != 1:  # (g * a) // (g * b) == a // b
+            above, below = self.exact_div(common), divisor.exact_div(common)
+            assert above is not None and below is not None
+            return above // below
+        if len(divisor.terms) == 1 and (divisor.value is None or divisor.value > 0):
+            # (q * d + r) // d == q + r // d, for every term that d divides; a constant goes over modulo d
+            lifted, rest = Dim.of(0), Dim.of(0)
+            for monomial, coefficient in self.terms:
+                term = Dim(((monomial, coefficient),), tuple(a for a in self.order if a in monomial))
+                part = term.exact_div(divisor)
+                if part is None and monomial == () and divisor.value:
+                    part, term = Dim.of(coefficient // divisor.value), Dim.of(coefficient % divisor.value)
+                    rest = rest + term
+                elif part is None:
+                    rest = rest + term
+                lifted = lifted + (part if part is not None else 0)
+            if lifted.terms:
                 return lifted + rest // divisor
-            constant = dict(self.terms).get((), 0)
-            shift = constant // divisor.value
-            if shift and constant:
-                return (self - shift * divisor.value) // divisor + shift
-        return Dim.atom("floordiv", self, divisor)
+        inner = (self - self.constant).single_atom()
+        if inner is not None and inner.kind == "floordiv":
+            a, b = inner.args  # (a // b + c) // d == (a + b * c) // (b * d)
+            if not self.constant or (b.value is not None and divisor.value is not None):
+                return (a + b * self.constant) // (b * divisor)
+        return self._quotient("floordiv", divisor)
+
+    def _quotient(self, kind: str, divisor: Dim) -> Dim:
+        made = Atom(kind, (self, divisor))
+        return Dim((((made,), 1),), (*self._merged_order(divisor), made))
 
     def __rfloordiv__(self, other: DimLike) -> Dim:
         return Dim.of(other) // self
 
     def ceil_div(self, other: DimLike) -> Dim:
-        """Smallest integer not below self / other, printed as `-(-a // b)`."""
-        divisor = Dim.of(other)
-        if self.value is not None and divisor.value:
-            return Dim.of(-(-self.value // divisor.value))
-        exact = self.exact_div(divisor)
-        if exact is not None:
-            return exact
-        if divisor.value == 1:
-            return self
-        inner = self.single_atom()
-        if inner is not None and inner.kind == "ceildiv":
-            return inner.args[0].ceil_div(inner.args[1] * divisor)
-        return Dim.atom("ceildiv", self, divisor)
+        """Smallest integer not below self / other."""
+        return (self + Dim.of(other) - 1) // other
 
     def __mod__(self, other: DimLike) -> Dim:
         divisor = Dim.of(other)
         if self.value is not None and divisor.value:
             return Dim.of(self.value % divisor.value)
-        if self.exact_div(divisor) is not None:
+        rest = self
+        if len(divisor.terms) == 1:
+            for monomial, coefficient in self.terms:
+                term = Dim(((monomial, coefficient),))
+                if term.exact_div(divisor) is not None:
+                    rest = rest - term
+                elif monomial == () and divisor.value is not None and divisor.value > 0:
+                    rest = rest - term + coefficient % divisor.value
+        if not rest.terms or rest.exact_div(divisor) is not None:
             return Dim.of(0)
-        return Dim.atom("mod", self, divisor)
+        return rest._quotient("mod", divisor)
 
     def maximum(self, other: DimLike) -> Dim:
-        return self._extreme("max", other, max)
+        return _extreme("max", [self, Dim.of(other)])
 
     def minimum(self, other: DimLike) -> Dim:
-        return self._extreme("min", other, min)
-
-    def _extreme(self, kind: str, other: DimLike, pick: Callable[[int, int], int]) -> Dim:
-        right = Dim.of(other)
-        if self == right:
-            return self
-        difference = (self - right).value
-        if difference is not None:
-            return self if pick(difference, 0) == difference else right
-        return Dim.atom(kind, *sorted((self, right), key=str))
+        return _extreme("min", [self, Dim.of(other)])
 
     def substitute(self, change: Callable[[Atom], Dim | None]) -> Dim:
         """Replace atoms, innermost first; None keeps an atom."""
@@ -256,7 +310,8 @@ class Dim:
             for atom in monomial:
                 product = product * _substitute_atom(atom, change)
             total = total + product
-        return total
+        kept = [a for a in self.order if a in total.order]
+        return Dim(total.terms, (*kept, *[a for a in total.order if a not in kept]))
 
     # printing --------------------------------------------------------------------------------------------------
     def text(self, render: Render | None = None) -> str:
@@ -268,21 +323,126 @@ class Dim:
         text, level = self._text(render)
         return text if level >= _PRODUCT else f"({text})"
 
+    def operand_text(self, render: Render | None = None) -> str:
+        """Python source that can stand anywhere in an expression."""
+        text, level = self._text(render)
+        return text if level == _ATOM else f"({text})"
+
     def __str__(self) -> str:
         return self.text()
 
     def _text(self, render: Render | None) -> tuple[str, int]:
         if not self.terms:
             return "0", _ATOM
+        place = {atom: index for index, atom in enumerate(self.order)}
+        last = len(place)
+
+        def key(term: tuple[Monomial, int]) -> tuple[bool, bool, int]:
+            monomial, coefficient = term
+            return monomial == (), coefficient < 0, min((place.get(a, last) for a in monomial), default=last)
+
+        terms = sorted(self.terms, key=key)
+        if terms[0][1] < 0:  # `9 - a` reads better than `-a + 9`
+            terms.sort(key=lambda t: t[1] < 0)
         pieces: list[str] = []
         level = _SUM
-        for monomial, coefficient in sorted(self.terms, key=lambda t: t[1] < 0):
-            text, level = _monomial_text(monomial, abs(coefficient), render)
+        for monomial, coefficient in terms:
+            text, level = _monomial_text(monomial, abs(coefficient), place, render)
+            if level == _SUM and (len(terms) > 1 or coefficient < 0):
+                text = f"({text})"
             sign = "-" if coefficient < 0 else "+"
             pieces.append(text if not pieces and sign == "+" else f"{sign} {text}" if pieces else f"-{text}")
-        if len(pieces) == 1 and self.terms[0][1] > 0:
+        if len(pieces) == 1 and terms[0][1] > 0:
             return pieces[0], level
         return " ".join(pieces), _SUM
+
+
+def evaluate(template: str, dims: Iterable[Dim]) -> int | float | None:
+    """The number that a template gives, where all its sizes are numbers."""
+    values = [d.value for d in dims]
+    if any(v is None for v in values):
+        return None
+    try:
+        # A negative number is bracketed: `{0} ** 2`.
+        text = template.format(*[f"({v})" if v is not None and v < 0 else v for v in values])
+        result = eval(text, {"__builtins__": {}}, dict(_EXPR_NAMES))  # our own templates and numbers, no user text
+    except (ArithmeticError, ValueError, TypeError, NameError, SyntaxError, MemoryError):
+        return None
+    return result if isinstance(result, int | float) and not isinstance(result, bool) else None
+
+
+def _product(a: Monomial, b: Monomial) -> Monomial:
+    if not a or not b:
+        return a or b
+    return tuple(sorted((*a, *b), key=Atom.sort_key))
+
+
+def _without(monomial: Monomial, factor: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in factor:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def _common_factor(dims: list[Dim]) -> Dim:
+    """The largest single term that divides all of them."""
+    terms = [term for d in dims for term in d.terms]
+    if not terms:
+        return Dim.of(1)
+    shared = list(terms[0][0])
+    for monomial, _ in terms[1:]:
+        left = list(monomial)
+        shared = [a for a in shared if a in left and (left.remove(a) is None)]
+    return Dim(((tuple(shared), math.gcd(*[c for _, c in terms])),))
+
+
+def _atom_lower_bound(atom: Atom) -> int | None:
+    kind = atom.kind
+    if kind in ("input", "lead"):
+        return 1
+    if kind in ("field", "rank", "local"):
+        return 0
+    if kind == "mod":
+        return 0
+    if kind == "floordiv":
+        low, divisor = atom.args[0].lower_bound(), atom.args[1].value
+        if low is None or low < 0:
+            return None
+        return low // divisor if divisor else 0
+    if kind in ("max", "min", "cond"):
+        lows = [d.lower_bound() for d in atom.args if isinstance(d, Dim)]
+        known = [low for low in lows if low is not None]
+        if kind == "max":
+            return max(known, default=None)
+        return min(known) if len(known) == len(lows) else None
+    return None
+
+
+def _extreme(kind: str, dims: list[Dim]) -> Dim:
+    """max or min of several sizes: nested ones are flattened, what can never win is left out."""
+    flat: list[Dim] = []
+    for dim in dims:
+        atom = dim.single_atom()
+        flat += atom.args if atom is not None and atom.kind == kind else [dim]
+    kept: list[Dim] = []
+    for dim in flat:
+        if any(_beats(kind, other, dim) for other in kept):
+            continue
+        kept = [other for other in kept if not _beats(kind, dim, other)] + [dim]
+    if len(kept) == 1:
+        return kept[0]
+    made = Atom(kind, tuple(sorted(kept, key=repr)))
+    order: tuple[Atom, ...] = ()
+    for dim in kept:
+        order = Dim((), order)._merged_order(dim)
+    return Dim((((made,), 1),), (*order, made))
+
+
+def _beats(kind: str, a: Dim, b: Dim) -> bool:
+    low = (a - b if kind == "max" else b - a).lower_bound()
+    return low is not None and low >= 0
 
 
 def _substitute_atom(atom: Atom, change: Callable[[Atom], Dim | None]) -> Dim:
@@ -290,27 +450,29 @@ def _substitute_atom(atom: Atom, change: Callable[[Atom], Dim | None]) -> Dim:
         args = [arg.substitute(change) if isinstance(arg, Dim) else arg for arg in atom.args]
         if atom.kind == "floordiv":
             return args[0] // args[1]
-        if atom.kind == "ceildiv":
-            return args[0].ceil_div(args[1])
         if atom.kind == "mod":
             return args[0] % args[1]
         if atom.kind in ("max", "min"):
-            return args[0].maximum(args[1]) if atom.kind == "max" else args[0].minimum(args[1])
+            return _extreme(atom.kind, args)
         if atom.kind == "cond":
-            return Dim.cond(args[0], args[1], args[2], atom.deps)
+            changed = change(Atom("cond", tuple(args), atom.deps))
+            return Dim.cond(args[0], args[1], args[2], atom.deps) if changed is None else changed
+        if atom.kind == "expr":
+            return Dim.expr(*args)
         atom = Atom(atom.kind, tuple(args), atom.deps)
     changed = change(atom)
-    return Dim((((atom,), 1),)) if changed is None else changed
+    return Dim((((atom,), 1),), (atom,)) if changed is None else changed
 
 
-def _monomial_text(monomial: Monomial, coefficient: int, render: Render | None) -> tuple[str, int]:
+def _monomial_text(
+    monomial: Monomial, coefficient: int, place: dict[Atom, int], render: Render | None
+) -> tuple[str, int]:
     factors = [str(coefficient)] if coefficient != 1 or not monomial else []
     levels: list[int] = [_ATOM] if factors else []
     counted: dict[Atom, int] = {}
-    for atom in monomial:
+    for atom in sorted(monomial, key=lambda a: place.get(a, len(place))):
         counted[atom] = counted.get(atom, 0) + 1
-    ordered = sorted(counted.items(), key=lambda item: item[0].kind in ("floordiv", "mod"), reverse=False)
-    for atom, power in ordered:
+    for atom, power in counted.items():
         text, level = _atom_text(atom, render)
         if power > 1:
             factors.append(f"{text if level == _ATOM else f'({text})'} ** {power}")
@@ -337,35 +499,104 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
     if kind == "rank":
         return f"{args[0]}.ndim", _ATOM
     if kind == "lead":
-        return f"math.prod({args[0]}.shape[:-{args[1]}])" if args[1] else f"math.prod({args[0]}.shape)", _ATOM
+        start = str(args[2]) if len(args) > 2 and args[2] else ""
+        stop = f"-{args[1]}" if args[1] else ""
+        return f"math.prod({args[0]}.shape{f'[{start}:{stop}]' if start or stop else ''})", _ATOM
     if kind in ("local", "opaque"):
         return str(args[0]), _level_of(str(args[0]))
     if kind == "floordiv":
-        return f"{args[0].factor_text(render)} // {_divisor(args[1], render)}", _PRODUCT
+        return _floordiv_text(args[0], args[1], render)
     if kind == "mod":
-        return f"{args[0].factor_text(render)} % {_divisor(args[1], render)}", _PRODUCT
-    if kind == "ceildiv":
-        return f"-(-{args[0].factor_text(render)} // {_divisor(args[1], render)})", _ATOM
+        return f"{args[0].factor_text(render)} % {args[1].operand_text(render)}", _PRODUCT
     if kind in ("max", "min"):
-        return f"{kind}({args[0].text(render)}, {args[1].text(render)})", _ATOM
+        return f"{kind}({', '.join(d.text(render) for d in args)})", _ATOM
     if kind == "cond":
         return f"({args[1].text(render)} if {args[0]} else {args[2].text(render)})", _ATOM
+    if kind == "expr":
+        text = str(args[0]).format(*[d.operand_text(render) for d in args[1:]])
+        return text, _level_of(text)
     raise ValueError(f"unknown kind of atom: {kind}")
 
 
-def _divisor(dim: Dim, render: Render | None) -> str:
-    text, level = dim._text(render)
-    return text if level == _ATOM else f"({text})"
+def _floordiv_text(above: Dim, below: Dim, render: Render | None) -> tuple[str, int]:
+    if below.value is not None and below.value > 2 and above.constant == below.value - 1:
+        rounded_up = above - above.constant  # (h + 6) // 7 reads better as what it is: h / 7, rounded up
+        return f"-(-{rounded_up.operand_text(render)} // {below.value})", _SUM
+    return f"{above.operand_text(render)} // {below.operand_text(render)}", _PRODUCT
 
 
 def _level_of(text: str) -> int:
     """Precedence of opaque text: a name, call, index or bracket is an atom; anything else is bracketed when nested."""
     depth = 0
-    for char in text:
+    for index, char in enumerate(text):
         if char in "([{":
             depth += 1
         elif char in ")]}":
             depth -= 1
-        elif char == " " and depth == 0:
+        elif depth == 0 and (char == " " or (char == "-" and index == 0)):
             return _SUM
     return _ATOM
+
+
+# proofs --------------------------------------------------------------------------------------------------------
+
+
+def provably_equal(a: DimLike, b: DimLike) -> bool:
+    """The same number whatever the atoms are."""
+    return Dim.of(a) == Dim.of(b)
+
+
+def provably_different(a: DimLike, b: DimLike) -> bool:
+    """Never the same number, given that dimensions of arrays are at least 1 and fields are not negative."""
+    for difference in (Dim.of(a) - Dim.of(b), Dim.of(b) - Dim.of(a)):
+        low = difference.lower_bound()
+        if low is not None and low > 0:
+            return True
+    return False
+
+
+def difference_condition(a: DimLike, b: DimLike, render: Render | None = None) -> str | None:
+    """A Python condition that holds exactly when the sizes differ; None where they never do, "True" where always.
+
+    Factors that are sizes themselves are cancelled (`h * s` and `h` differ iff `s != 1`), and sums are compared
+    without what both sides share.
+    """
+    left, right = Dim.of(a), Dim.of(b)
+    if provably_equal(left, right):
+        return None
+    if provably_different(left, right):
+        return "True"
+    common = _common_factor([left, right])
+    for monomial, _ in common.terms:
+        positive = tuple(atom for atom in monomial if (_atom_lower_bound(atom) or 0) >= 1)
+        factor = Dim(((positive, abs(common.terms[0][1])),))
+        left, right = left.exact_div(factor) or left, right.exact_div(factor) or right
+    difference = left - right
+    plus = {m: c for m, c in difference.terms if c > 0}
+    minus = {m: -c for m, c in difference.terms if c < 0}
+    if not plus or not minus:  # a sum of sizes that must not be zero
+        return f"{Dim._collect(plus or minus, difference.order).text(render)} != 0"
+    above, below = Dim._collect(plus, difference.order), Dim._collect(minus, difference.order)
+    if above.value is not None:
+        above, below = below, above
+    return f"{above.text(render)} != {below.text(render)}"
+
+
+def strided_difference(a: DimLike, b: DimLike, render: Render | None = None) -> tuple[str, str] | None:
+    """(condition, assumption) where one size is the other divided by a stride: `ceil(h / s)` and `h` differ iff
+    `s != 1`, provided that `h > 1`. None where the sizes are not so related."""
+    for left, right in ((Dim.of(a), Dim.of(b)), (Dim.of(b), Dim.of(a))):
+        stride = _stride(left, right)
+        if stride is not None:
+            return f"{stride.text(render)} != 1", f"{right.text(render)} > 1"
+    return None
+
+
+def _stride(small: Dim, large: Dim) -> Dim | None:
+    for monomial, coefficient in small.terms:
+        if coefficient != 1 or len(monomial) != 1 or monomial[0].kind != "floordiv":
+            continue
+        stride = monomial[0].args[1]
+        if isinstance(stride, Dim) and stride.value is None and small in (large.ceil_div(stride), large // stride):
+            return stride
+    return None

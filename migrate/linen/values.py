@@ -1,11 +1,14 @@
-"""What symbolic execution knows of a Python value: constants, sizes, array shapes, tuples; else nothing."""
+"""What symbolic execution knows of a Python value: constants, sizes, array shapes, tuples; else nothing.
+
+Contract of every size: dimensions of arrays are at least 1, and the program runs: a dimension that it asks for exists.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from .dims import Dim, DimLike
+from .dims import Atom, Dim, DimLike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +21,13 @@ class Unknown(Value):
     """Nothing is known; `why` goes into the diagnostic if a size depends on it."""
 
     why: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class NeedsRank(Unknown):
+    """Not known because the ranks of `arguments` are not; with them (`Shape.with_rank`) it would be."""
+
+    arguments: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +45,17 @@ class Int(Value):
 
 
 @dataclasses.dataclass(frozen=True)
+class Real(Value):
+    """A Python number that need not be an integer: an expression whose order of evaluation is kept.
+
+    `template` is Python source with {0}, {1} ... for `dims`, bracketed so that it can stand as an operand.
+    """
+
+    template: str
+    dims: tuple[Dim, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Tup(Value):
     """A tuple or list of known length."""
 
@@ -43,14 +64,47 @@ class Tup(Value):
 
 
 @dataclasses.dataclass(frozen=True)
-class Lead:
-    """The unknown leading dimensions of an array: all of argument `argument`'s but the last `dropped`.
+class Slice(Value):
+    """start:stop:step as an index; a part that is left out is None."""
 
-    Two leads are the same dimensions exactly when they are equal.
+    start: Value | None = None
+    stop: Value | None = None
+    step: Value | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Star(Value):
+    """`*value` among the arguments of a call or the items of a tuple display."""
+
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Lead:
+    """An unknown number of leading dimensions: `head`, then the dimensions of `argument` without the first `skipped`
+    and the last `dropped`.
+
+    Two leads are the same dimensions exactly when they are equal. An argument that starts with "?" stands for
+    dimensions that are not known; `needs` then names the arguments whose ranks would tell.
     """
 
     argument: str
     dropped: int = 0
+    skipped: int = 0
+    head: tuple[Dim | None, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    @staticmethod
+    def unknown(*needs: str) -> Lead:
+        return Lead("?", needs=tuple(sorted(set(needs))))
+
+    @property
+    def known(self) -> bool:
+        return not self.argument.startswith("?")
+
+    def why(self) -> tuple[str, ...]:
+        """The arguments whose ranks would make these dimensions known."""
+        return (self.argument,) if self.known else self.needs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +128,30 @@ class Shape:
         return Shape((), Lead(name))
 
     @staticmethod
-    def unknown() -> Shape:
-        return Shape((), Lead("?"))
+    def ranked(name: str, rank: int) -> Shape:
+        """The shape of an array argument of known rank; dimensions count from the end."""
+        return Shape(tuple(Dim.input(name, index) for index in range(-rank, 0)))
+
+    @staticmethod
+    def unknown(*needs: str) -> Shape:
+        return Shape((), Lead.unknown(*needs))
 
     @property
     def rank(self) -> int | None:
         return len(self.dims) if self.lead is None else None
+
+    def needs(self) -> tuple[str, ...]:
+        """The arguments whose ranks would tell the rank of this shape."""
+        return () if self.lead is None else self.lead.why()
+
+    def ndim(self) -> Dim | None:
+        """The number of dimensions."""
+        if self.lead is None:
+            return Dim.of(len(self.dims))
+        if not self.lead.known:
+            return None
+        lead = self.lead
+        return Dim.atom("rank", lead.argument) + (len(self.dims) + len(lead.head) - lead.dropped - lead.skipped)
 
     def expand(self, count: int) -> Shape:
         """The same shape with at least `count` trailing dimensions spelled out (fewer if the rank is smaller)."""
@@ -87,10 +159,21 @@ class Shape:
         if missing <= 0 or self.lead is None:
             return self
         lead = self.lead
-        new: list[Dim | None] = []
-        for offset in range(missing, 0, -1):
-            new.append(None if lead.argument.startswith("?") else Dim.input(lead.argument, -(lead.dropped + offset)))
-        return Shape((*new, *self.dims), Lead(lead.argument, lead.dropped + missing))
+        if not lead.known or lead.head:  # with a head, which dimension comes next depends on the rank
+            return Shape((None,) * missing + self.dims, Lead.unknown(*lead.why()))
+        new = [Dim.input(lead.argument, -(lead.dropped + offset)) for offset in range(missing, 0, -1)]
+        return Shape((*new, *self.dims), dataclasses.replace(lead, dropped=lead.dropped + missing))
+
+    def fold(self) -> Shape:
+        """The shortest spelling: dimensions that belong to the lead are given back to it."""
+        lead, dims = self.lead, self.dims
+        if lead is None or not lead.known:
+            return self
+        while dims and lead.dropped and dims[0] == Dim.input(lead.argument, -lead.dropped):
+            lead, dims = dataclasses.replace(lead, dropped=lead.dropped - 1), dims[1:]
+        while lead.head and lead.skipped and lead.head[-1] == Dim.input(lead.argument, lead.skipped - 1):
+            lead = dataclasses.replace(lead, skipped=lead.skipped - 1, head=lead.head[:-1])
+        return Shape(dims, lead)
 
     def dim(self, index: int) -> Dim | None:
         """Dimension `index` as Python counts; None where it is not known."""
@@ -99,34 +182,94 @@ class Shape:
             return shape.dims[index] if -index <= len(shape.dims) else None
         if self.lead is None:
             return self.dims[index] if index < len(self.dims) else None
-        if self.lead.argument.startswith("?"):
+        shape = self.fold()
+        lead = shape.lead
+        assert lead is not None
+        if index < len(lead.head):
+            return lead.head[index]
+        if not lead.known or shape.dims:  # how many dimensions stand before `dims` depends on the rank
             return None
-        return Dim.input(self.lead.argument, index)  # the lead's own first dimensions, counted from the front
+        return Dim.input(lead.argument, index - len(lead.head) + lead.skipped)
 
     def replace_last(self, count: int, *new: DimLike | None) -> Shape:
         """Drop the last `count` dimensions and put `new` in their place."""
         shape = self.expand(count)
-        kept = shape.dims[: len(shape.dims) - count]
+        kept = shape.dims[: max(len(shape.dims) - count, 0)]
         return Shape((*kept, *[None if d is None else Dim.of(d) for d in new]), shape.lead)
 
     def size(self) -> Dim | None:
         """Number of elements; the leading part of an argument of unknown rank is one atom."""
+        shape = self.fold()
         total = Dim.of(1)
-        for d in self.dims:
+        for d in (*(shape.lead.head if shape.lead else ()), *shape.dims):
             if d is None:
                 return None
             total = total * d
-        if self.lead is not None:
-            if self.lead.argument.startswith("?"):
+        if shape.lead is not None:
+            if not shape.lead.known:
                 return None
-            total = total * Dim.atom("lead", self.lead.argument, self.lead.dropped)
+            total = total * lead_size(shape.lead)
         return total
 
     def same(self, other: Shape) -> bool:
         """Provably equal, dimension for dimension."""
         count = max(len(self.dims), len(other.dims))
         a, b = self.expand(count), other.expand(count)
-        return a == b and None not in a.dims and not (a.lead and a.lead.argument.startswith("?"))
+        known = a.lead is None or (a.lead.known and None not in a.lead.head)
+        return a == b and None not in a.dims and known
+
+    def with_rank(self, argument: str, rank: int) -> Shape:
+        """The same shape, now that the rank of `argument` is known."""
+        dims = tuple(None if d is None else dim_with_rank(d, argument, rank) for d in self.dims)
+        if self.lead is None or self.lead.argument != argument:
+            return Shape(dims, self.lead)
+        lead = self.lead
+        head = tuple(None if d is None else dim_with_rank(d, argument, rank) for d in lead.head)
+        middle = Shape.ranked(argument, rank).dims[lead.skipped : rank - lead.dropped]
+        return Shape((*head, *middle, *dims))
+
+    def implied_rank(self, rank: int) -> tuple[str, int] | None:
+        """(argument, its rank), given that this shape has `rank` dimensions."""
+        if self.lead is None or not self.lead.known:
+            return None
+        lead = self.lead
+        return lead.argument, rank - len(self.dims) - len(lead.head) + lead.dropped + lead.skipped
+
+    def substitute(self, change: Callable[[Atom], Dim | None]) -> Shape:
+        """Replace atoms in every dimension that is spelled out."""
+        dims = tuple(None if d is None else d.substitute(change) for d in self.dims)
+        if self.lead is None or not self.lead.head:
+            return Shape(dims, self.lead)
+        head = tuple(None if d is None else d.substitute(change) for d in self.lead.head)
+        return Shape(dims, dataclasses.replace(self.lead, head=head))
+
+
+def lead_size(lead: Lead) -> Dim:
+    """The product of the argument's own dimensions in a lead, its head left out."""
+    if lead.skipped:
+        return Dim.atom("lead", lead.argument, lead.dropped, lead.skipped)
+    return Dim.atom("lead", lead.argument, lead.dropped)
+
+
+def dim_with_rank(dim: Dim, argument: str, rank: int) -> Dim:
+    """`dim`, now that the rank of `argument` is known: its dimensions count from the end, its ndim is a number."""
+
+    def change(atom: Atom) -> Dim | None:
+        if atom.args[:1] != (argument,):
+            return None
+        if atom.kind == "rank":
+            return Dim.of(rank)
+        if atom.kind == "input" and atom.args[1] >= 0:
+            return Dim.input(argument, atom.args[1] - rank)
+        if atom.kind == "lead":
+            total = Dim.of(1)
+            skipped = atom.args[2] if len(atom.args) > 2 else 0
+            for part in Shape.ranked(argument, rank).dims[skipped : rank - atom.args[1]]:
+                total = total * (part if part is not None else 1)
+            return total
+        return None
+
+    return dim.substitute(change)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +277,22 @@ class Array(Value):
     """A jax or numpy array (or a scalar treated as one)."""
 
     shape: Shape
+
+
+@dataclasses.dataclass(frozen=True)
+class ShapeOf(Value):
+    """A tuple or list of integers whose length is not known: the shape of an array, or made from one."""
+
+    shape: Shape
+    kind: str = "tuple"
+
+
+@dataclasses.dataclass(frozen=True)
+class At(Value):
+    """`x.at` (index None) and `x.at[index]`: its set, add, ... give an array of the same shape."""
+
+    array: Array
+    index: Value | None = None
 
 
 def as_int(value: Value) -> Dim | None:
@@ -152,3 +311,26 @@ def as_ints(value: Value) -> tuple[Dim, ...] | None:
 def ints(values: Sequence[DimLike]) -> Tup:
     """A tuple of integers as a value."""
     return Tup(tuple(Int(Dim.of(v)) for v in values))
+
+
+def value_with_rank(value: Value, argument: str, rank: int) -> Value:
+    """Any value, now that the rank of `argument` is known."""
+    if isinstance(value, Int):
+        return Int(dim_with_rank(value.dim, argument, rank))
+    if isinstance(value, Real):
+        return Real(value.template, tuple(dim_with_rank(d, argument, rank) for d in value.dims))
+    if isinstance(value, Tup):
+        return Tup(tuple(value_with_rank(item, argument, rank) for item in value.items), value.kind)
+    if isinstance(value, Array):
+        return Array(value.shape.with_rank(argument, rank))
+    if isinstance(value, ShapeOf):
+        return shape_value(value.shape.with_rank(argument, rank), value.kind)
+    return value
+
+
+def shape_value(shape: Shape, kind: str = "tuple") -> Value:
+    """`shape` as the Python tuple (or list) that holds it."""
+    if shape.lead is not None:
+        return ShapeOf(shape, kind)
+    why = "a dimension that is not known"
+    return Tup(tuple(Unknown(why) if d is None else Int(d) for d in shape.dims), kind)
