@@ -38,6 +38,13 @@ class Const(Value):
 
 
 @dataclasses.dataclass(frozen=True)
+class Global(Value):
+    """A global object by its canonical dotted name: `jax.numpy.bfloat16`, `flax.linen.relu`."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Int(Value):
     """An integer, perhaps symbolic."""
 
