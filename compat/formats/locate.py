@@ -1,0 +1,164 @@
+"""From a path to the one saved tree that is meant: steps, items, and which reader.
+
+Directories of flax (`checkpoint_3`), of managers (`<step>/<item>/`), composite items, JSON and array items, and single files.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import CheckpointError, IncompleteCheckpointError, MissingStepError, UnknownLayoutError
+from . import files, orbax
+from .base import Checkpoint
+
+_STEP = re.compile(r"(?P<prefix>.*?)(?P<step>\d+)")
+_PREFERRED_ITEMS = ("default", "state", "items", "train_state", "model", "params")
+_HF_NAMES = (
+    "flax_model.msgpack", "flax_model.msgpack.index.json", "model.safetensors", "model.safetensors.index.json",
+    "diffusion_flax_model.msgpack", "diffusion_flax_model.safetensors",
+)  # fmt: skip
+
+Fits = Callable[[Checkpoint], bool]
+
+
+def open_checkpoint(
+    path: str | os.PathLike[str], *, step: int | None = None, item: str | None = None, fits: Fits | None = None
+) -> Checkpoint:
+    """Opens a checkpoint of any layout; reads no array.
+
+    Args:
+        path: a file, one saved tree, or a directory of steps and items.
+        step: which step; the latest finished one by default.
+        item: which item of a composite checkpoint, or which part of a tree ('model' in `{'model': …, 'config': …}`).
+        fits: decides among several items where `item` is not given.
+
+    Raises:
+        UnknownLayoutError, MissingStepError, CorruptCheckpointError, IncompleteCheckpointError, UnsafeCheckpointError
+    """
+    root = Path(path)
+    try:
+        if not root.exists():
+            raise CheckpointError(root, "does not exist")
+        if root.is_dir():
+            os.listdir(root)
+    except PermissionError as error:
+        raise CheckpointError(root, f"cannot be read: {error.strerror}") from None
+    steps = list_steps(root) if root.is_dir() and not _is_one(root) else {}
+    if step is not None and not steps:
+        if not re.fullmatch(rf"(.*\D)?0*{step}", root.name):
+            raise MissingStepError(root, f"step {step} was asked for, but this is a single checkpoint without steps")
+    if steps:
+        chosen = max(steps) if step is None else step
+        if chosen not in steps:
+            have = ", ".join(map(str, sorted(steps)))
+            unfinished = [p.name for p in _unfinished(root) if re.search(rf"(^|\D)0*{chosen}\.orbax", p.name)]
+            if unfinished:
+                raise IncompleteCheckpointError(root / unfinished[0], f"step {chosen} is still being written; there are {have}")
+            raise MissingStepError(root, f"has no step {chosen}; there are {have}")
+        found = _open_one(steps[chosen], item, fits)
+        return dataclasses.replace(found, step=chosen, steps=sorted(steps))
+    return _open_one(root, item, fits)
+
+
+def list_steps(root: Path) -> dict[int, Path]:
+    """Finished steps of a directory, by number: flax's `checkpoint_3` or a manager's `3`, also with prefix or zeros."""
+    steps: dict[int, Path] = {}
+    for child in sorted(root.iterdir()):
+        found = _STEP.fullmatch(child.name)
+        if found is None or child.name.endswith("_gda"):
+            continue
+        prefix = found["prefix"]
+        plain = not prefix or prefix.endswith(("_", "-", "."))
+        if not plain or ".orbax-checkpoint-tmp" in child.name or prefix.startswith("ocdbt"):
+            continue
+        if child.is_dir() and not prefix and not _holds_something(child):
+            continue
+        steps[int(found["step"])] = child
+    return steps
+
+
+def _holds_something(path: Path) -> bool:
+    return _is_one(path) or any(_is_item(child) for child in path.iterdir() if child.is_dir())
+
+
+def _unfinished(root: Path) -> list[Path]:
+    return [p for p in root.iterdir() if ".orbax-checkpoint-tmp" in p.name]
+
+
+def _is_one(path: Path) -> bool:
+    """A directory with one tree in it, rather than of steps or items."""
+    return orbax.looks_like(path) or any((path / name).is_file() for name in _HF_NAMES)
+
+
+def _is_item(path: Path) -> bool:
+    return orbax.looks_like(path) or (path / "metadata").is_file() or (path / orbax.AGGREGATE / ".zarray").is_file()
+
+
+def _open_one(path: Path, item: str | None, fits: Fits | None) -> Checkpoint:
+    """A file, a tree or a directory of items."""
+    if path.is_file():
+        gda = path.with_name(f"{path.name}_gda")
+        return orbax.read_placeholder_file(path, gda) if gda.is_dir() else files.read_file(path)
+    orbax.check_committed(path)
+    for name in _HF_NAMES:
+        if (path / name).is_file():
+            return files.read_file(path / name)
+    if orbax.looks_like(path):
+        return orbax.read_array_item(path) or orbax.read(path)
+    if (path / "metadata").is_file():
+        return orbax.read_json_item(path)
+    if (array := orbax.read_array_item(path)) is not None:
+        return array
+    items = {p.name: p for p in sorted(path.iterdir()) if p.is_dir() and _is_item(p)}
+    if not items:
+        _explain(path)
+    if item is not None and item in items:
+        chosen = item
+    elif len(items) == 1:
+        chosen = next(iter(items))
+    elif item is not None and "/" not in item and not any(n in items for n in _PREFERRED_ITEMS):
+        raise MissingStepError(path, f"has no item {item!r}; there are {', '.join(items)}")
+    else:
+        chosen = _choose(path, items, fits)
+    found = _open_one(items[chosen], None, fits)
+    return dataclasses.replace(found, item=chosen, items=sorted(items))
+
+
+def _choose(path: Path, items: dict[str, Path], fits: Fits | None) -> str:
+    """The one item that can be meant."""
+    trees = [n for n, p in items.items() if orbax.looks_like(p)]
+    if fits is not None and len(trees) > 1:
+        fitting = [n for n in trees if fits(_open_one(items[n], None, None))]
+        trees = fitting or trees
+    if len(trees) > 1:
+        preferred = [n for n in _PREFERRED_ITEMS if n in trees]
+        if preferred and fits is None:
+            return preferred[0]
+        raise MissingStepError(path, f"has several items that could be meant: {', '.join(trees)}; choose one with item=")
+    return trees[0] if trees else next(iter(items))
+
+
+def _explain(path: Path) -> None:
+    """Says why nothing in a directory is a checkpoint."""
+    unfinished = _unfinished(path)
+    if unfinished:
+        raise IncompleteCheckpointError(
+            unfinished[0], "is a checkpoint still being written, or one whose writer died, and there is no finished one"
+        )
+    parts = [p.name for p in path.glob("ocdbt.process_*")]
+    if parts or (path / orbax.SHARDING).is_file():
+        orbax.open_database(path)
+    pickles = [p.name for p in path.iterdir() if p.suffix in (".pkl", ".pickle", ".pt", ".pth")]
+    if pickles:
+        files.read_file(path / pickles[0])
+    names = sorted(p.name for p in path.iterdir())
+    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "") if names else "nothing"
+    raise UnknownLayoutError(
+        path,
+        f"is no checkpoint that we know (it holds {shown}). Known are: flax msgpack files, GDA directories, Orbax 0.1 to "
+        "today, t5x, Hugging Face flax_model.msgpack, safetensors, npz",
+    )
