@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 # Public re-exports: the module a name is defined in → the name people use. Longest prefix wins.
 _CANONICAL_MODULES = {
@@ -63,35 +65,67 @@ class Names:
     or to a definition at module level, else None. Names of this module itself come out as `<module>.<name>`.
     """
 
-    def __init__(self, tree: ast.Module, module: str, *, is_package: bool = False) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,
+        module: str,
+        *,
+        is_package: bool = False,
+        resolve: Callable[[str], str] | None = None,
+        nodes: Iterable[ast.AST] | None = None,
+    ) -> None:
+        """`resolve` maps an absolute dotted name as written to the name that the project knows it by (scripts that
+        import their siblings); `nodes` are all nodes of `tree`, where the caller has them already."""
         self.module = module
+        self._tree = tree
         self._package = module if is_package else module.rpartition(".")[0]
-        self.imports: dict[str, str] = {}  # local name → dotted name
+        self._resolve = resolve
+        self.imports: dict[str, str] = {}  # local name → dotted name, of every import anywhere in the file
+        self.module_imports: dict[str, str] = {}  # those that are bound at module level when the code runs
         self.star_imports: list[str] = []
         self.definitions: dict[str, ast.stmt] = {}  # module-level class, def or single-target assignment
         self._aliases: dict[str, ast.expr] = {}
         self._hidden: dict[ast.AST, frozenset[str]] = {}
-        self._scope_of: dict[ast.AST, ast.AST | None] = {}
-        self._collect_imports(tree)
+        self._collect_imports(nodes if nodes is not None else ast.walk(tree))
+        self._collect_module_imports(tree.body)
         self._collect_definitions(tree)
-        self._collect_scopes(tree, None)
 
-    def _collect_imports(self, tree: ast.Module) -> None:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    if alias.asname:
-                        self.imports[alias.asname] = alias.name
-                    else:
-                        top = alias.name.partition(".")[0]
-                        self.imports[top] = top
-            elif isinstance(node, ast.ImportFrom):
-                base = self._from_base(node)
-                for alias in node.names:
-                    if alias.name == "*":
-                        self.star_imports.append(base)
-                    else:
-                        self.imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
+    def _collect_imports(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self.imports.update(self.bindings(node))
+                if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                    self.star_imports.append(self._known(self._from_base(node)))
+
+    def _collect_module_imports(self, body: list[ast.stmt]) -> None:
+        for stmt in body:
+            if isinstance(stmt, ast.Import | ast.ImportFrom):
+                self.module_imports.update(self.bindings(stmt))
+            elif isinstance(stmt, ast.If) and _is_type_checking(stmt.test):
+                self._collect_module_imports(stmt.orelse)
+            elif isinstance(stmt, ast.If | ast.Try | ast.With | ast.For | ast.While):
+                for field in ("body", "orelse", "finalbody"):
+                    self._collect_module_imports(getattr(stmt, field, []))
+                for handler in getattr(stmt, "handlers", []):
+                    self._collect_module_imports(handler.body)
+
+    def bindings(self, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+        """(local name, dotted name) of each name that an import statement binds; star imports bind none."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname:
+                    yield alias.asname, self._known(alias.name)
+                else:
+                    top = alias.name.partition(".")[0]
+                    yield top, self._known(top)
+            return
+        base = self._from_base(node)
+        for alias in node.names:
+            if alias.name != "*":
+                yield alias.asname or alias.name, self._known(f"{base}.{alias.name}" if base else alias.name)
+
+    def _known(self, dotted: str) -> str:
+        return self._resolve(dotted) if self._resolve is not None else dotted
 
     def _from_base(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -123,45 +157,73 @@ class Names:
             if count > 1:
                 self._aliases.pop(name, None)
 
-    def _collect_scopes(self, node: ast.AST, scope: ast.AST | None) -> None:
-        for child in ast.iter_child_nodes(node):
-            self._scope_of[child] = scope
-            if isinstance(child, _SCOPES):
-                self._hidden[child] = frozenset(_local_bindings(child))
-                # Decorators, defaults and bases are evaluated outside.
-                outside: list[ast.AST] = list(getattr(child, "decorator_list", []))
-                if isinstance(child, ast.ClassDef):
-                    outside += [*child.bases, *[k.value for k in child.keywords]]
+    @functools.cached_property
+    def _scope_of(self) -> dict[ast.AST, ast.AST | None]:
+        """The scope of every node; built when first asked for."""
+        scope_of: dict[ast.AST, ast.AST | None] = {}
+        stack: list[tuple[ast.AST, ast.AST | None]] = [(self._tree, None)]
+        while stack:
+            node, scope = stack.pop()
+            for value in node.__dict__.values():
+                if value.__class__ is list:
+                    children = value
+                elif isinstance(value, ast.AST):
+                    children = (value,)
                 else:
-                    outside += [d for d in [*child.args.defaults, *child.args.kw_defaults] if d is not None]
-                skip = set(map(id, outside))
-                for item in outside:
-                    self._scope_of[item] = scope
-                    self._collect_scopes(item, scope)
-                self._collect_inner(child, child, skip)
-            elif isinstance(child, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                self._hidden[child] = frozenset(
-                    name for generator in child.generators for name in _bound_names(generator.target)
-                )
-                self._scope_parent(child, scope)
-                self._collect_inner(child, child, set())
+                    continue
+                for child in children:
+                    if not isinstance(child, ast.AST) or child in scope_of or isinstance(child, ast.expr_context):
+                        continue
+                    scope_of[child] = scope
+                    inner = scope
+                    if isinstance(child, _SCOPES):
+                        for outside in _evaluated_outside(child):
+                            scope_of[outside] = scope
+                            stack.append((outside, scope))
+                        inner = child
+                    elif isinstance(child, _COMPREHENSIONS):
+                        first = child.generators[0].iter  # evaluated before the comprehension's scope exists
+                        scope_of[first] = scope
+                        stack.append((first, scope))
+                        inner = child
+                    stack.append((child, inner))
+        return scope_of
+
+    def _hidden_by(self, scope: ast.AST) -> frozenset[str]:
+        """The names that one scope binds."""
+        found = self._hidden.get(scope)
+        if found is None:
+            if isinstance(scope, _COMPREHENSIONS):
+                found = frozenset(name for part in scope.generators for name in _bound_names(part.target))
             else:
-                self._collect_scopes(child, scope)
+                found = frozenset(_local_bindings(scope))
+            self._hidden[scope] = found
+        return found
 
-    def _scope_parent(self, child: ast.AST, scope: ast.AST | None) -> None:
-        self._scope_of[child] = scope
-
-    def _collect_inner(self, node: ast.AST, scope: ast.AST, skip: set[int]) -> None:
-        for child in ast.iter_child_nodes(node):
-            if id(child) in skip:
-                continue
-            holder = ast.Module(body=[], type_ignores=[])
-            holder.body = [child]  # type: ignore[list-item]
-            self._collect_scopes(holder, scope)
+    @functools.cached_property
+    def local_names(self) -> frozenset[str]:
+        """Every name that some function, class or comprehension of the file binds."""
+        scopes = [node for node in self._scope_of if isinstance(node, (*_SCOPES, *_COMPREHENSIONS))]
+        return frozenset().union(*map(self._hidden_by, scopes))
 
     def scope_of(self, node: ast.AST) -> ast.AST | None:
         """The innermost function, lambda, class or comprehension around `node`, None at module level."""
         return self._scope_of.get(node)
+
+    def binding_scope(self, name: str, node: ast.AST) -> ast.AST | None:
+        """The function, lambda, class or comprehension that binds `name` as used at `node`; None: the module."""
+        scope = self._scope_of.get(node)
+        first = True
+        while scope is not None:
+            if name in self._hidden_by(scope) and (first or not isinstance(scope, ast.ClassDef)):
+                return scope
+            scope = self._scope_of.get(scope)
+            first = False
+        return None
+
+    def bound_in(self, scope: ast.AST) -> frozenset[str]:
+        """The names that a function, lambda, class or comprehension binds."""
+        return self._hidden.get(scope, frozenset())
 
     def is_hidden(self, name: str, node: ast.AST) -> bool:
         """Is `name`, as used at `node`, bound by a scope inside the module?"""
@@ -169,11 +231,20 @@ class Names:
         first = True
         while scope is not None:
             # A class body's names are visible in the class body only, not in its methods.
-            if name in self._hidden.get(scope, ()) and (first or not isinstance(scope, ast.ClassDef)):
+            if name in self._hidden_by(scope) and (first or not isinstance(scope, ast.ClassDef)):
                 return True
             scope = self._scope_of.get(scope)
             first = False
         return False
+
+    @property
+    def single_assignments(self) -> dict[str, ast.expr]:
+        """Module-level names that are bound once, by an assignment, with their value."""
+        return self._aliases
+
+    def raw_qualname(self, node: ast.AST) -> str | None:
+        """As `qualname`, by the path that the file itself spells: `jax.interpreters.pxla.PartitionSpec` stays that."""
+        return self._raw(node, 0)
 
     def qualname(self, node: ast.AST) -> str | None:
         """Canonical dotted name of an expression, or None where it is local or computed."""
@@ -184,7 +255,11 @@ class Names:
         if isinstance(node, ast.Attribute):
             base = self._raw(node.value, depth)
             return f"{base}.{node.attr}" if base else None
-        if not isinstance(node, ast.Name) or self.is_hidden(node.id, node):
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id not in self.definitions and node.id not in self.imports:
+            return None
+        if self.is_hidden(node.id, node):
             return None
         if node.id in self._aliases and depth < 8:
             target = self._raw(self._aliases[node.id], depth + 1)
@@ -195,6 +270,33 @@ class Names:
         if node.id in self.imports:
             return self.imports[node.id]
         return None
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def _evaluated_outside(scope: ast.AST) -> Iterator[ast.AST]:
+    """Parts of a function, lambda or class that belong to the scope around it: decorators, defaults, annotations,
+    bases."""
+    yield from getattr(scope, "decorator_list", ())
+    if isinstance(scope, ast.ClassDef):
+        yield from scope.bases
+        for keyword in scope.keywords:
+            yield keyword.value
+        return
+    arguments: ast.arguments = scope.args  # type: ignore[attr-defined]
+    yield from arguments.defaults
+    yield from (default for default in arguments.kw_defaults if default is not None)
+    extra = [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
+    for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *extra]:
+        if arg.annotation is not None:
+            yield arg.annotation
+    returns = getattr(scope, "returns", None)
+    if returns is not None:
+        yield returns
 
 
 def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

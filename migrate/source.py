@@ -5,11 +5,38 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .edits import Span
 from .names import Names
+
+# `ast` numbers lines by \n, \r\n and \r only; str.splitlines would also split at form feeds.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+
+
+def parse_text(text: str) -> ast.Module:
+    """`ast.parse` without the warnings that the user's own code may cause (invalid escapes and the like)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def flatten(tree: ast.AST) -> list[ast.AST]:
+    """The nodes of `tree` in the order of `ast.walk`, some three times faster; no `Load`, `Store` or `Del`."""
+    out: list[ast.AST] = [tree]
+    append = out.append
+    for node in out:  # grows while it is walked
+        for value in node.__dict__.values():
+            if value.__class__ is list:
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        append(item)
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                append(value)
+    return out
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,15 +48,33 @@ class SourceFile:
     text: str
     tree: ast.Module
     is_package: bool = False
+    # Dotted name as an import statement of this file says it → the project's name for it (see files/modules.py).
+    resolve: Callable[[str], str] | None = None
+    # What the project's names of modules beside this file have in front that import statements must not say.
+    prefix: str = ""
 
     @classmethod
-    def parse(cls, path: Path, module: str, text: str, *, is_package: bool = False) -> SourceFile:
+    def parse(
+        cls,
+        path: Path,
+        module: str,
+        text: str,
+        *,
+        is_package: bool = False,
+        resolve: Callable[[str], str] | None = None,
+        prefix: str = "",
+    ) -> SourceFile:
         """Raises SyntaxError (or ValueError for null bytes) as `ast.parse` does."""
-        return cls(path, module, text, ast.parse(text), is_package)
+        return cls(path, module, text, parse_text(text), is_package, resolve, prefix)
 
     @functools.cached_property
     def names(self) -> Names:
-        return Names(self.tree, self.module, is_package=self.is_package)
+        return Names(self.tree, self.module, is_package=self.is_package, resolve=self.resolve, nodes=self.nodes)
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree, breadth first as `ast.walk` has them, expression contexts (`Load`) left out."""
+        return flatten(self.tree)
 
     @functools.cached_property
     def _line_starts(self) -> list[int]:
@@ -41,15 +86,7 @@ class SourceFile:
 
     @functools.cached_property
     def _lines(self) -> list[str]:
-        out: list[str] = []
-        start = 0
-        text = self.text
-        for index, char in enumerate(text):
-            if char == "\n" or (char == "\r" and text[index + 1 : index + 2] != "\n"):
-                out.append(text[start : index + 1])
-                start = index + 1
-        out.append(text[start:])
-        return out
+        return _LINE.findall(self.text) + [""] if self.text[-1:] in ("", "\n", "\r") else _LINE.findall(self.text)
 
     def offset(self, line: int, byte_column: int) -> int:
         """Character offset of an `ast` position (line from 1, column in UTF-8 bytes)."""
@@ -99,7 +136,7 @@ class SourceFile:
     @functools.cached_property
     def indent_unit(self) -> str:
         """The file's own indentation step."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             body = getattr(node, "body", None)
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and isinstance(body, list) and body:
                 outer, inner = self.indent_of(node), self.indent_of(body[0])
@@ -116,9 +153,14 @@ class SourceFile:
     @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         table: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(node):
-                table[child] = node
+        for node in self.nodes:
+            for value in node.__dict__.values():
+                if isinstance(value, ast.AST):
+                    table[value] = node
+                elif value.__class__ is list:
+                    for item in value:
+                        if isinstance(item, ast.AST):
+                            table[item] = node
         return table
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:

@@ -82,7 +82,7 @@ class Project:
     def _find_classes(self) -> dict[str, ClassInfo]:
         candidates: dict[str, ClassInfo] = {}
         for module, source in self.files.items():
-            for node in ast.walk(source.tree):
+            for node in source.nodes:
                 if not isinstance(node, ast.ClassDef):
                     continue
                 bases = tuple(self.qualname(source, base) or "" for base in node.bases)
@@ -107,7 +107,9 @@ class Project:
 
 def _nested_name(source: SourceFile, node: ast.ClassDef) -> str:
     parts = [node.name]
-    for parent in source.ancestors(node):
-        if isinstance(parent, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            parts.append(parent.name)
+    scope = source.names.scope_of(node)
+    while scope is not None:
+        if isinstance(scope, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            parts.append(scope.name)
+        scope = source.names.scope_of(scope)
     return ".".join(reversed(parts))

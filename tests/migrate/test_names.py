@@ -1,0 +1,126 @@
+"""Names and offsets: imports, aliases, shadowing; positions in odd texts."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.names import Names, canonical
+from nnx_migrate.migrate.source import SourceFile, flatten
+
+
+def names_of(text: str, module: str = "pkg.mod", **kwargs: object) -> tuple[Names, ast.Module]:
+    tree = ast.parse(text)
+    return Names(tree, module, **kwargs), tree  # type: ignore[arg-type]
+
+
+def meanings(text: str, attribute: str, **kwargs: object) -> list[str | None]:
+    """What each `<something>.<attribute>` or bare `<attribute>` of the text means, in order of appearance."""
+    names, tree = names_of(text, **kwargs)
+    nodes = [
+        node
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and node.attr == attribute)
+        or (isinstance(node, ast.Name) and node.id == attribute and isinstance(node.ctx, ast.Load))
+    ]
+    return [names.qualname(node) for node in sorted(nodes, key=lambda n: (n.lineno, n.col_offset))]
+
+
+@pytest.mark.parametrize(
+    "imported, used",
+    [
+        ("import flax.linen as nn", "nn.Dense"),
+        ("from flax import linen as nn", "nn.Dense"),
+        ("from flax import linen", "linen.Dense"),
+        ("from flax.linen import Dense", "Dense"),
+        ("import flax.linen", "flax.linen.Dense"),
+        ("import flax", "flax.linen.Dense"),
+        ("import flax.linen.linear as lin", "lin.Dense"),
+    ],
+)
+def test_every_way_to_import(imported: str, used: str) -> None:
+    assert meanings(f"{imported}\nx = {used}(3)\n", "Dense") == ["flax.linen.Dense"]
+
+
+def test_alias_at_module_level_is_followed_only_when_bound_once() -> None:
+    text = "import flax.linen as nn\nL = nn.Dense\na = L\n"
+    assert meanings(text, "L") == ["flax.linen.Dense"]
+    assert meanings(text + "L = other\n", "L")[0] == "pkg.mod.L"
+
+
+def test_parameters_and_locals_hide() -> None:
+    text = "from flax import linen as nn\ndef f(nn):\n    return nn.Dense\ndef g():\n    nn = 1\n    return nn.Dense\n"
+    assert meanings(text, "Dense") == [None, None]
+
+
+def test_defaults_annotations_and_first_iterables_are_evaluated_outside() -> None:
+    text = (
+        "from flax import linen as nn\ndef f(nn: nn.Dense = nn.Dense) -> nn.Dense: ...\nx = [nn for nn in nn.Dense]\n"
+    )
+    assert meanings(text, "Dense") == ["flax.linen.Dense"] * 4
+
+
+def test_class_body_names_are_not_seen_by_methods() -> None:
+    text = "from flax import linen as nn\nclass C:\n    nn = 3\n    a = nn.Dense\n    def f(self):\n        return nn.Dense\n"
+    assert meanings(text, "Dense") == [None, "flax.linen.Dense"]
+
+
+def test_relative_imports_and_packages() -> None:
+    names, _ = names_of("from .a import X\nfrom ..b import Y\n")
+    assert names.imports == {"X": "pkg.a.X", "Y": "b.Y"}
+    names, _ = names_of("from .a import X\n", module="pkg", is_package=True)
+    assert names.imports == {"X": "pkg.a.X"}
+
+
+def test_module_imports_leave_out_functions_and_type_checking() -> None:
+    text = (
+        "import typing\n"
+        "if typing.TYPE_CHECKING:\n    import a\nelse:\n    import b\n"
+        "try:\n    import c\nexcept ImportError:\n    import d\n"
+        "def f():\n    import e\n"
+    )
+    names, _ = names_of(text)
+    assert set(names.module_imports) == {"typing", "b", "c", "d"}
+    assert set(names.imports) == {"typing", "a", "b", "c", "d", "e"}
+
+
+def test_resolve_maps_what_is_written_to_the_projects_name() -> None:
+    names, _ = names_of("import models\nfrom models import Net\n", resolve=lambda dotted: f"lm1b.{dotted}")
+    assert names.imports == {"models": "lm1b.models", "Net": "lm1b.models.Net"}
+
+
+def test_local_names() -> None:
+    names, _ = names_of("def f(a, *b, **c):\n    d = [e for e in a]\n    with x as g:\n        pass\n")
+    assert names.local_names == {"a", "b", "c", "d", "e", "g"}
+
+
+def test_canonical() -> None:
+    assert canonical("flax.linen.attention.SelfAttention") == "flax.linen.SelfAttention"
+    assert canonical("jax.experimental.pjit.PartitionSpec") == "jax.sharding.PartitionSpec"
+
+
+def test_flatten_is_walk_without_contexts() -> None:
+    tree = ast.parse("def f(a=1, *, b: int = 2):\n    return [x + a for x in b if x]\nclass C(D): y: int = 3\n")
+    assert flatten(tree) == [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\n\ny = 2",
+        "x = 1\r\ny = 2\r\n",
+        "x = 1\ry = 2\r",
+        "x = 'é' + 'ü'; y = 2\n",
+        "x = '''a\n\fb'''\n\f\ny = 2\n",
+        "x = '\u2028'\ny = 2\n",
+    ],
+)
+def test_offsets(text: str) -> None:
+    source = SourceFile.parse(Path("a.py"), "a", text)
+    assign = next(n for n in source.nodes if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "y")
+    assert source.text_of(assign) == "y = 2"
+    assert "".join(source._lines) == text
+
+
+def test_offsets_of_an_empty_file() -> None:
+    source = SourceFile.parse(Path("a.py"), "a", "")
+    assert source._lines == [""] and source.nodes == [source.tree]
