@@ -57,7 +57,7 @@ class FileContext:
 
         `name("flax.nnx.Linear")` → `nnx.Linear`; prefers what the file already imports.
         """
-        bound = {**self.source.names.imports, **self.new_imports}
+        bound = {**self.source.names.module_imports, **self.new_imports}
         parts = dotted.split(".")
         for cut in range(len(parts), 0, -1):
             prefix = ".".join(parts[:cut])
@@ -80,8 +80,13 @@ class FileContext:
         return local + rest
 
     def _free(self, local: str, module: str) -> str:
-        taken = {**self.source.names.imports, **dict.fromkeys(self.source.names.definitions, "")}
-        while local in taken and taken[local] != module:
+        taken = {
+            **self.source.names.imports,
+            **self.new_imports,
+            **dict.fromkeys(self.source.names.definitions, ""),
+        }
+        names = self.source.names
+        while (local in taken and taken[local] != module) or (local not in taken and local in names.local_names):
             local = f"_{local}" if not local.startswith("_") else local + "_"
         return local
 

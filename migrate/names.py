@@ -82,6 +82,7 @@ class Names:
         self._resolve = resolve
         self.imports: dict[str, str] = {}  # local name → dotted name, of every import anywhere in the file
         self.module_imports: dict[str, str] = {}  # those that are bound at module level when the code runs
+        self.imported_modules: set[str] = set()  # `a.b.c` of `import a.b.c` at module level
         self.star_imports: list[str] = []
         self.definitions: dict[str, ast.stmt] = {}  # module-level class, def or single-target assignment
         self._aliases: dict[str, ast.expr] = {}
@@ -101,6 +102,8 @@ class Names:
         for stmt in body:
             if isinstance(stmt, ast.Import | ast.ImportFrom):
                 self.module_imports.update(self.bindings(stmt))
+                if isinstance(stmt, ast.Import):
+                    self.imported_modules.update(alias.name for alias in stmt.names if not alias.asname)
             elif isinstance(stmt, ast.If) and _is_type_checking(stmt.test):
                 self._collect_module_imports(stmt.orelse)
             elif isinstance(stmt, ast.If | ast.Try | ast.With | ast.For | ast.While):
@@ -223,7 +226,7 @@ class Names:
 
     def bound_in(self, scope: ast.AST) -> frozenset[str]:
         """The names that a function, lambda, class or comprehension binds."""
-        return self._hidden.get(scope, frozenset())
+        return self._hidden_by(scope)
 
     def is_hidden(self, name: str, node: ast.AST) -> bool:
         """Is `name`, as used at `node`, bound by a scope inside the module?"""

@@ -13,7 +13,7 @@ from .edits import Conflict
 from .linen.index import Project
 from .plan import ClassPlan, Plan
 from .rule import Rule, all_rules
-from .source import SourceFile
+from .source import SourceFile, parse_text
 
 
 @dataclasses.dataclass
@@ -47,11 +47,13 @@ def migrate_project(sources: Iterable[SourceFile], options: Options | None = Non
     modules.write(project, plan, contexts)
     training.write(project, plan, contexts)
     rules = [rule for rule in all_rules().values() if rule.visitors and options.selects(rule.code)]
+    exported = _exported(project)
     results = []
-    for context in contexts.values():
+    for name, context in contexts.items():
         apply_rules(context, rules)
-        results.append(_finish(context))
-    return RunResult(results, list(plan.classes.values()), modules.created_files(project, plan, contexts))
+        results.append(_finish(context, exported.get(name, frozenset())))
+    created = {**modules.created_files(project, plan, contexts), **training.created_files(contexts)}
+    return RunResult(results, list(plan.classes.values()), created)
 
 
 def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
@@ -61,14 +63,28 @@ def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
         for kind, _ in rule.visitors:
             if rule not in table.setdefault(kind, []):
                 table[kind].append(rule)
-    for node in ast.walk(context.source.tree):
+    for node in context.source.nodes:
         for rule in table.get(type(node), ()):
             for kind, visit in rule.visitors:
                 if type(node) is kind:
                     visit(node, context)
 
 
-def _finish(context: FileContext) -> FileResult:
+def _exported(project: Project) -> dict[str, frozenset[str]]:
+    """Names of each file that other files of the project import from it: they stay bound, used or not."""
+    found: dict[str, set[str]] = {}
+    for module, source in project.files.items():
+        for dotted in source.names.imports.values():
+            base, _, name = dotted.rpartition(".")
+            if base in project.files and base != module:
+                found.setdefault(base, set()).add(name)
+        for base in source.names.star_imports:
+            if base in project.files:
+                found.setdefault(base, set()).update(project.files[base].names.imports)
+    return {module: frozenset(names) for module, names in found.items()}
+
+
+def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
     from .nnx.imports import finish_imports
 
     source = context.source
@@ -76,8 +92,8 @@ def _finish(context: FileContext) -> FileResult:
     try:
         text = context.edits.render()
         if text != source.text or context.new_imports:
-            text = finish_imports(source, text, context.new_imports)
-        ast.parse(text)
+            text = finish_imports(source, text, context.new_imports, keep=keep)
+            parse_text(text)
     except (Conflict, SyntaxError) as error:
         diagnostics.append(
             Diagnostic(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import dataclasses
 import functools
 import re
@@ -79,21 +80,33 @@ class SourceFile:
     @functools.cached_property
     def _line_starts(self) -> list[int]:
         starts = [0]
-        # `ast` numbers lines by \n, \r\n and \r only; str.splitlines would also split at form feeds.
-        for line in self._lines:
+        for line in self.lines:
             starts.append(starts[-1] + len(line))
         return starts
 
     @functools.cached_property
-    def _lines(self) -> list[str]:
-        return _LINE.findall(self.text) + [""] if self.text[-1:] in ("", "\n", "\r") else _LINE.findall(self.text)
+    def lines(self) -> list[str]:
+        """The text's lines with their ends, as `ast` counts them; the last one may be empty."""
+        found = _LINE.findall(self.text)
+        if self.text[-1:] in ("", "\n", "\r"):
+            found.append("")
+        return found
 
     def offset(self, line: int, byte_column: int) -> int:
         """Character offset of an `ast` position (line from 1, column in UTF-8 bytes)."""
-        content = self._lines[line - 1]
+        content = self.lines[line - 1]
         if not content.isascii():
             byte_column = len(content.encode()[:byte_column].decode(errors="ignore"))
         return self._line_starts[line - 1] + byte_column
+
+    def line_start(self, offset: int) -> int:
+        """Offset of the first character of the line that `offset` is in."""
+        return self._line_starts[min(bisect.bisect_right(self._line_starts, offset), len(self.lines)) - 1]
+
+    def line_end(self, offset: int) -> int:
+        """Offset after the line end (or the end of the text) of the line that `offset` is in."""
+        index = bisect.bisect_right(self._line_starts, offset)
+        return self._line_starts[index] if index < len(self._line_starts) else len(self.text)
 
     def span(self, node: ast.AST) -> Span:
         """Where `node` stands. Decorators are not part of a class or function; see `full_span`."""

@@ -60,7 +60,10 @@ def test_defaults_annotations_and_first_iterables_are_evaluated_outside() -> Non
 
 
 def test_class_body_names_are_not_seen_by_methods() -> None:
-    text = "from flax import linen as nn\nclass C:\n    nn = 3\n    a = nn.Dense\n    def f(self):\n        return nn.Dense\n"
+    text = (
+        "from flax import linen as nn\nclass C:\n    nn = 3\n    a = nn.Dense\n"
+        "    def f(self):\n        return nn.Dense\n"
+    )
     assert meanings(text, "Dense") == [None, "flax.linen.Dense"]
 
 
@@ -118,9 +121,9 @@ def test_offsets(text: str) -> None:
     source = SourceFile.parse(Path("a.py"), "a", text)
     assign = next(n for n in source.nodes if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "y")
     assert source.text_of(assign) == "y = 2"
-    assert "".join(source._lines) == text
+    assert "".join(source.lines) == text
 
 
 def test_offsets_of_an_empty_file() -> None:
     source = SourceFile.parse(Path("a.py"), "a", "")
-    assert source._lines == [""] and source.nodes == [source.tree]
+    assert source.lines == [""] and source.nodes == [source.tree]
