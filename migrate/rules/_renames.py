@@ -1,0 +1,264 @@
+"""The engine behind the families of renamed jax names: uses, import statements and what has no replacement.
+
+An import that can simply name the new module does (`from jax.sharding import Mesh`) and its uses stay as they are;
+where the name itself changes, uses are rewritten and the old import goes. Everything goes by the path that the file
+spells, so a user's own `tree_map` is never touched.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import weakref
+
+from ..catalog.jax_names import BY_NAME, EXPRESSIONS, Gone, lookup
+from ..context import FileContext
+from ..diagnostics import Severity
+from ..rule import Rule
+
+# Family → rule code; filled in by the rule files.
+CODES = {
+    "tree": "NNX801",
+    "array": "NNX802",
+    "sharding": "NNX803",
+    "numpy": "NNX805",
+    "moved": "NNX807",
+    "core": "NNX808",
+    "manual": "NNX811",
+}
+_done: weakref.WeakSet[FileContext] = weakref.WeakSet()
+
+
+def attach(rule: Rule) -> None:
+    """Make `rule` carry out the renames. Whichever family's rule meets the module first does the work for all that are
+    selected, since one import statement can hold names of several families."""
+
+    @rule.register(ast.Module)
+    def visit(node: ast.AST, ctx: FileContext) -> None:
+        if ctx not in _done:
+            _done.add(ctx)
+            _File(ctx).rewrite()
+
+
+def local_import(ctx: FileContext, dotted: str) -> str:
+    """As `ctx.name`, for modules that `import jax` alone does not make reachable (`jax.extend`, `functools`, ...)."""
+    for prefix, local in (
+        ("jax.extend.core.primitives", "jex_primitives"),
+        ("jax.extend.core", "jex_core"),
+        ("jax.extend.linear_util", "linear_util"),
+        ("jax.extend.random", "jex_random"),
+        ("jax.extend.backend", "jex_backend"),
+        ("jax.example_libraries.stax", "stax"),
+        ("jax.example_libraries.optimizers", "optimizers"),
+    ):
+        if dotted.startswith(prefix + "."):
+            bound = {**ctx.source.names.imports, **ctx.new_imports}
+            for name, target in bound.items():
+                if target == prefix:
+                    return name + dotted[len(prefix) :]
+                if target == dotted and name not in ctx.source.names.definitions:
+                    return name
+            while local in bound or local in ctx.source.names.definitions:
+                local = f"_{local}"
+            ctx.new_imports[local] = prefix
+            return local + dotted[len(prefix) :]
+    return ctx.name(dotted)
+
+
+@dataclasses.dataclass
+class _File:
+    ctx: FileContext
+
+    def rewrite(self) -> None:
+        names = self.ctx.source.names
+        kept: set[str] = set()  # local names whose import line takes over the new path: their uses stay
+        for node in ast.walk(self.ctx.source.tree):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                kept |= self._import(node)
+        for node in ast.walk(self.ctx.source.tree):
+            if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
+                continue
+            parent = self.ctx.source.parents.get(node)
+            dotted = names.raw_qualname(node)
+            if dotted is None or not dotted.startswith("jax"):
+                continue
+            if isinstance(parent, ast.Attribute) and lookup(f"{dotted}.{parent.attr}") is not None:
+                continue  # the longer chain is the one that is known
+            if self._root(node) in kept:
+                continue
+            self._use(node, dotted)
+
+    @staticmethod
+    def _root(node: ast.AST) -> str:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return node.id if isinstance(node, ast.Name) else ""
+
+    def _selected(self, family: str) -> bool:
+        return self.ctx.options.selects(CODES[family])
+
+    # uses ------------------------------------------------------------------------------------------------------
+    def _use(self, node: ast.expr, dotted: str) -> None:
+        if dotted in EXPRESSIONS and self._selected("numpy"):
+            new, shape, _ = EXPRESSIONS[dotted]
+            text = shape.format(self.ctx.name(new)) if new else shape
+            parent = self.ctx.source.parents.get(node)
+            tight = isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
+            self.ctx.replace(node, f"({text})" if tight and text.startswith("-") else text, code=CODES["numpy"])
+            return
+        found = lookup(dotted)
+        if found is None or not self._selected(found[0].family):
+            return
+        entry, new_name = found
+        if new_name is None:
+            self._manual(node, entry)
+        else:
+            self.ctx.replace(node, local_import(self.ctx, new_name), code=CODES[entry.family])
+
+    def _manual(self, node: ast.AST, entry: Gone) -> None:
+        self.ctx.report(
+            node,
+            CODES["manual"],
+            f"{entry.old} is gone since jax {entry.removed}: {entry.note}",
+            severity=Severity.WARNING,
+            help=entry.note,
+        )
+
+    # imports ---------------------------------------------------------------------------------------------------
+    def _import(self, node: ast.ImportFrom | ast.Import) -> set[str]:
+        """Rewrite one import statement; answers the local names whose uses need no change."""
+        if isinstance(node, ast.ImportFrom):
+            if node.level or not (node.module or "").startswith("jax") or any(a.name == "*" for a in node.names):
+                return set()
+            pairs = [(alias, f"{node.module}.{alias.name}") for alias in node.names]
+        else:
+            pairs = [(alias, alias.name) for alias in node.names]
+        stay: list[ast.alias] = []
+        lines: list[str] = []
+        kept: set[str] = set()
+        changed = False
+        plain = isinstance(node, ast.Import)
+        for alias, dotted in pairs:
+            local = alias.asname or alias.name
+            found = self._import_target(dotted)
+            if found is None:
+                if self._dead_module(dotted) and self._all_uses_known(local, dotted):
+                    changed = True  # nothing is left in it
+                    if plain and not alias.asname:
+                        lines.append("import jax")
+                    continue
+                stay.append(alias)
+                continue
+            entry, new = found
+            if new is None:
+                stay.append(alias)
+                self._manual(node, entry)
+                continue
+            changed = True
+            if isinstance(node, ast.Import):
+                if alias.asname:
+                    lines.append(f"import {new} as {alias.asname}")
+                    kept.add(local)
+                else:  # its uses are rewritten and bring their own import; it also made `jax` known
+                    lines.append("import jax")
+                continue
+            module, _, tail = new.rpartition(".")
+            if alias.asname or tail == alias.name:
+                lines.append(f"from {module} import {tail}" + (f" as {local}" if local != tail else ""))
+                kept.add(local)
+        if not changed:
+            return set()
+        self._write(node, stay, lines)
+        return kept
+
+    def _import_target(self, dotted: str) -> tuple[Gone, str | None] | None:
+        found = lookup(dotted)
+        if found is None and dotted == "jax.config.config":
+            return None
+        if found is None or not self._selected(found[0].family) or dotted in EXPRESSIONS:
+            return None
+        return found
+
+    @staticmethod
+    def _dead_module(dotted: str) -> bool:
+        """Is it a name that today's jax does not import, all of whose known members have moved?"""
+        return dotted in EXPRESSIONS or dotted in _DEAD_MODULES
+
+    def _all_uses_known(self, local: str, dotted: str) -> bool:
+        """Does every use of an imported dead name have an entry with a replacement?"""
+        source = self.ctx.source
+        top = local.partition(".")[0]
+        for node in ast.walk(source.tree):
+            if not (isinstance(node, ast.Name) and node.id == top) or source.names.is_hidden(node.id, node):
+                continue
+            chain: ast.AST = node
+            path = source.names.raw_qualname(chain)
+            while path is not None and path != dotted and dotted.startswith(path + "."):
+                parent = source.parents.get(chain)
+                if not isinstance(parent, ast.Attribute):
+                    break
+                chain, path = parent, source.names.raw_qualname(parent)
+            if path != dotted:
+                continue  # another module under the same top: `jax.numpy`
+            if dotted in EXPRESSIONS:
+                continue
+            parent = source.parents.get(chain)
+            if not isinstance(parent, ast.Attribute):
+                return False
+            entry = BY_NAME.get(f"{dotted}.{parent.attr}")
+            special = f"{dotted}.{parent.attr}" in HANDLED_ELSEWHERE
+            if not special and (entry is None or entry.new is None or not self._selected(entry.family)):
+                return False
+        return True
+
+    def _write(self, node: ast.ImportFrom | ast.Import, stay: list[ast.alias], lines: list[str]) -> None:
+        source = self.ctx.source
+        out: list[str] = []
+        if stay:
+            names = ", ".join(a.name + (f" as {a.asname}" if a.asname else "") for a in stay)
+            out.append(f"from {node.module} import {names}" if isinstance(node, ast.ImportFrom) else f"import {names}")
+        merged: dict[str, list[str]] = {}
+        for line in lines:
+            head, word, names = line.partition(" import ")
+            if word:
+                merged.setdefault(head, []).append(names)
+            else:
+                merged.setdefault(line, [])
+        out += [f"{head} import {', '.join(names)}" if names else head for head, names in merged.items()]
+        if out:
+            glue = source.newline + source.indent_of(node)
+            self.ctx.replace(node, glue.join(out), code="NNX800")
+            return
+        if _alone_in_block(source.parents.get(node), node):
+            self.ctx.replace(node, "pass", code="NNX800")
+            return
+        line = source.line_span(node)
+        if source.text[line.start : line.end].strip() == source.text_of(node):
+            self.ctx.replace(line, code="NNX800")
+        else:
+            self.ctx.replace(node, "pass", code="NNX800")
+
+
+def _alone_in_block(parent: ast.AST | None, node: ast.stmt) -> bool:
+    for field in ("body", "orelse", "finalbody", "handlers"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and node in block:
+            return len(block) == 1 and not isinstance(parent, ast.Module)
+    return False
+
+
+# Modules that today's jax lacks, or whose every known name has moved; an import of one goes with its last use.
+_DEAD_MODULES = frozenset(
+    {
+        "jax.experimental.maps",
+        "jax.experimental.sharding",
+        "jax.prng",
+        "jax.abstract_arrays",
+        "jax.lib.xla_bridge",
+        "jax.lib.xla_client",
+        "jax.lib.xla_extension",
+        "jax.util",
+    }
+)
+# Members of those modules that another rule rewrites.
+HANDLED_ELSEWHERE = frozenset({"jax.experimental.maps.mesh"})
