@@ -34,3 +34,8 @@ demo: venv
 
 clean:
 	rm -rf build $(VENV) *.egg-info
+
+# The open corpus: fetch what PyPI has, take checkouts from corpus/github where they stand, migrate, run both sides.
+corpus: venv
+	$(BIN)/python benchmarks/corpus.py fetch
+	$(BIN)/python benchmarks/corpus.py all

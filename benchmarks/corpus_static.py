@@ -1,0 +1,192 @@
+"""Migrate whole packages statically: nothing crashes, everything parses, a second run changes nothing."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import dataclasses
+import json
+import shutil
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+MARKS = (b"flax", b"jax", b"linen")  # the byte filter: a file without any of them cannot need migrating
+
+
+@dataclasses.dataclass
+class StaticResult:
+    """What a package's migration did, by count; `failures` has one line per broken promise."""
+
+    package: str
+    files: int = 0
+    changed: int = 0
+    classes: int = 0
+    native: int = 0
+    bridged: int = 0
+    manual: int = 0
+    crashes: int = 0
+    unparsable: int = 0
+    second_run_changes: int = 0
+    seconds: float = 0.0
+    reasons: dict[str, int] = dataclasses.field(default_factory=dict)
+    diagnostics: dict[str, int] = dataclasses.field(default_factory=dict)
+    failures: list[str] = dataclasses.field(default_factory=list)
+    not_native: list[str] = dataclasses.field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+def module_name(path: Path, root: Path) -> tuple[str, bool]:
+    """Dotted import name of a file and whether it is a package's `__init__`: the folders above it that are packages."""
+    parts = [] if path.name == "__init__.py" else [path.stem]
+    folder = path.parent
+    while folder != root and ((folder / "__init__.py").exists() or _is_namespace(folder, root)):
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts), path.name == "__init__.py"
+
+
+def _is_namespace(folder: Path, root: Path) -> bool:
+    """A folder without `__init__.py` between packages (big_vision/models under big_vision)."""
+    return folder.parent != root and (folder.parent / "__init__.py").exists()
+
+
+def collect(root: Path) -> tuple[list[SourceFile], list[str]]:
+    """The package's parsed sources that pass the byte filter, and a line for each that does not parse today."""
+    sources, unreadable = [], []
+    for path in sorted(root.rglob("*.py")):
+        data = path.read_bytes()
+        if path.name != "__init__.py" and not any(mark in data for mark in MARKS):
+            continue
+        name, is_package = module_name(path, root)
+        try:
+            sources.append(SourceFile.parse(path, name, data.decode(), is_package=is_package))
+        except (SyntaxError, ValueError) as error:
+            unreadable.append(f"{path.relative_to(root)}: {error}")
+    return sources, unreadable
+
+
+def migrate_package(root: Path, output: Path, *, twice: bool = True) -> StaticResult:
+    """Migrate every file under `root` into a copy at `output`; the numbers of the run."""
+    result = StaticResult(root.name)
+    sources, unreadable = collect(root)
+    result.files = len(sources)
+    result.diagnostics["unparsable input"] = len(unreadable)
+    start = time.perf_counter()
+    run = _guarded(sources, result)
+    result.seconds = round(time.perf_counter() - start, 2)
+    if run is None:
+        return result
+    _count(run, result, root)
+    _write(run, root, output)
+    if twice:
+        _second_run(output, result)
+    return result
+
+
+def _guarded(sources: list[SourceFile], result: StaticResult) -> RunResult | None:
+    """The whole package at once; where that crashes, find the files that crash alone, and go on without them."""
+    try:
+        return migrate_project(sources, Options())
+    except Exception as error:
+        result.crashes += 1
+        result.failures.append("crash: " + _where(error))
+    alive = []
+    for source in sources:
+        try:
+            migrate_project([source], Options())
+        except Exception as error:
+            result.crashes += 1
+            result.failures.append(f"crash: {source.path.name}: {_where(error)}")
+            continue
+        alive.append(source)
+    if len(alive) == len(sources):
+        return None
+    try:
+        return migrate_project(alive, Options())
+    except Exception as error:
+        result.failures.append("crash without the files above: " + _where(error))
+        return None
+
+
+def _where(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    place = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in reversed(frames))
+    return f"{type(error).__name__}: {str(error)[:200]} at {place}"
+
+
+def _count(run: RunResult, result: StaticResult, root: Path) -> None:
+    reasons: collections.Counter[str] = collections.Counter()
+    for plan in run.classes:
+        result.classes += 1
+        setattr(result, str(plan.outcome), getattr(result, str(plan.outcome)) + 1)
+        if plan.outcome != "native":
+            reasons[f"{plan.code} {plan.reason}"] += 1
+            place = Path(plan.path).relative_to(root) if Path(plan.path).is_relative_to(root) else plan.path
+            result.not_native.append(f"{place}:{plan.line} {plan.qualname} {plan.outcome}: {plan.code} {plan.reason}")
+    result.reasons = dict(reasons.most_common())
+    codes: collections.Counter[str] = collections.Counter()
+    for file in run.files:
+        codes.update(found.code for found in file.diagnostics)
+        if file.after is None:
+            result.unparsable += 1
+            detail = next((d.message for d in file.diagnostics if d.code == "NNX001"), "")
+            result.failures.append(f"dropped: {file.path.relative_to(root)}: {detail[:300]}")
+        elif file.after != file.before:
+            result.changed += 1
+            try:
+                ast.parse(file.after)
+            except SyntaxError as error:
+                result.unparsable += 1
+                result.failures.append(f"unparsable: {file.path.relative_to(root)}: {error}")
+    result.diagnostics.update(codes.most_common())
+
+
+def _write(run: RunResult, root: Path, output: Path) -> None:
+    if output.exists():
+        shutil.rmtree(output)
+    shutil.copytree(root, output, symlinks=True, ignore_dangling_symlinks=True)
+    for file in run.files:
+        if file.after is not None and file.after != file.before:
+            (output / file.path.relative_to(root)).write_text(file.after)
+    for path, text in run.created.items():
+        (output / path.relative_to(root)).write_text(text)
+    classes = [
+        {
+            "name": plan.qualname.rpartition(".")[2],
+            "module": plan.qualname.rpartition(".")[0],
+            "outcome": str(plan.outcome),
+            "reason": f"{plan.code} {plan.reason}".strip(),
+            "added_arguments": [{"name": added.name, "from": added.origin} for added in plan.added_arguments],
+        }
+        for plan in run.classes
+    ]
+    (output / "nnx_migrate_classes.json").write_text(json.dumps(classes, indent=1))
+
+
+def _second_run(output: Path, result: StaticResult) -> None:
+    sources, _ = collect(output)
+    try:
+        run = migrate_project(sources, Options())
+    except Exception as error:
+        result.failures.append("crash in the second run: " + _where(error))
+        result.crashes += 1
+        return
+    for file in run.files:
+        if file.after is not None and file.after != file.before:
+            result.second_run_changes += 1
+            result.failures.append(f"second run changes {file.path.relative_to(output)}: {_first_change(file)}")
+
+
+def _first_change(file: Any) -> str:
+    for line, (old, new) in enumerate(zip(file.before.split("\n"), file.after.split("\n")), 1):
+        if old != new:
+            return f"line {line}: {old.strip()[:90]!r} -> {new.strip()[:90]!r}"
+    return "length"
