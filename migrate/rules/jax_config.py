@@ -13,8 +13,8 @@ RULE = Rule(
     code="NNX804",
     name="jax-config",
     summary="the config object is jax.config, and flags that jax has dropped are no longer set",
-    what="`from jax.config import config` → `from jax import config`; a statement that sets a dropped flag goes, where it"
-    " asked for what jax does anyway.",
+    what="`from jax.config import config` → `from jax import config`; a statement that sets a dropped flag goes, where"
+    " it asked for what jax does anyway.",
     why="The jax.config module went with 0.4.29; setting an unknown flag raises AttributeError.",
     how_sure="by construction; a dropped flag that asked for the other way is reported",
     examples=(
