@@ -10,6 +10,7 @@ from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import Plan
 from .source import SourceFile
+from .suppression import Suppressions
 
 if TYPE_CHECKING:
     from .linen.index import Project
@@ -24,6 +25,7 @@ class Options:
     bridge: bool = True
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    trace: tuple[str, ...] = ()  # MODULE:CALLABLE, run in a subprocess to settle sizes
 
     def selects(self, code: str) -> bool:
         """Is the rule `code` on? By code or prefix; `ignore` wins."""
@@ -41,6 +43,7 @@ class FileContext:
         self.plan = plan
         self.options = options
         self.edits = EditSet(source.text)
+        self.suppressions = Suppressions(source.text)
         self.diagnostics: list[Diagnostic] = []
         self.new_imports: dict[str, str] = {}  # local name → dotted name
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
@@ -123,6 +126,10 @@ class FileContext:
         help: str = "",
     ) -> None:
         """Record a diagnostic. A warning also leaves a TODO comment above the statement that `node` belongs to."""
+        if severity is not Severity.ERROR and not self.options.selects(code):
+            return
+        if self.suppressions.covers(node, code):
+            return
         line, column = self.source.position(node)
         found = Diagnostic(str(self.source.path), line, column, code, severity, message, help)
         if found in self.diagnostics:

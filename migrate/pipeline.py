@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .context import FileContext, Options
@@ -35,22 +35,31 @@ class RunResult:
     created: dict[Path, str] = dataclasses.field(default_factory=dict)
 
 
-def migrate_project(sources: Iterable[SourceFile], options: Options | None = None) -> RunResult:
-    """Index, plan and rewrite parsed sources. Pure: reads and writes no file, runs no user code."""
+def migrate_project(
+    sources: Iterable[SourceFile], options: Options | None = None, *, per_file: Mapping[Path, Options] | None = None
+) -> RunResult:
+    """Index, plan and rewrite parsed sources. Pure: reads and writes no file, runs no user code.
+
+    `per_file`: the options of files that have their own (which rules to select there).
+    """
     from .nnx import modules, training
 
     options = options or Options()
     project = Project(sources)
     plan = Plan(aliases=dict(project.aliases))
     modules.decide(project, plan, options)
-    contexts = {name: FileContext(source, plan, options, project) for name, source in project.files.items()}
+    own = per_file or {}
+    contexts = {
+        name: FileContext(source, plan, own.get(source.path, options), project)
+        for name, source in project.files.items()
+    }
     modules.write(project, plan, contexts)
     training.write(project, plan, contexts)
-    rules = [rule for rule in all_rules().values() if rule.visitors and options.selects(rule.code)]
+    rules = [rule for rule in all_rules().values() if rule.visitors]
     exported = _exported(project)
     results = []
     for name, context in contexts.items():
-        apply_rules(context, rules)
+        apply_rules(context, [rule for rule in rules if context.options.selects(rule.code)])
         results.append(_finish(context, exported.get(name, frozenset())))
     created = {**modules.created_files(project, plan, contexts), **training.created_files(contexts)}
     return RunResult(results, list(plan.classes.values()), created)
@@ -66,7 +75,7 @@ def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
     for node in context.source.nodes:
         for rule in table.get(type(node), ()):
             for kind, visit in rule.visitors:
-                if type(node) is kind:
+                if type(node) is kind and not context.suppressions.covers(node, rule.code):
                     visit(node, context)
 
 
@@ -94,7 +103,7 @@ def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
         if text != source.text or context.new_imports:
             text = finish_imports(source, text, context.new_imports, keep=keep)
             parse_text(text)
-    except (Conflict, SyntaxError) as error:
+    except (Conflict, SyntaxError, RecursionError) as error:
         diagnostics.append(
             Diagnostic(
                 str(source.path),

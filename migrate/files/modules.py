@@ -1,0 +1,136 @@
+"""Import names of files: packages, `src/` layouts, and scripts that import what lies beside them.
+
+A file's import root is the first directory above it that is not a package; its name is the path from there. Two roots
+that hold the same top-level name (`examples/a/models.py`, `examples/b/models.py`) get their path in front of it, and
+the files' import statements are resolved to these names from the nearest directory outwards, as running them would.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+
+@dataclasses.dataclass(frozen=True)
+class ModuleName:
+    """How the project knows one file; see `SourceFile` for `resolve` and `prefix`."""
+
+    name: str
+    is_package: bool
+    prefix: str = ""
+    resolve: Callable[[str], str] | None = None
+
+
+def module_names(paths: Iterable[Path]) -> dict[Path, ModuleName]:
+    """Unique names for all of `paths`."""
+    absolute = {path: Path(os.path.abspath(path)) for path in paths}
+    packages: dict[Path, bool] = {}
+    roots = {path: _import_root(real.parent, packages) for path, real in absolute.items()}
+    dotted = {path: _dotted(real, roots[path]) for path, real in absolute.items()}
+    holders: dict[str, set[Path]] = {}
+    for path, name in dotted.items():
+        holders.setdefault(name.partition(".")[0], set()).add(roots[path])
+    common = Path(os.path.commonpath(list(roots.values()))) if roots else Path()
+    names: dict[Path, str] = {}
+    prefixes: dict[Path, str] = {}
+    taken: set[str] = set()
+    for path, name in sorted(dotted.items(), key=lambda item: str(item[0])):
+        prefix = ""
+        if len(holders[name.partition(".")[0]]) > 1:
+            prefix = ".".join(_identifier(part) for part in roots[path].relative_to(common).parts)
+        full = f"{prefix}.{name}" if prefix else name
+        while full in taken:  # a.py and a.ipynb side by side
+            full += "_"
+        taken.add(full)
+        names[path], prefixes[path] = full, prefix
+    resolver = _Resolver(
+        {_without_suffix(real): names[path] for path, real in absolute.items() if real.suffix == ".py"}, common
+    )
+    return {
+        path: ModuleName(
+            names[path],
+            real.name == "__init__.py",
+            prefixes[path],
+            resolver.for_directory(roots[path]),
+        )
+        for path, real in absolute.items()
+    }
+
+
+def _import_root(directory: Path, packages: dict[Path, bool]) -> Path:
+    while _is_package(directory, packages) and directory.parent != directory:
+        directory = directory.parent
+    return directory
+
+
+def _is_package(directory: Path, packages: dict[Path, bool]) -> bool:
+    if directory not in packages:
+        packages[directory] = (directory / "__init__.py").exists() and directory.name.isidentifier()
+    return packages[directory]
+
+
+def _dotted(path: Path, root: Path) -> str:
+    parts = list(_without_suffix(path).relative_to(root).parts)
+    return ".".join(_identifier(part) for part in parts) or _identifier(root.name)
+
+
+def _without_suffix(path: Path) -> Path:
+    return path.parent if path.name == "__init__.py" else path.with_suffix("")
+
+
+def _identifier(part: str) -> str:
+    cleaned = "".join(char if char.isalnum() or char == "_" else "_" for char in part)
+    return cleaned if cleaned.isidentifier() else f"_{cleaned}"
+
+
+class _Resolver:
+    """Import statements as the files of one import root mean them."""
+
+    def __init__(self, modules: dict[Path, str], top: Path) -> None:
+        self.modules = modules  # path without suffix → name
+        self.top = top
+        self.directories = {parent for path in modules for parent in path.parents}
+        self.names = frozenset(modules.values())
+        self._by_directory: dict[Path, Callable[[str], str]] = {}
+
+    def for_directory(self, directory: Path) -> Callable[[str], str]:
+        if directory not in self._by_directory:
+            cache: dict[str, str] = {}
+
+            def resolve(dotted: str) -> str:
+                if dotted not in cache:
+                    cache[dotted] = self._resolve(dotted, directory)
+                return cache[dotted]
+
+            self._by_directory[directory] = resolve
+        return self._by_directory[directory]
+
+    def _resolve(self, dotted: str, directory: Path) -> str:
+        parts = dotted.split(".")
+        for base in (directory, *directory.parents):
+            first = base / parts[0]
+            if first in self.modules or first in self.directories:
+                found = self._within(base, parts)
+                if found is not None:
+                    return found
+            source_root = base / "src"
+            if source_root / parts[0] in self.modules:
+                found = self._within(source_root, parts)
+                if found is not None:
+                    return found
+            if base == self.top:
+                break
+        return dotted
+
+    def _within(self, base: Path, parts: list[str]) -> str | None:
+        """The longest module that `parts` leads to below `base`, with the rest behind its name."""
+        path, found, used = base, None, 0
+        for count, part in enumerate(parts, 1):
+            path = path / part
+            if path in self.modules:
+                found, used = self.modules[path], count
+            elif path not in self.directories:
+                break
+        return ".".join([found, *parts[used:]]) if found is not None else None
