@@ -1,0 +1,165 @@
+"""Attention layers: nnx.MultiHeadAttention with Linen's attention function.
+
+NNX computes attention without dropout by another kernel, which ignores `precision`;
+`linen_parity.dot_product_attention` is Linen's. NNX's `decode` must be set and its cache be made before the first
+call, where Linen makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..edits import Parts
+from ..linen.values import Array, Const, Global, Unknown, Value
+from .layers import (
+    Arg,
+    Built,
+    CallText,
+    Draft,
+    Layer,
+    Ref,
+    Unsupported,
+    is_const,
+    is_none,
+    params,
+    shape_of,
+    size_of,
+    split_call,
+    why_of,
+)
+from .layers_linear import dot_general
+from .layers_norm import keeps_order
+
+_FIELDS = (
+    "num_heads, dtype=None, param_dtype=jnp.float32, qkv_features=None, out_features=None, broadcast_dropout=True,"
+    "dropout_rate=0.0, deterministic=None, precision=None, kernel_init=default_kernel_init, out_kernel_init=None,"
+    "bias_init=initializers.zeros_init(), out_bias_init=None, use_bias=True, attention_fn=dot_product_attention,"
+    "decode=False, normalize_qk=False, force_fp32_for_softmax=False, qkv_dot_general=None, out_dot_general=None,"
+    "qkv_dot_general_cls=None, out_dot_general_cls=None, qk_attn_weights_einsum_cls=None,"
+    "attn_weights_value_einsum_cls=None"
+)
+
+
+class MultiHeadDotProductAttention(Layer):
+    linen = "flax.linen.MultiHeadDotProductAttention"
+    parameters = params(_FIELDS)
+    call_parameters = params(
+        "inputs_q, inputs_k=None, inputs_v=None, *, inputs_kv=None, mask=None, deterministic=None, dropout_rng=None,"
+        "sow_weights=False"
+    )
+    collections = frozenset({"params", "cache"})
+    streams = frozenset({"dropout"})
+    call_time_fields: Mapping[str, str] = {"deterministic": "deterministic", "decode": "decode"}
+
+    def __init__(self, name: str = "") -> None:
+        if name:
+            self.linen = f"flax.linen.{name}"
+
+    def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
+        args = draft.args
+        for field in ("qk_attn_weights_einsum_cls", "attn_weights_value_einsum_cls"):
+            if not is_none(args.get(field)):
+                raise Unsupported("NNX203", f"attention with {field}")
+            draft.drop(field)
+        query = call.get("inputs_q") if call else None
+        draft.move("num_heads", "num_heads", positional=True)
+        in_features = shape_of(query).dim(-1)
+        draft.size("in_features", in_features, why_of(query))
+        keys = self._keys(call or {})
+        if keys is not None and not draft.is_partial:
+            size = shape_of(keys).dim(-1)
+            if size != in_features:
+                draft.size("in_kv_features", size, why_of(keys), keyword=True)
+        draft.move("qkv_features", "qkv_features")
+        draft.move("out_features", "out_features")
+        self._flag(draft)
+        self._attention(draft)
+        decode = args.get("decode")
+        caches = decode is not None and not is_const(decode, False)
+        draft.drop("decode")
+        if decode is None:
+            draft.put("decode", "False")
+        else:
+            draft.put_parts("decode", decode.parts)
+        dot_general(draft, "qkv_dot_general")
+        dot_general(draft, "out_dot_general")
+        draft.rest()
+        normalize = args.get("normalize_qk")
+        if normalize is not None and not is_const(normalize, False) and not keeps_order(args):
+            draft.put("ln_promote_dtype", draft.need("keep"))
+        return draft.finish(draft.need("MultiHeadAttention") if caches else "flax.nnx.MultiHeadAttention")
+
+    @staticmethod
+    def _flag(draft: Draft) -> None:
+        """Without dropout Linen needs no `deterministic`, and neither does NNX, whose default is None as well."""
+        draft.move("deterministic", "deterministic")
+
+    @staticmethod
+    def _attention(draft: Draft) -> None:
+        function, forced = draft.args.get("attention_fn"), draft.args.get("force_fp32_for_softmax")
+        draft.drop("attention_fn", "force_fp32_for_softmax")
+        plain = function is None or function.value == Global("flax.linen.dot_product_attention")
+        fp32 = forced is not None and not is_const(forced, False)
+        if plain and not fp32:
+            draft.put("attention_fn", draft.need("dot_product_attention"))
+            return
+        if plain:
+            inner: Parts = (draft.need("dot_product_attention"),)
+        else:
+            assert function is not None
+            inner = function.parts
+        if fp32:
+            assert forced is not None
+            inner = (*inner, ", force_fp32_for_softmax=", *forced.parts)
+        draft.put_parts("attention_fn", (draft.need("attention_fn"), "(", *inner, ")"))
+
+    @staticmethod
+    def _keys(call: Mapping[str, Value]) -> Value | None:
+        for name in ("inputs_kv", "inputs_k"):
+            value = call.get(name)
+            if value is not None and value != Const(None):
+                return value
+        return None
+
+    def shape(self, args: Mapping[str, Arg], call: Mapping[str, Value], inner: Mapping[str, Value]) -> Value:
+        query = call.get("inputs_q")
+        if not isinstance(query, Array):
+            return Unknown(why_of(query))
+        out = args.get("out_features")
+        features = query.shape.dim(-1) if is_none(out) else size_of(out)
+        return Array(query.shape.replace_last(1, features))
+
+    def call(
+        self, args: Mapping[str, Arg], positional: Sequence[Parts], keywords: Sequence[tuple[str | None, Parts]]
+    ) -> CallText:
+        kept, named = split_call(self.call_parameters, positional, keywords, 3)
+        return kept, [self._keyword(name, parts) for name, parts in named], None
+
+    @staticmethod
+    def _keyword(name: str | None, parts: Parts) -> tuple[str | None, Parts]:
+        if name == "inputs_kv":
+            return "inputs_k", parts
+        if name == "dropout_rng":
+            return "rngs", (Ref("linen_parity.use_key"), "(", *parts, ")")
+        return name, parts
+
+    def parity_of_call(self, args: Mapping[str, Arg], keywords: Sequence[str | None]) -> tuple[str, ...]:  # type: ignore[override]
+        return ("use_key",) if "rngs" in keywords or "dropout_rng" in keywords else ()
+
+
+class SelfAttention(MultiHeadDotProductAttention):
+    linen = "flax.linen.SelfAttention"
+    call_parameters = params("inputs_q, mask=None, deterministic=None, dropout_rng=None, sow_weights=False")
+
+    def call(
+        self, args: Mapping[str, Arg], positional: Sequence[Parts], keywords: Sequence[tuple[str | None, Parts]]
+    ) -> CallText:
+        kept, named = split_call(self.call_parameters, positional, keywords, 1)
+        return kept, [self._keyword(name, parts) for name, parts in named], None
+
+
+LAYERS: tuple[Layer, ...] = (
+    MultiHeadDotProductAttention(),
+    MultiHeadDotProductAttention("MultiHeadAttention"),
+    SelfAttention(),
+)
