@@ -1,0 +1,504 @@
+"""Data flow of modules, variables and training states outside of module classes, over a whole project.
+
+Flow-insensitive: every name has one abstract value, the join of all that is assigned to it, and functions are
+followed through calls, `jit`, `partial`, `grad`, `eval_shape` and attributes of `self`. Runs nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from ..plan import Outcome, Plan
+from ..source import SourceFile
+from .index import Project
+
+Symbol = tuple[str, ast.AST | None, str]  # (module, scope that binds it, name); attributes as "self.x" of a class
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """An abstract value; the plain class stands for "anything else"."""
+
+
+ANY = Value()
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassValue(Value):
+    """A module class itself."""
+
+    qualname: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Tracked(Value):
+    """A value made from the models constructed at `sites`."""
+
+    sites: frozenset[ast.Call]
+
+
+@dataclasses.dataclass(frozen=True)
+class Model(Tracked):
+    """A Linen module instance that is not bound to variables."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Variables(Tracked):
+    """What `init` returns: `{'params': ..., 'batch_stats': ...}`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Collection(Tracked):
+    """One collection of variables, or a tree like it."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Gradients(Tracked):
+    """Gradients with respect to `params`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Updated(Tracked):
+    """The second result of `apply(..., mutable=...)`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class State(Tracked):
+    """A TrainState; `cls` is its class."""
+
+    cls: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tracked):
+    """`model.apply`, `model.init`, `state.apply_fn`, ..."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Items(Value):
+    """A tuple or list whose items are known."""
+
+    items: tuple[Value, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Function(Value):
+    """Functions of the project. `transform` is what they are wrapped in: grad, value_and_grad or nothing."""
+
+    nodes: frozenset[ast.AST]
+    transform: str = ""
+    has_aux: bool = False
+    bound: int = 0  # leading positional arguments given by functools.partial
+
+
+def join(a: Value | None, b: Value | None) -> Value | None:
+    """The least value that covers both; None is "nothing yet"."""
+    if a is None or a == b:
+        return b
+    if b is None:
+        return a
+    if type(a) is type(b):
+        if isinstance(a, Tracked) and isinstance(b, Tracked):
+            merged = dataclasses.replace(a, sites=a.sites | b.sites)
+            return merged if merged == dataclasses.replace(b, sites=a.sites | b.sites) else ANY
+        if isinstance(a, Items) and isinstance(b, Items) and len(a.items) == len(b.items):
+            return Items(tuple(join(x, y) or ANY for x, y in zip(a.items, b.items, strict=True)))
+        if isinstance(a, Function) and isinstance(b, Function):
+            both = dataclasses.replace(a, nodes=a.nodes | b.nodes)
+            return both if both == dataclasses.replace(b, nodes=a.nodes | b.nodes) else ANY
+    return ANY
+
+
+_TRAIN_STATES = {"flax.training.train_state.TrainState"}
+# Functions whose result is the function they are given.
+WRAPPERS = {
+    "jax.jit",
+    "jax.pmap",
+    "jax.checkpoint",
+    "jax.remat",
+    "jax.experimental.pjit.pjit",
+    "jax.pjit",
+    "jax.vmap",
+    "jax.shard_map",
+    "jax.experimental.shard_map.shard_map",
+    "flax.nnx.jit",
+    "functools.wraps",
+    "functools.lru_cache",
+    "functools.cache",
+}
+GRADIENTS = {"jax.grad": "grad", "jax.value_and_grad": "value_and_grad"}
+# Functions whose result is a tree like their argument: name → position of that argument.
+SAME_TREE = {
+    "flax.core.freeze": 0,
+    "flax.core.unfreeze": 0,
+    "flax.core.FrozenDict": 0,
+    "flax.jax_utils.replicate": 0,
+    "flax.jax_utils.unreplicate": 0,
+    "flax.linen.unbox": 0,
+    "flax.core.copy": 0,
+    "jax.device_put": 0,
+    "jax.device_get": 0,
+    "jax.block_until_ready": 0,
+    "jax.tree.map": 1,
+    "jax.tree_map": 1,
+    "jax.tree_util.tree_map": 1,
+    "jax.lax.pmean": 0,
+    "jax.lax.psum": 0,
+    "jax.lax.stop_gradient": 0,
+}
+
+
+class Flow:
+    """Values of names and expressions. `value(node)` answers for any expression outside of module classes."""
+
+    def __init__(self, project: Project, plan: Plan) -> None:
+        self.project = project
+        self.plan = plan
+        self.env: dict[Symbol, Value] = {}
+        self.returns: dict[ast.AST, Value] = {}
+        self.source_of: dict[ast.AST, SourceFile] = {}
+        self.site_class: dict[ast.Call, str] = {}
+        self.site_source: dict[ast.Call, SourceFile] = {}
+        self.state_classes: dict[str, ast.ClassDef] = {}  # TrainState subclasses of the project
+        self.callers: dict[ast.AST, list[tuple[SourceFile, ast.Call]]] = {}  # function → calls that reach it
+        self._module_code = self._inside_modules()
+        self._find_state_classes()
+        self._statements = [
+            (source, node)
+            for source in project.files.values()
+            for node in ast.walk(source.tree)
+            if not self.in_module_code(source, node)
+        ]
+        for source, node in self._statements:
+            self.source_of[node] = source
+        for _ in range(12):
+            before = (dict(self.env), dict(self.returns))
+            self.callers.clear()
+            self._memo: dict[ast.AST, Value] = {}
+            for source, node in self._statements:
+                self._statement(source, node)
+            if before == (self.env, self.returns):
+                break
+        self._memo = {}
+
+    # what belongs to module classes ----------------------------------------------------------------------------
+    def _inside_modules(self) -> set[ast.AST]:
+        """Linen classes, and project functions that only their methods call (layers made in the caller's scope)."""
+        roots: set[ast.AST] = {info.node for info in self.project.linen_classes.values()}
+        called: dict[ast.AST, set[bool]] = {}
+        for source in self.project.files.values():
+            for node in ast.walk(source.tree):
+                if not isinstance(node, ast.Call):
+                    continue
+                found = self.project.qualname(source, node.func)
+                where = self.project.definition(found) if found else None
+                if where is None or not isinstance(where[1], ast.FunctionDef):
+                    continue
+                inside = any(parent in roots for parent in source.ancestors(node))
+                called.setdefault(where[1], set()).add(inside)
+        return roots | {function for function, sides in called.items() if sides == {True}}
+
+    def in_module_code(self, source: SourceFile, node: ast.AST) -> bool:
+        return node in self._module_code or any(parent in self._module_code for parent in source.ancestors(node))
+
+    def _find_state_classes(self) -> None:
+        for _ in range(4):
+            for source in self.project.files.values():
+                for node in ast.walk(source.tree):
+                    if isinstance(node, ast.ClassDef) and any(
+                        self.is_state_class(self.project.qualname(source, base)) for base in node.bases
+                    ):
+                        name = f"{source.module}.{node.name}" if source.module else node.name
+                        self.state_classes[name] = node
+
+    def is_state_class(self, qualname: str | None) -> bool:
+        return qualname in _TRAIN_STATES or qualname in self.state_classes
+
+    # symbols ---------------------------------------------------------------------------------------------------
+    def symbol(self, source: SourceFile, node: ast.Name) -> Symbol:
+        scope = source.names.binding_scope(node.id, node)
+        if scope is None:
+            target = source.names.imports.get(node.id)
+            if target and node.id not in source.names.definitions:
+                target = self.project.canonical(target)
+                module, _, name = target.rpartition(".")
+                if module in self.project.files:
+                    return module, None, name
+        return source.module, scope, node.id
+
+    def _self_symbol(self, source: SourceFile, node: ast.Attribute) -> Symbol | None:
+        if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            return None
+        for parent in source.ancestors(node):
+            if isinstance(parent, ast.ClassDef):
+                return source.module, parent, f"self.{node.attr}"
+        return None
+
+    def _bind(self, source: SourceFile, target: ast.AST, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self._join(self.symbol(source, target), value)
+        elif isinstance(target, ast.Attribute):
+            symbol = self._self_symbol(source, target)
+            if symbol:
+                self._join(symbol, value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            known = isinstance(value, Items) and len(value.items) == len(target.elts)
+            starred = any(isinstance(e, ast.Starred) for e in target.elts)
+            for index, element in enumerate(target.elts):
+                item = value.items[index] if isinstance(value, Items) and known and not starred else ANY
+                self._bind(source, element, item)
+        elif isinstance(target, ast.Starred):
+            self._bind(source, target.value, ANY)
+
+    def _join(self, symbol: Symbol, value: Value) -> None:
+        joined = join(self.env.get(symbol), value)
+        if joined is not None:
+            self.env[symbol] = joined
+
+    # statements ------------------------------------------------------------------------------------------------
+    def _statement(self, source: SourceFile, node: ast.AST) -> None:
+        if isinstance(node, ast.Assign):
+            value = self.value(node.value)
+            for target in node.targets:
+                self._bind(source, target, value)
+        elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
+            self._bind(source, node.target, self.value(node.value))
+        elif isinstance(node, ast.FunctionDef):
+            function: Value = Function(frozenset([node]))
+            for decorator in reversed(node.decorator_list):
+                function = self._decorated(source, decorator, function)
+            self._join((source.module, source.names.binding_scope(node.name, node), node.name), function)
+        elif isinstance(node, ast.Return):
+            owner = self.function_of(source, node)
+            if owner is not None:
+                joined = join(self.returns.get(owner), self.value(node.value) if node.value else ANY)
+                if joined is not None:
+                    self.returns[owner] = joined
+        elif isinstance(node, ast.Lambda):
+            self.returns[node] = join(self.returns.get(node), self.value(node.body)) or ANY
+        elif isinstance(node, ast.For | ast.comprehension):
+            self._bind(source, node.target, ANY)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            self._bind(source, node.optional_vars, ANY)
+        elif isinstance(node, ast.AugAssign):
+            self._bind(source, node.target, ANY)
+        elif isinstance(node, ast.Call):
+            self.value(node)
+
+    def _decorated(self, source: SourceFile, decorator: ast.expr, function: Value) -> Value:
+        name = self.name(decorator)
+        if name in WRAPPERS:
+            return function
+        if isinstance(decorator, ast.Call):
+            name = self.name(decorator.func)
+            if name == "functools.partial" and decorator.args:
+                name = self.name(decorator.args[0])
+            if name in WRAPPERS:
+                return function
+        return ANY
+
+    def function_of(self, source: SourceFile, node: ast.AST) -> ast.AST | None:
+        for parent in source.ancestors(node):
+            if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                return parent
+            if isinstance(parent, ast.ClassDef):
+                return None
+        return None
+
+    # expressions -----------------------------------------------------------------------------------------------
+    def name(self, node: ast.AST) -> str | None:
+        """Canonical dotted name of an expression outside of module classes."""
+        source = self.source_of.get(node)
+        return self.project.qualname(source, node) if source is not None else None
+
+    def value(self, node: ast.AST | None) -> Value:
+        if node is None or node not in self.source_of:
+            return ANY
+        if node not in self._memo:
+            self._memo[node] = ANY  # a cycle
+            self._memo[node] = self._evaluate(self.source_of[node], node)
+        return self._memo[node]
+
+    def _evaluate(self, source: SourceFile, node: ast.AST) -> Value:
+        if isinstance(node, ast.Name):
+            qualname = self.name(node)
+            if qualname and self.plan.module_class(qualname):
+                return ClassValue(qualname)
+            return self.env.get(self.symbol(source, node), ANY)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(source, node)
+        if isinstance(node, ast.Call):
+            return self._call(source, node)
+        if isinstance(node, ast.Tuple | ast.List):
+            if any(isinstance(e, ast.Starred) for e in node.elts):
+                return ANY
+            return Items(tuple(self.value(e) for e in node.elts))
+        if isinstance(node, ast.Subscript):
+            return self._subscript(self.value(node.value), node.slice)
+        if isinstance(node, ast.IfExp):
+            return join(self.value(node.body), self.value(node.orelse)) or ANY
+        if isinstance(node, ast.NamedExpr):
+            return self.value(node.value)
+        if isinstance(node, ast.Lambda):
+            return Function(frozenset([node]))
+        return ANY
+
+    def _subscript(self, base: Value, index: ast.expr) -> Value:
+        constant = index.value if isinstance(index, ast.Constant) else None
+        if isinstance(base, Variables | Updated) and isinstance(constant, str):
+            return Collection(base.sites, constant)
+        if isinstance(base, Items) and isinstance(constant, int) and -len(base.items) <= constant < len(base.items):
+            return base.items[constant]
+        return ANY
+
+    def _attribute(self, source: SourceFile, node: ast.Attribute) -> Value:
+        qualname = self.name(node)
+        if qualname and self.plan.module_class(qualname):
+            return ClassValue(qualname)
+        symbol = self._self_symbol(source, node)
+        if symbol is not None:
+            return self.env.get(symbol, ANY)
+        if qualname:
+            module, _, name = qualname.rpartition(".")
+            if module in self.project.files:
+                return self.env.get((module, None, name), ANY)
+        base = self.value(node.value)
+        if isinstance(base, Model):
+            return Method(base.sites, node.attr)
+        if isinstance(base, State):
+            if node.attr == "params" or node.attr in self.state_fields(base.cls):
+                return Collection(base.sites, node.attr)
+            if node.attr == "apply_fn":
+                return Method(base.sites, "apply")
+        return ANY
+
+    def state_fields(self, cls: str) -> tuple[str, ...]:
+        """Fields that a TrainState subclass of the project adds."""
+        node = self.state_classes.get(cls)
+        if node is None:
+            return ()
+        return tuple(s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
+
+    def _call(self, source: SourceFile, node: ast.Call) -> Value:
+        name = self.name(node.func)
+        if name in GRADIENTS and node.args:
+            return self._gradient(GRADIENTS[name], node)
+        if name in WRAPPERS and node.args:
+            return self.value(node.args[0])
+        if name == "functools.partial" and node.args:
+            return self._partial(source, node)
+        if name == "jax.eval_shape" and node.args:
+            return self._apply(source, node, self.value(node.args[0]), node.args[1:])
+        if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
+            return self.value(node.args[SAME_TREE[name]])
+        if name == "flax.core.pop" and len(node.args) == 2:
+            base = self.value(node.args[0])
+            return Items((base, self._subscript(base, node.args[1])))
+        if name and name.endswith(".create") and self.is_state_class(name.removesuffix(".create")):
+            return self._state(node, name.removesuffix(".create"))
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            attribute = node.func.attr
+            if isinstance(base, Variables | Updated) and attribute in ("pop", "get") and node.args:
+                return self._subscript(base, node.args[0])
+            if isinstance(base, Variables | Collection) and attribute in ("unfreeze", "copy"):
+                return base
+            if isinstance(base, State) and attribute in ("apply_gradients", "replace"):
+                return base
+            if isinstance(base, State) and attribute == "create":
+                return ANY
+        return self._apply(source, node, self.value(node.func), node.args)
+
+    def _state(self, node: ast.Call, cls: str) -> Value:
+        sites: frozenset[ast.Call] = frozenset()
+        for keyword in node.keywords:
+            value = self.value(keyword.value)
+            if keyword.arg in ("apply_fn", "params") and isinstance(value, Tracked):
+                sites |= value.sites
+        return State(sites, cls) if sites else ANY
+
+    def _partial(self, source: SourceFile, node: ast.Call) -> Value:
+        function = self.value(node.args[0])
+        if isinstance(function, Function):
+            self._bind_arguments(source, node, function, node.args[1:])
+            return dataclasses.replace(function, bound=function.bound + len(node.args) - 1)
+        if self.name(node.args[0]) in WRAPPERS:
+            return ANY
+        return function if isinstance(function, ClassValue) else ANY
+
+    def _gradient(self, transform: str, node: ast.Call) -> Value:
+        function = self.value(node.args[0])
+        plain = all(k.arg == "has_aux" for k in node.keywords) and len(node.args) == 1
+        if not isinstance(function, Function) or not plain or function.transform:
+            return ANY
+        has_aux = any(isinstance(k.value, ast.Constant) and bool(k.value.value) for k in node.keywords)
+        return dataclasses.replace(function, transform=transform, has_aux=has_aux)
+
+    def _bind_arguments(self, source: SourceFile, node: ast.Call, function: Function, args: list[ast.expr]) -> None:
+        for target in function.nodes:
+            arguments = target.args  # type: ignore[attr-defined]
+            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+            module = self.source_of[target].module
+            calls = self.callers.setdefault(target, [])
+            if (source, node) not in calls:
+                calls.append((source, node))
+            for index, argument in enumerate(args):
+                position = index + function.bound
+                if isinstance(argument, ast.Starred) or position >= len(names):
+                    break
+                self._join((module, target, names[position]), self.value(argument))
+            for keyword in node.keywords:
+                if keyword.arg in names or keyword.arg in [a.arg for a in arguments.kwonlyargs]:
+                    self._join((module, target, str(keyword.arg)), self.value(keyword.value))
+
+    def _apply(self, source: SourceFile, node: ast.Call, function: Value, args: list[ast.expr]) -> Value:
+        if isinstance(function, ClassValue):
+            self.site_class[node] = function.qualname
+            self.site_source[node] = source
+            return Model(frozenset([node]))
+        if isinstance(function, Method):
+            return self._method(function, node)
+        if not isinstance(function, Function):
+            return ANY
+        self._bind_arguments(source, node, function, args)
+        result: Value | None = None
+        for target in function.nodes:
+            result = join(result, self.returns.get(target))
+        if not function.transform:
+            return result or ANY
+        first = self.value(args[0]) if args else ANY
+        gradients: Value = Gradients(first.sites) if isinstance(first, Tracked) else ANY
+        if function.transform == "grad":
+            return Items((gradients, _second(result))) if function.has_aux else gradients
+        return Items((result or ANY, gradients))
+
+    def _method(self, method: Method, node: ast.Call) -> Value:
+        if method.name in ("init", "lazy_init"):
+            return Variables(method.sites)
+        if method.name == "init_with_output":
+            return Items((ANY, Variables(method.sites)))
+        if method.name == "clone":
+            return Model(method.sites)
+        if method.name == "apply":
+            mutable = next((k.value for k in node.keywords if k.arg == "mutable"), None)
+            if mutable is not None and not (isinstance(mutable, ast.Constant) and mutable.value is False):
+                return Items((ANY, Updated(method.sites)))
+        return ANY
+
+    # for writers -----------------------------------------------------------------------------------------------
+    def native_sites(self) -> Iterator[tuple[SourceFile, ast.Call, str]]:
+        """Calls that construct a native module class outside of module classes, in the order of the files."""
+        for site, qualname in self.site_class.items():
+            found = self.plan.module_class(qualname)
+            if found is not None and found.outcome is Outcome.NATIVE:
+                yield self.site_source[site], site, qualname
+
+
+def _second(result: Value | None) -> Value:
+    return result.items[1] if isinstance(result, Items) and len(result.items) == 2 else ANY

@@ -1,0 +1,30 @@
+"""Model construction, init, apply, TrainState and loops → nnx.Optimizer and nnx.jit, or pure functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...context import FileContext
+from ...linen.flow import Flow
+from ...linen.index import Project
+from ...plan import Outcome, Plan
+from . import adapter, components, native
+
+
+def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
+    """Add the edits of training code to every file's context.
+
+    Each component (the models, variables, states and functions that values flow between) takes one form as a whole:
+    the NNX idiom where every use is understood, else the same program over a `Functional`.
+    """
+    if not any(found.outcome is Outcome.NATIVE for found in plan.classes.values()):
+        return
+    flow = Flow(project, plan)
+    for component in components.find(flow):
+        if not native.write(component, flow, contexts):
+            adapter.write(component, flow, contexts)
+
+
+def created_files(contexts: dict[str, FileContext]) -> dict[Path, str]:
+    """The module with `Functional`, beside every file that uses it."""
+    return adapter.created_files(contexts)

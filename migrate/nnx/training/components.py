@@ -1,0 +1,63 @@
+"""Parts of a program that must change form together: the models that one value may stand for."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from ...linen.flow import Flow, Items, Tracked, Value
+from ...plan import AddedArgument, ClassPlan
+
+
+@dataclasses.dataclass
+class Component:
+    """Sites that construct models, joined where some value may come from either."""
+
+    sites: list[ast.Call]
+    plans: list[ClassPlan]  # of the sites, in their order
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, Tracked) and not value.sites.isdisjoint(self.sites)
+
+
+def find(flow: Flow) -> list[Component]:
+    """The components with native classes, in the order of their first sites."""
+    native = [site for _, site, _ in flow.native_sites()]
+    group = {site: site for site in native}
+
+    def root(site: ast.Call) -> ast.Call:
+        while group[site] is not site:
+            site = group[site]
+        return site
+
+    def merge(value: Value) -> None:
+        if isinstance(value, Tracked):
+            known = [site for site in native if site in value.sites]
+            for other in known[1:]:
+                group[root(other)] = root(known[0])
+        elif isinstance(value, Items):
+            for item in value.items:
+                merge(item)
+
+    for value in [*flow.env.values(), *flow.returns.values()]:
+        merge(value)
+    found: dict[ast.Call, list[ast.Call]] = {}
+    for site in native:
+        found.setdefault(root(site), []).append(site)
+    return [Component(sites, [flow.plan.classes[flow.site_class[s]] for s in sites]) for sites in found.values()]
+
+
+def sizes_lambda(plan: ClassPlan) -> str:
+    """`lambda x, *_, **__: {'in_features': x.shape[-1]}`, or nothing where the class asks for no size."""
+    if not plan.added_arguments:
+        return ""
+    used = names_in(plan.added_arguments)
+    last = max((i for i, name in enumerate(plan.call_arguments) if name in used), default=-1)
+    arguments = ", ".join([*plan.call_arguments[: last + 1], "*_", "**__"])
+    items = ", ".join(f"'{a.name}': {a.origin}" for a in plan.added_arguments)
+    return f"lambda {arguments}: {{{items}}}"
+
+
+def names_in(arguments: tuple[AddedArgument, ...]) -> set[str]:
+    """The names that the origins of added arguments mention."""
+    return {n.id for a in arguments for n in ast.walk(ast.parse(a.origin, mode="eval")) if isinstance(n, ast.Name)}
