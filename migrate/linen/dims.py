@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
-from typing import Union
+from typing import Any, Union
 
 Render = Callable[["Atom"], str | None]
 
@@ -165,15 +165,18 @@ class Dim:
                 found |= atom.dependencies()
         return found
 
-    def lower_bound(self) -> int | None:
-        """A number that the size is never below, where one is known."""
+    def lower_bound(self, *, fields: bool = True) -> int | None:
+        """A number that the size is never below, where one is known.
+
+        `fields=False`: without the assumption that fields and local variables are not negative.
+        """
         total = 0
         for monomial, coefficient in self.terms:
             if coefficient < 0:
                 return None
             bound = 1
             for atom in monomial:
-                low = _atom_lower_bound(atom)
+                low = _atom_lower_bound(atom, fields)
                 if low is None:
                     return None
                 bound *= low
@@ -264,7 +267,8 @@ class Dim:
                 return lifted + rest // divisor
         inner = (self - self.constant).single_atom()
         if inner is not None and inner.kind == "floordiv":
-            a, b = inner.args  # (a // b + c) // d == (a + b * c) // (b * d)
+            a: Dim = inner.args[0]  # (a // b + c) // d == (a + b * c) // (b * d)
+            b: Dim = inner.args[1]
             if not self.constant or (b.value is not None and divisor.value is not None):
                 return (a + b * self.constant) // (b * divisor)
         return self._quotient("floordiv", divisor)
@@ -393,26 +397,30 @@ def _common_factor(dims: list[Dim]) -> Dim:
         return Dim.of(1)
     shared = list(terms[0][0])
     for monomial, _ in terms[1:]:
-        left = list(monomial)
-        shared = [a for a in shared if a in left and (left.remove(a) is None)]
+        left, kept = list(monomial), []
+        for atom in shared:
+            if atom in left:
+                left.remove(atom)
+                kept.append(atom)
+        shared = kept
     return Dim(((tuple(shared), math.gcd(*[c for _, c in terms])),))
 
 
-def _atom_lower_bound(atom: Atom) -> int | None:
+def _atom_lower_bound(atom: Atom, fields: bool = True) -> int | None:
     kind = atom.kind
     if kind in ("input", "lead"):
         return 1
-    if kind in ("field", "rank", "local"):
-        return 0
-    if kind == "mod":
+    if kind in ("field", "local"):
+        return 0 if fields else None
+    if kind in ("rank", "mod"):
         return 0
     if kind == "floordiv":
-        low, divisor = atom.args[0].lower_bound(), atom.args[1].value
+        low, divisor = atom.args[0].lower_bound(fields=fields), atom.args[1].value
         if low is None or low < 0:
             return None
         return low // divisor if divisor else 0
     if kind in ("max", "min", "cond"):
-        lows = [d.lower_bound() for d in atom.args if isinstance(d, Dim)]
+        lows = [d.lower_bound(fields=fields) for d in atom.args if isinstance(d, Dim)]
         known = [low for low in lows if low is not None]
         if kind == "max":
             return max(known, default=None)
@@ -447,13 +455,14 @@ def _beats(kind: str, a: Dim, b: Dim) -> bool:
 
 def _substitute_atom(atom: Atom, change: Callable[[Atom], Dim | None]) -> Dim:
     if any(isinstance(arg, Dim) for arg in atom.args):
-        args = [arg.substitute(change) if isinstance(arg, Dim) else arg for arg in atom.args]
+        args: list[Any] = [arg.substitute(change) if isinstance(arg, Dim) else arg for arg in atom.args]
+        dims: list[Dim] = [arg for arg in args if isinstance(arg, Dim)]
         if atom.kind == "floordiv":
-            return args[0] // args[1]
+            return dims[0] // dims[1]
         if atom.kind == "mod":
-            return args[0] % args[1]
+            return dims[0] % dims[1]
         if atom.kind in ("max", "min"):
-            return _extreme(atom.kind, args)
+            return _extreme(atom.kind, dims)
         if atom.kind == "cond":
             changed = change(Atom("cond", tuple(args), atom.deps))
             return Dim.cond(args[0], args[1], args[2], atom.deps) if changed is None else changed
@@ -547,9 +556,9 @@ def provably_equal(a: DimLike, b: DimLike) -> bool:
 
 
 def provably_different(a: DimLike, b: DimLike) -> bool:
-    """Never the same number, given that dimensions of arrays are at least 1 and fields are not negative."""
+    """Never the same number, given that dimensions of arrays are at least 1."""
     for difference in (Dim.of(a) - Dim.of(b), Dim.of(b) - Dim.of(a)):
-        low = difference.lower_bound()
+        low = difference.lower_bound(fields=False)
         if low is not None and low > 0:
             return True
     return False

@@ -281,9 +281,10 @@ def dim_with_rank(dim: Dim, argument: str, rank: int) -> Dim:
 
 @dataclasses.dataclass(frozen=True)
 class Array(Value):
-    """A jax or numpy array (or a scalar treated as one)."""
+    """A jax or numpy array (or a scalar treated as one). `boolean`: certainly of booleans."""
 
     shape: Shape
+    boolean: bool = dataclasses.field(default=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
