@@ -48,6 +48,7 @@ class FileContext:
         self.new_imports: dict[str, str] = {}  # local name → dotted name
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
         self.touched_names: set[str] = set()
+        self.parity_parts: set[str] = set()  # helpers of the generated linen_parity module that the new text uses
 
     # names -----------------------------------------------------------------------------------------------------
     def qualname(self, node: ast.AST) -> str | None:
@@ -92,6 +93,15 @@ class FileContext:
         while (local in taken and taken[local] != module) or (local not in taken and local in names.local_names):
             local = f"_{local}" if not local.startswith("_") else local + "_"
         return local
+
+    def parity(self, part: str) -> str:
+        """Text that means the helper `part` of the project's generated `linen_parity` module, which is imported."""
+        self.parity_parts.add(part)
+        package, dot, _ = self.source.module.partition(".")
+        if self.source.is_package and not dot:
+            dot = "."
+        self.new_imports["linen_parity"] = f"{package}.linen_parity" if dot else "linen_parity"
+        return f"linen_parity.{part}"
 
     # edits -----------------------------------------------------------------------------------------------------
     def span(self, node: ast.AST) -> Span:

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..context import FileContext, Options
 from ..linen.index import Project
 from ..plan import Plan
+from .parity_files import parity_files
 
 
 def decide(project: Project, plan: Plan, options: Options) -> None:
@@ -19,4 +20,4 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
 
 def created_files(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> dict[Path, str]:
     """Generated files by path: `linen_parity.py` beside the package that needs it."""
-    return {}
+    return parity_files(contexts)

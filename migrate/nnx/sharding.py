@@ -285,8 +285,6 @@ def partitioning_call(ctx: FileContext, call: ast.Call) -> Parts | None:
     Linen only boxes the names; NNX shards the value at once and raises without a mesh. So the call goes through the
     parity module, which shards where a mesh is in force and only records the names where none is.
     """
-    from .sharding_parity import parity_name
-
     name = ctx.qualname(call.func)
     if name not in ("flax.linen.with_partitioning", "flax.linen.with_logical_partitioning"):
         return None
@@ -302,13 +300,13 @@ def partitioning_call(ctx: FileContext, call: ast.Call) -> Parts | None:
             extra += [f", {keyword}=", ctx.span(value)]
     middle = _between(ctx, call, init, names)
     if not logical:
-        return [parity_name(ctx, "with_partitioning"), "(", ctx.span(init), middle, ctx.span(names), *extra, ")"]
+        return [ctx.parity("with_partitioning"), "(", ctx.span(init), middle, ctx.span(names), *extra, ")"]
     resolved = None
     if ctx.project is not None and len(given) == 4 and given[3] is None:
         resolved = axis_rules.resolve_names(ctx.project, names, ctx.source)
     if resolved is not None:
-        return [parity_name(ctx, "with_partitioning"), "(", ctx.span(init), middle, repr_spec(resolved), *extra, ")"]
-    return [parity_name(ctx, "with_logical_partitioning"), "(", ctx.span(init), middle, ctx.span(names), *extra, ")"]
+        return [ctx.parity("with_partitioning"), "(", ctx.span(init), middle, repr_spec(resolved), *extra, ")"]
+    return [ctx.parity("with_logical_partitioning"), "(", ctx.span(init), middle, ctx.span(names), *extra, ")"]
 
 
 def _between(ctx: FileContext, call: ast.Call, first: ast.expr, second: ast.expr) -> str | Span:
