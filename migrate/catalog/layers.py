@@ -356,8 +356,17 @@ class Layer:
         return found
 
     def output(self, args: Mapping[str, Arg], call: Call, inner: Mapping[str, Value] | None = None) -> Value:
-        """What the call returns. `inner` holds the results of `inner_calls`, by field."""
-        return self.shape(args, self.bind_call(call), inner or {})
+        """What the call returns. `inner` holds the results of `inner_calls` by field, where they are known better."""
+        return self.shape(args, self.bind_call(call), {**self.inner_results(args, call), **(inner or {})})
+
+    def inner_results(self, args: Mapping[str, Arg], call: Call) -> dict[str, Value]:
+        """Results of the layers given as arguments."""
+        found: dict[str, Value] = {}
+        for name, inner_call in self.inner_calls(args, call).items():
+            arg = args.get(name)
+            if arg is not None and isinstance(arg.value, Instance):
+                found[name] = arg.value.layer.output(arg.value.args, inner_call)
+        return found
 
     def shape(self, args: Mapping[str, Arg], call: Mapping[str, Value], inner: Mapping[str, Value]) -> Value:
         raise NotImplementedError

@@ -206,8 +206,12 @@ class Einsum(Layer):
         for i, c in enumerate(reversed(tail if dots else left)):
             sizes.setdefault(c, shape.dim(-1 - i))
         if dots:
-            if head or not result.startswith("..."):
+            if head or (not result.startswith("...") and shape.rank is None):
                 return Unknown("the result of nn.Einsum with an inner ellipsis")
+            if shape.rank is not None:
+                first, _, last = result.partition("...")
+                lead = shape.dims[: shape.rank - len(tail)]
+                return Array(Shape.of(*[sizes.get(c) for c in first], *lead, *[sizes.get(c) for c in last]))
             return Array(shape.replace_last(len(tail), *[sizes.get(c) for c in result[3:]]))
         return Array(Shape.of(*[sizes.get(c) for c in result]))
 

@@ -124,7 +124,7 @@ class BatchApply(Layer):
         return {"f": Call(tuple(self._merged(args, v) for v in call.args), merged)}
 
     def output(self, args: Mapping[str, Arg], call: Call, inner: Mapping[str, Value] | None = None) -> Value:
-        result = (inner or {}).get("f")
+        result = {**self.inner_results(args, call), **(inner or {})}.get("f")
         count = 2 if "num_dims" not in args else (ints_of(args["num_dims"]) or (None,))[0]
         example = next((v for v in [*call.args, *call.keywords.values()] if isinstance(v, Array)), None)
         if not isinstance(result, Array) or example is None or count is None:

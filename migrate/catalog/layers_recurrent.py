@@ -186,12 +186,9 @@ class RNN(Layer):
         value: Value = Array(step) if step is not None else Unknown(why_of(bound.get("inputs")))
         return {"cell": Call((given, value))}
 
-    def output(self, args: Mapping[str, Arg], call: Call, inner: Mapping[str, Value] | None = None) -> Value:
-        bound = self.bind_call(call)
-        result = (inner or {}).get("cell")
-        cell = args.get("cell")
-        if result is None and cell is not None and isinstance(cell.value, Instance):
-            result = cell.value.layer.output(cell.value.args, self.inner_calls(args, call)["cell"])
+    def shape(self, args: Mapping[str, Arg], call: Mapping[str, Value], inner: Mapping[str, Value]) -> Value:
+        bound = call
+        result = inner.get("cell")
         if not isinstance(result, Tup) or len(result.items) != 2:
             return Unknown("the result of the cell")
         carry, out = result.items
@@ -248,14 +245,9 @@ class Bidirectional(RNN):
         value = bound.get("inputs", Unknown("the input of an RNN"))
         return {name: Call((value,), keywords) for name in ("forward_rnn", "backward_rnn")}
 
-    def output(self, args: Mapping[str, Arg], call: Call, inner: Mapping[str, Value] | None = None) -> Value:
-        bound = self.bind_call(call)
-        results = dict(inner or {})
-        for name, inner_call in self.inner_calls(args, call).items():
-            rnn = args.get(name)
-            if name not in results and rnn is not None and isinstance(rnn.value, Instance):
-                results[name] = rnn.value.layer.output(rnn.value.args, inner_call)
-        pairs = [results.get(name) for name in ("forward_rnn", "backward_rnn")]
+    def shape(self, args: Mapping[str, Arg], call: Mapping[str, Value], inner: Mapping[str, Value]) -> Value:
+        bound = call
+        pairs = [inner.get(name) for name in ("forward_rnn", "backward_rnn")]
         if not all(isinstance(p, Tup) and len(p.items) == 2 for p in pairs):
             return Unknown("the results of the two directions")
         (carry_f, out_f), (carry_b, out_b) = [p.items for p in pairs if isinstance(p, Tup)]
