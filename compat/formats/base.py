@@ -1,7 +1,8 @@
 """What every reader gives: keys, shapes, dtypes and stored shardings first, bytes only on demand.
 
-A reader turns one on-disk layout into a `Checkpoint`. Nothing is read from the arrays while it is opened; a `Leaf` reads
-just the block asked for. Keys are tuples of strings whatever the tree was made of (dicts, lists, tuples, dataclasses).
+A reader turns one on-disk layout into a `Checkpoint`. Nothing is read from the arrays while it is opened; a `Leaf`
+reads just the block asked for. Keys are tuples of strings whatever the tree was made of (dicts, lists, tuples,
+dataclasses).
 """
 
 from __future__ import annotations
@@ -126,10 +127,6 @@ class Checkpoint:
 
 def whole(shape: Sequence[int]) -> Index:
     return tuple(slice(0, n) for n in shape)
-
-
-def block_shape(index: Index) -> tuple[int, ...]:
-    return tuple(s.stop - s.start for s in index)
 
 
 def normal_index(index: Sequence[slice], shape: Sequence[int]) -> Index:

@@ -1,6 +1,7 @@
 """From a path to the one saved tree that is meant: steps, items, and which reader.
 
-Directories of flax (`checkpoint_3`), of managers (`<step>/<item>/`), composite items, JSON and array items, and single files.
+Directories of flax (`checkpoint_3`), of managers (`<step>/<item>/`), composite items, JSON and array items, and
+single files.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from ..errors import CheckpointError, IncompleteCheckpointError, MissingStepError, UnknownLayoutError
 from . import files, orbax
 from .base import Checkpoint
+from .tensor import open_database
 
 _STEP = re.compile(r"(?P<prefix>.*?)(?P<step>\d+)")
 _PREFERRED_ITEMS = ("default", "state", "items", "train_state", "model", "params")
@@ -57,7 +59,9 @@ def open_checkpoint(
             have = ", ".join(map(str, sorted(steps)))
             unfinished = [p.name for p in _unfinished(root) if re.search(rf"(^|\D)0*{chosen}\.orbax", p.name)]
             if unfinished:
-                raise IncompleteCheckpointError(root / unfinished[0], f"step {chosen} is still being written; there are {have}")
+                raise IncompleteCheckpointError(
+                    root / unfinished[0], f"step {chosen} is still being written; there are {have}"
+                )
             raise MissingStepError(root, f"has no step {chosen}; there are {have}")
         found = _open_one(steps[chosen], item, fits)
         return dataclasses.replace(found, step=chosen, steps=sorted(steps))
@@ -138,7 +142,9 @@ def _choose(path: Path, items: dict[str, Path], fits: Fits | None) -> str:
         preferred = [n for n in _PREFERRED_ITEMS if n in trees]
         if preferred and fits is None:
             return preferred[0]
-        raise MissingStepError(path, f"has several items that could be meant: {', '.join(trees)}; choose one with item=")
+        raise MissingStepError(
+            path, f"has several items that could be meant: {', '.join(trees)}; choose one with item="
+        )
     return trees[0] if trees else next(iter(items))
 
 
@@ -151,7 +157,7 @@ def _explain(path: Path) -> None:
         )
     parts = [p.name for p in path.glob("ocdbt.process_*")]
     if parts or (path / orbax.SHARDING).is_file():
-        orbax.open_database(path)
+        open_database(path)
     pickles = [p.name for p in path.iterdir() if p.suffix in (".pkl", ".pickle", ".pt", ".pth")]
     if pickles:
         files.read_file(path / pickles[0])
@@ -159,6 +165,7 @@ def _explain(path: Path) -> None:
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "") if names else "nothing"
     raise UnknownLayoutError(
         path,
-        f"is no checkpoint that we know (it holds {shown}). Known are: flax msgpack files, GDA directories, Orbax 0.1 to "
+        f"is no checkpoint that we know (it holds {shown}). Known are: flax msgpack files, GDA directories, Orbax "
+        f"0.1 to "
         "today, t5x, Hugging Face flax_model.msgpack, safetensors, npz",
     )

@@ -1,8 +1,8 @@
 """Flax's msgpack files, read in place: the structure is scanned, arrays stay where they are in the mapped file.
 
-Sources: flax/serialization.py (`_MsgpackExtType`, `_msgpack_ext_pack`, `_chunk`) and the msgpack specification. A scanner of
-our own, because `msgpack.unpackb` copies every array into memory, and because counts and lengths are checked against the bytes
-that are left before anything is built (a "bomb" of a few bytes claims a billion entries).
+Sources: flax/serialization.py (`_MsgpackExtType`, `_msgpack_ext_pack`, `_chunk`) and the msgpack specification. A
+scanner of our own, because `msgpack.unpackb` copies every array into memory, and because counts and lengths are
+checked against the bytes that are left before anything is built (a "bomb" of a few bytes claims a billion entries).
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 What tells them apart (established by reading what period versions wrote):
 
-- L3, Orbax up to 0.2.7: a msgpack file `checkpoint` with the tree, `PLACEHOLDER://name` for arrays that have a directory of
-  their own; no `_METADATA`.
-- L4, 0.4 to 0.5: `_METADATA` (JSON tree with key types), `_sharding`, `checkpoint` with aggregated leaves, arrays in OCDBT
-  or in zarr directories.
+- L3, Orbax up to 0.2.7: a msgpack file `checkpoint` with the tree, `PLACEHOLDER://name` for arrays that have a
+  directory of their own; no `_METADATA`.
+- L4, 0.4 to 0.5: `_METADATA` (JSON tree with key types), `_sharding`, `checkpoint` with aggregated leaves, arrays in
+  OCDBT or in zarr directories.
 - L5, 0.11 on: as L4 without `checkpoint`, with `array_metadatas/` and `_strings.json`.
 - t5x: `checkpoint` in which arrays are TensorStore specs.
 """
@@ -27,7 +27,7 @@ from .tensor import Database, directory_array, open_database
 
 PLACEHOLDER = "PLACEHOLDER://"
 METADATA, AGGREGATE, SHARDING = "_METADATA", "checkpoint", "_sharding"
-EMPTY_TYPES = {"None": None, "Dict": {}, "List": [], "Tuple": (), "NamedTuple": ()}
+EMPTY_TYPES: dict[str, Any] = {"None": None, "Dict": {}, "List": [], "Tuple": (), "NamedTuple": ()}
 
 
 def looks_like(path: Path) -> bool:
@@ -237,7 +237,9 @@ def read_placeholder_file(file: Path, arrays: Path) -> Checkpoint:
         directory = inside(arrays, found[1])
         leaf = directory_array(key, directory)
         if leaf is None:
-            raise CorruptCheckpointError(directory, f"is missing: the array of the key {'/'.join(key)!r} in {file.name!r}")
+            raise CorruptCheckpointError(
+                directory, f"is missing: the array of the key {'/'.join(key)!r} in {file.name!r}"
+            )
         return leaf
 
     leaves, others, sequences = flatten(scanner, tree, leaf=claim)

@@ -1,7 +1,7 @@
 """Arrays that TensorStore reads: zarr and zarr3, in directories or inside an OCDBT database.
 
-TensorStore does the I/O, decoding and multi-host-safe reading; this module finds the arrays and checks that their chunks exist,
-because TensorStore fills missing chunks with zeros without a word.
+TensorStore does the I/O, decoding and multi-host-safe reading; this module finds the arrays and checks that their
+chunks exist, because TensorStore fills missing chunks with zeros without a word.
 """
 
 from __future__ import annotations

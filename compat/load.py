@@ -1,0 +1,116 @@
+"""Blocks of leaves onto devices: every process reads the shards that it owns and nothing else.
+
+Reads run ahead of the copies, bounded in bytes, so that neither the disk nor the devices wait and host memory stays
+flat.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .errors import MismatchError
+from .formats.base import Array, Leaf, normal_index
+from .target import Slot, is_typed_key, key_impl
+
+IN_FLIGHT = 1 << 27
+
+
+def load(
+    work: Iterable[tuple[Slot, Leaf, Any, Any]],
+    *,
+    budget: int = IN_FLIGHT,
+    progress: Callable[[int], None] | None = None,
+) -> dict[tuple[Any, ...], Any]:
+    """Reads leaves into jax arrays.
+
+    Args:
+        work: (slot, leaf, dtype of the result, sharding or None for the default device).
+        budget: bytes that may be on their way at once; a single block may exceed it.
+        progress: is told the bytes of every finished leaf.
+
+    Returns:
+        Arrays by slot path.
+    """
+    done: dict[tuple[Any, ...], Any] = {}
+    waiting: deque[_Pending] = deque()
+    flying = 0
+    for slot, leaf, dtype, sharding in work:
+        pending = _Pending(slot, leaf, dtype, sharding)
+        while waiting and flying + pending.nbytes > budget:
+            flying -= waiting[0].nbytes
+            _finish(waiting.popleft(), done, progress)
+        pending.begin()
+        flying += pending.nbytes
+        waiting.append(pending)
+    while waiting:
+        _finish(waiting.popleft(), done, progress)
+    return done
+
+
+def _finish(pending: _Pending, done: dict[tuple[Any, ...], Any], progress: Callable[[int], None] | None) -> None:
+    done[pending.slot.path] = pending.finish()
+    if progress is not None:
+        progress(pending.nbytes)
+
+
+class _Pending:
+    """One leaf on its way."""
+
+    def __init__(self, slot: Slot, leaf: Leaf, dtype: Any, sharding: Any) -> None:
+        self.slot, self.leaf, self.dtype, self.sharding = slot, leaf, dtype, sharding
+        # Typed PRNG keys are stored as their data, which has one more dimension.
+        self.typed = is_typed_key(slot.dtype)
+        self.shape = leaf.shape
+        self.blocks: dict[tuple[tuple[int, int], ...], list[Any]] = {}  # slices do not hash
+        if sharding is None or self.typed:
+            self.blocks[tuple((0, n) for n in self.shape)] = []
+        else:
+            for device, index in sharding.addressable_devices_indices_map(self.shape).items():
+                bounds = tuple((s.start, s.stop) for s in normal_index(index, self.shape))
+                self.blocks.setdefault(bounds, []).append(device)
+        self.nbytes = (
+            sum(int(np.prod([b - a for a, b in i], dtype=np.int64)) for i in self.blocks) * leaf.dtype.itemsize
+        )
+        self.waits: list[tuple[Callable[[], Array], list[Any]]] = []
+
+    def begin(self) -> None:
+        self.waits = [
+            (self.leaf.start(tuple(slice(*b) for b in bounds)), devices) for bounds, devices in self.blocks.items()
+        ]
+
+    def finish(self) -> Any:
+        import jax
+        import jax.numpy as jnp
+
+        if self.typed:
+            data = self.waits[0][0]()
+            key = jax.random.wrap_key_data(jnp.asarray(data, jnp.uint32), impl=key_impl(self.slot.dtype))
+            return key if self.sharding is None else jax.device_put(key, self.sharding)
+        if self.sharding is None:
+            return jnp.asarray(self.convert(self.waits[0][0]()))
+        pieces = []
+        while self.waits:
+            wait, devices = self.waits.pop(0)
+            block = self.convert(wait())
+            pieces += [jax.device_put(block, device) for device in devices]
+        return jax.make_array_from_single_device_arrays(self.shape, self.sharding, pieces)
+
+    def convert(self, block: Array) -> Array:
+        """The block in the dtype of its target; integers only where the value survives."""
+        block = np.asarray(block)
+        if block.dtype == self.dtype:
+            return block
+        with np.errstate(over="ignore"):
+            new = block.astype(self.dtype)
+        if np.issubdtype(self.dtype, np.integer) and not np.array_equal(
+            new.astype(np.float64), block.astype(np.float64)
+        ):
+            raise MismatchError(
+                "a value does not survive the change of dtype:",
+                [f"{self.slot.name}: {self.leaf.name} is {block.dtype} {block!s:.40}, not to be held by {self.dtype}"],
+            )
+        return new

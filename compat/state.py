@@ -1,0 +1,257 @@
+"""Linen variables and TrainStates ↔ NNX models and optimizers, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from . import boxes
+from .errors import MismatchError, RestoreWarning
+from .formats.base import Checkpoint, Key, Leaf
+from .keys import Plan, Rename, match
+from .layouts import Restack, Restacks
+from .target import Path, Slot, is_typed_key, is_variable, key_impl, linen_key, slots_of
+
+
+def memory_checkpoint(variables: Any) -> tuple[Checkpoint, dict[Key, tuple[Any, boxes.Box | None]]]:
+    """In-memory variables behind the interface of checkpoints; values are not copied."""
+    entries = boxes.flatten(variables)
+    leaves = {}
+    for key, (value, _) in entries.items():
+        dtype = getattr(value, "dtype", None)
+        typed = dtype is not None and is_typed_key(dtype)
+        data = np.dtype("uint32") if typed else np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
+        shape = tuple(np.shape(value))
+        weak = dtype is None
+        leaves[key] = Leaf(
+            key, shape, data, "the variables", _reader(value), weak=weak, key_impl="typed" if typed else None
+        )
+    return Checkpoint(FilePath("<variables>"), "memory", "Linen variables", leaves), entries
+
+
+def _reader(value: Any) -> Any:
+    return lambda index: lambda: np.asarray(value)[index]
+
+
+def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[dict[Path, Any], list[str]]:
+    """The dtype that every slot gets, and all that do not fit.
+
+    Args:
+        dtype: None demands equal dtypes; 'target' casts to those of the target; a dtype casts all floating leaves to
+            it.
+    """
+    import jax.numpy as jnp
+
+    dtypes: dict[Path, Any] = {}
+    problems = []
+    for slot in found:
+        leaf = plan.sources.get(slot.path)
+        if leaf is None:
+            continue
+        typed = is_typed_key(slot.dtype)
+        shape = leaf.shape
+        if typed and leaf.key_impl != "typed":
+            shape = shape[:-1]
+        if shape != slot.shape:
+            problems.append(
+                f"{slot.name}: the target has shape {slot.shape}, {leaf.name} has {leaf.shape} ({leaf.file})"
+            )
+            continue
+        if typed:
+            dtypes[slot.path] = slot.dtype
+            continue
+        have, want = leaf.dtype, np.dtype(slot.dtype)
+        if dtype is not None and not isinstance(dtype, str):
+            want = np.dtype(dtype) if jnp.issubdtype(want, jnp.floating) else want
+        counter = slot.group == "optimizer" and not slot.shape and have.kind in "iu" and want.kind in "iu"
+        if have != want and not (dtype is not None or leaf.weak or counter):
+            problems.append(
+                f"{slot.name}: the target has dtype {want}, {leaf.name} has {have} ({leaf.file}); pass "
+                f"dtype='target' to cast"
+            )
+            continue
+        if have != want and jnp.issubdtype(have, jnp.inexact) and not jnp.issubdtype(want, jnp.inexact):
+            problems.append(f"{slot.name}: {leaf.name} is {have}, which {want} cannot hold")
+            continue
+        dtypes[slot.path] = want
+    return dtypes, problems
+
+
+def from_linen(
+    variables: Any,
+    model: Any,
+    *,
+    rename: Rename | None = None,
+    restack: Restacks | None = None,
+    ignore: Sequence[str] = (),
+    strict: bool = True,
+    dtype: Any = None,
+) -> Any:
+    """Puts Linen variables into an NNX model, in place.
+
+    Args:
+        variables: a dict (or FrozenDict) of collections, boxed or not, parameters alone, or a whole TrainState when
+            `model` is (model, optimizer). Never changed.
+        model: an NNX model, or a tuple or dict of models and optimizers.
+        rename: source names to target names: a dict of names or regular expressions, or a function.
+        restack: layers to stack or unstack, as `{'Block_#': 'ScanBlock_0'}`.
+        ignore: regular expressions of source keys to leave out.
+        strict: False keeps the model's own values where the source has none, and warns with a list.
+        dtype: None demands equal dtypes; 'target' casts to those of the model; a dtype casts all floating leaves.
+
+    Returns:
+        `model`.
+
+    Raises:
+        MismatchError: keys, shapes or dtypes that do not fit, all of them; the model is then unchanged.
+    """
+    source, entries = memory_checkpoint(variables)
+    found = slots_of(model)
+    plan = match(found, source, rename=rename, restack=Restack.parse(restack), ignore=ignore, strict=strict)
+    dtypes, problems = check_shapes(found, plan, dtype)
+    if problems:
+        raise MismatchError("the variables do not fit the model:", problems)
+    warn_about(plan, strict)
+    updates = []
+    for slot in found:
+        leaf = plan.sources.get(slot.path)
+        if leaf is not None:
+            whole = leaf is source.leaves[leaf.key]
+            updates.append(
+                (slot, _value(slot, leaf, dtypes[slot.path], entries[leaf.key][0] if whole else leaf.read()))
+            )
+    for slot, value in updates:
+        if is_variable(slot.value):
+            slot.value.set_raw_value(value)
+    fields = [slot for slot, _ in updates if not is_variable(slot.value)]
+    if fields:
+        raise MismatchError(
+            "plain arrays cannot be changed in place:",
+            [f"{s.name}: make it an nnx.Variable, or use restore, which builds a new target" for s in fields],
+        )
+    return model
+
+
+def _value(slot: Slot, leaf: Leaf, dtype: Any, value: Any) -> Any:
+    """The array for a slot, where the slot's present value is."""
+    import jax
+    import jax.numpy as jnp
+
+    given_typed = is_typed_key(getattr(value, "dtype", np.dtype("uint8")))
+    if is_typed_key(slot.dtype):
+        array = value if given_typed else jax.random.wrap_key_data(jnp.asarray(value), impl=key_impl(slot.dtype))
+    elif given_typed:
+        array = jax.random.key_data(value)
+    else:
+        array = jnp.asarray(value, dtype)
+    present = slot.value.get_raw_value() if is_variable(slot.value) else slot.value
+    sharding = getattr(present, "sharding", None)
+    if isinstance(present, jax.Array) and sharding is not None and len(sharding.device_set) > 1:
+        return jax.device_put(array, sharding)
+    return array
+
+
+def warn_about(plan: Plan, strict: bool) -> None:
+    """Reports what was left out; silence would be a lost weight."""
+    import warnings
+
+    lines = []
+    if not strict:
+        lines += [f"not in the source, kept from create(): {s.name}" for s in plan.missing]
+        lines += [f"in the source, not used: {'/'.join(k)}" for k in plan.extra]
+    lines += [
+        f"{'/'.join(k)} is a PRNG key and has no place in the target; give the target a field or Variable of that "
+        f"name, "
+        f"or pass ignore=({k[-1]!r},)"
+        for k in plan.unplaced
+    ]
+    if lines:
+        warnings.warn("\n  - ".join(["left out:", *lines]), RestoreWarning, stacklevel=3)
+
+
+def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
+    """An NNX model as Linen variables; (model, optimizer) as the state dict of a TrainState.
+
+    Args:
+        model: an NNX model, or a tuple or dict with a model, an optimizer, and further fields.
+        boxed: wraps annotated arrays in `nn.Partitioned` (logical if the Variable carries rules).
+
+    Returns:
+        `{'params': …, 'batch_stats': …}`, with an optimizer also `step` and `opt_state` in the form of
+        `flax.serialization.to_state_dict`. Arrays are shared with the model, not copied.
+
+    Raises:
+        MismatchError: two variables that come to one Linen key.
+    """
+    found = slots_of(model)
+    tree: dict[str, Any] = {}
+    problems: list[str] = []
+    layouts = _linen_layouts(model)
+    for slot in found:
+        if slot.group in ("rng", "array"):
+            continue
+        value = slot.value.get_raw_value() if is_variable(slot.value) else slot.value
+        for key, part in _linen_items(slot, value, layouts):
+            item = boxes.make_box(part, slot.metadata) if boxed else part
+            node = tree
+            for name in key[:-1]:
+                node = node.setdefault(name, {})
+                if not isinstance(node, dict):
+                    break
+            if not isinstance(node, dict) or key[-1] in node:
+                problems.append(f"{slot.name}: another variable has the Linen key {'/'.join(key)}")
+            else:
+                node[key[-1]] = item
+    if problems:
+        raise MismatchError("two variables have the same Linen key:", problems)
+    return tree
+
+
+def _linen_layouts(model: Any) -> dict[Path, str]:
+    """Paths of modules that Linen stores in another way, by kind."""
+    from flax import nnx
+
+    kinds = ((nnx.OptimizedLSTMCell, "packed"), (nnx.SimpleCell, "simple"))
+    found = {}
+    for path, node in nnx.iter_graph(model):
+        for kind, name in kinds:
+            if isinstance(node, kind):
+                found[tuple(path)] = name
+    return found
+
+
+_GATES = {"dense_i": ("ii", "if", "ig", "io"), "dense_h": ("hi", "hf", "hg", "ho")}
+
+
+def _linen_items(slot: Slot, value: Any, layouts: Mapping[Path, str]) -> list[tuple[Key, Any]]:
+    """The Linen keys of a slot, with their values."""
+    if slot.group == "field":
+        return [((str(slot.local[-1]),), value)]
+    if slot.group == "optimizer":
+        head: Key = tuple(map(str, slot.local[: len(slot.local) - len(slot.param)]))
+        path, module = slot.param, slot.param[:-2]
+    else:
+        head, path, module = (slot.group,), slot.local, slot.local[:-2]
+    if not path:
+        return [(head, value)]
+    kind = next((k for p, k in layouts.items() if p[len(p) - len(module) :] == module and len(path) >= 2), None)
+    if kind == "packed" and path[-2] in _GATES:
+        import jax.numpy as jnp
+
+        names = _GATES[str(path[-2])]
+        if value.ndim and value.shape[-1] % len(names) == 0:
+            parts = jnp.split(value, len(names), axis=-1)
+            return [((*head, *_names((*module, n, path[-1]))), part) for n, part in zip(names, parts)]
+    if kind == "simple" and path[-2] in _GATES:
+        return [((*head, *_names((*module, str(path[-2])[-1], path[-1]))), value)]
+    return [((*head, *_names(path)), value)]
+
+
+def _names(path: Sequence[Any]) -> Key:
+    """Linen's names, with the keywords that Python made us suffix."""
+    import keyword
+
+    return tuple(p[:-1] if p.endswith("_") and keyword.iskeyword(p[:-1]) else p for p in linen_key(path))

@@ -1,0 +1,188 @@
+"""The NNX side as a flat list of slots: each Variable of a model, and of its optimizer, with the Linen name that it
+answers to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .formats.base import Key
+
+Path = tuple[Any, ...]
+
+# Groups that need not be in a Linen checkpoint: Linen saves no such state.
+OPTIONAL = ("rng", "intermediates", "perturbations", "array")
+
+
+@dataclasses.dataclass(eq=False)
+class Slot:
+    """One leaf of `nnx.state(target)`.
+
+    Attributes:
+        path: in `nnx.state(target)`.
+        owner: the path of the model or optimizer that it belongs to; `owner + local == path`.
+        local: path within the owner; for optimizers it begins with 'opt_state' or is ('step',).
+        group: the Linen collection ('params', 'batch_stats', …), 'optimizer', 'rng', 'array', or 'field' for an entry
+            of a dict that stands beside the model.
+        param: for optimizer slots kept per parameter, the path of that parameter in its model, else ().
+        value: the Variable, or the abstract array where there is none.
+    """
+
+    path: Path
+    owner: Path
+    local: Path
+    group: str
+    param: Path
+    value: Any
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def name(self) -> str:
+        return "/".join(map(str, self.path))
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return dict(self.value.get_metadata()) if is_variable(self.value) else {}
+
+
+def is_variable(value: Any) -> bool:
+    from flax import nnx
+
+    return isinstance(value, nnx.Variable)
+
+
+def is_typed_key(dtype: Any) -> bool:
+    import jax
+
+    return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
+
+
+def key_impl(dtype: Any) -> str:
+    """The PRNG implementation of a typed key's dtype (`key<fry>` is threefry2x32)."""
+    return str(dtype._impl.name)
+
+
+def linen_key(path: Sequence[Any]) -> Key:
+    """An NNX path with Linen's names: the entry 0 of the list `Block` is `Block_0`."""
+    parts: list[str] = []
+    for part in path:
+        if parts and (isinstance(part, int) or (isinstance(part, str) and part.isdigit())):
+            parts[-1] = f"{parts[-1]}_{part}"
+        else:
+            parts.append(str(part))
+    return tuple(parts)
+
+
+def is_container(target: Any) -> bool:
+    """Whether a target is a plain tuple, list or dict of models, optimizers and fields."""
+    return type(target) in (tuple, list, dict)
+
+
+def abstract(create: Callable[[], Any]) -> tuple[Any, Any, bool]:
+    """Graph definition and abstract state of what `create()` makes, and whether that is a container.
+
+    No array is allocated.
+
+    Eager sharding is off while it runs: the annotations are read, not applied, so neither a mesh nor rules are
+    needed, and optimizers whose slots have another rank than the parameter (adafactor) do not trip over them.
+    """
+    import jax
+    from flax import nnx
+
+    kept: dict[str, Any] = {}
+
+    def trace() -> Any:
+        target = create()
+        kept["container"] = is_container(target)
+        kept["graphdef"], state = nnx.split(target)
+        return state
+
+    with nnx.use_eager_sharding(False):
+        state = jax.eval_shape(trace)
+    return kept["graphdef"], state, kept["container"]
+
+
+def split(target: Any) -> Any:
+    """The state of a concrete (or abstract) target."""
+    from flax import nnx
+
+    return nnx.split(target)[1]
+
+
+def slots_of(target: Any) -> list[Slot]:
+    """The slots of a target, or of its `nnx.state`."""
+    from flax import nnx
+
+    if isinstance(target, nnx.State):
+        return slots(target)
+    return slots(split(target), is_container(target))
+
+
+def slots(state: Any, container: bool | None = None) -> list[Slot]:
+    """The slots of a target's state, as made by `abstract` or `split`; `container` None guesses from integer keys."""
+    from flax import nnx
+    from flax.nnx.training.optimizer import OptState
+
+    flat = [(tuple(path), value) for path, value in nnx.to_flat_state(state)]
+    roots = {
+        p[:i] for p, v in flat if isinstance(v, OptState) for i, part in enumerate(p) if part in ("opt_state", "step")
+    }
+    # 'opt_state' and 'step' also occur inside of optax states; the outermost one is the optimizer's.
+    owners = {r for r in roots if not any(o != r and r[: len(o)] == o for o in roots)}
+    models = _model_owners([p for p, v in flat if not isinstance(v, OptState)], owners, container)
+    params = {_below(p, models) for p, v in flat if isinstance(v, nnx.Param)}
+    found = []
+    for path, value in flat:
+        raw = value.get_raw_value() if is_variable(value) else value
+        owner = next((o for o in owners if path[: len(o)] == o), None) if isinstance(value, OptState) else None
+        param: Path = ()
+        if owner is not None:
+            local, group = path[len(owner) :], "optimizer"
+            param = next((local[i:] for i in range(1, len(local)) if local[i:] in params), ())
+        else:
+            owner = next((m for m in models if path[: len(m)] == m), ())
+            local = path[len(owner) :]
+            group = group_of(value) if local else "field"
+        shape = tuple(getattr(raw, "shape", np.shape(raw)))
+        dtype = getattr(raw, "dtype", None)
+        found.append(Slot(path, owner, local or path[-1:], group, param, value, shape, dtype))
+    return found
+
+
+def group_of(value: Any) -> str:
+    """The Linen collection of a Variable type; registered names of custom types included."""
+    from flax import nnx
+
+    if not is_variable(value):
+        return "array"
+    if isinstance(value, nnx.RngState):
+        return "rng"
+    for kind in type(value).__mro__:
+        for name, registered in nnx.variablelib.VariableTypeCache.items():
+            if registered is kind:
+                return str(name)
+    return "variable" if type(value) is nnx.Variable else type(value).__name__
+
+
+def _model_owners(paths: Sequence[Path], owners: set[Path], container: bool | None) -> list[Path]:
+    """Where the models stand: beside the optimizers. A target without optimizer is the model itself."""
+    parents = {o[:-1] for o in owners}
+    if container is None:
+        container = bool(paths) and all(isinstance(p[0], int) for p in paths)
+    if container:
+        return sorted({p[:1] for p in paths}, key=str)
+    if not parents or () in owners:
+        return [()]
+    depth = {len(p) + 1 for p in parents}
+    found = {p[:d] for p in paths for d in depth if len(p) >= d and p[: d - 1] in parents}
+    return sorted(found, key=lambda p: (-len(p), str(p)))
+
+
+def _below(path: Path, models: Sequence[Path]) -> Path:
+    owner = next((m for m in models if path[: len(m)] == m), ())
+    return path[len(owner) :]
