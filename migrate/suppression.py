@@ -1,4 +1,4 @@
-"""Comments in the user's code that keep the tool away: `# nnx-migrate: ignore[NNX123]` and `# nnx-migrate: skip-file`."""
+"""Comments that keep the tool away: `# nnx-migrate: ignore[NNX123]` and `# nnx-migrate: skip-file`."""
 
 from __future__ import annotations
 
