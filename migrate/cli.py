@@ -140,7 +140,7 @@ def _report_file(_: click.Context, __: click.Parameter, value: tuple[Path, ...])
 )
 @click.version_option(package_name="nnx-migrate", prog_name="nnx-migrate")
 @click.pass_context
-def program(ctx: click.Context, **given: Any) -> None:
+def program(ctx: click.Context, /, **given: Any) -> None:
     """Migrate Flax Linen code to Flax NNX: files, directories and notebooks, in place, or - for standard input.
 
     What stands in PATH is never run. Everything that was replaced can be put back with `nnx-migrate undo`.

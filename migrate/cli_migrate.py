@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -111,8 +112,8 @@ def _status(report: RunReport, dry: bool) -> int:
     return 1 if report.left_over or (dry and report.changed) else 0
 
 
-def _color(stream: object) -> bool:
-    return "NO_COLOR" not in os.environ and bool(getattr(stream, "isatty", lambda: False)())
+def _color(stream: TextIO) -> bool:
+    return "NO_COLOR" not in os.environ and stream.isatty()
 
 
 class _Progress:
@@ -210,7 +211,7 @@ def _failed(file: FileReport, message: str, help: str) -> None:
 # the other ways ------------------------------------------------------------------------------------------------
 def _standard_input(options: Options, config: Config, show_diff: bool, check: bool, reports: tuple[Path, ...]) -> int:
     """Migrate standard input to standard output; findings go to standard error."""
-    data = click.get_binary_stream("stdin").read()
+    data = sys.stdin.buffer.read()
     name = Path("stdin.ipynb" if data.lstrip()[:1] == b"{" else "stdin.py")
     report = migrate_contents({name: data}, options, config, version=version())
     main = next(file for file in report.files if file.path == name)

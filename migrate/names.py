@@ -168,6 +168,7 @@ class Names:
         while stack:
             node, scope = stack.pop()
             for value in node.__dict__.values():
+                children: Iterable[object]
                 if value.__class__ is list:
                     children = value
                 elif isinstance(value, ast.AST):

@@ -152,8 +152,7 @@ class _Editor:
         for want in sorted(wanted, key=lambda w: (w.module, w.name)):
             self._place(want)
         changes: list[tuple[int, int, str]] = []
-        for stmt in {*self.removed, *self.added}:
-            changes.append(self._rewrite(stmt))
+        changes += [self._rewrite(stmt) for stmt in {*self.removed, *self.added}]
         for offset, wants in self.inserted.items():
             lines = "".join(f"{want.statement()}{self.newline}" for want in wants)
             if offset == len(self.text) and self.text and not self.text.endswith(("\n", "\r")):
@@ -299,13 +298,14 @@ def _edit_statement(text: str, gone: set[str], new: list[_Wanted], newline: str)
     ]
     result = _joined(names, kept, added)
     changed = node.with_changes(names=result)
-    return module.with_changes(body=[line.with_changes(body=[changed])]).code.rstrip("\r\n")
+    done: str = module.with_changes(body=[line.with_changes(body=[changed])]).code
+    return done.rstrip("\r\n")
 
 
 def _bound(alias: cst.ImportAlias) -> str:
     if alias.asname is not None:
         return str(alias.evaluated_alias)
-    return alias.evaluated_name.partition(".")[0]
+    return str(alias.evaluated_name).partition(".")[0]
 
 
 def _joined(

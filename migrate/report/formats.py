@@ -9,14 +9,16 @@ SUFFIXES = (".json", ".html", ".sarif", ".md")
 
 def render(report: RunReport, suffix: str) -> str:
     """The report in the format of a suffix of `SUFFIXES`, or `.github`."""
-    from . import html, machine, markdown
+    from .html import as_html
+    from .machine import as_github, as_json, as_sarif
+    from .markdown import as_markdown
 
     table = {
-        ".json": machine.as_json,
-        ".sarif": machine.as_sarif,
-        ".github": machine.as_github,
-        ".md": markdown.as_markdown,
-        ".html": html.as_html,
+        ".json": as_json,
+        ".sarif": as_sarif,
+        ".github": as_github,
+        ".md": as_markdown,
+        ".html": as_html,
     }
     return table[suffix](report)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..diagnostics import Severity
 from .model import RunReport
 from .text import place
@@ -26,33 +28,33 @@ def as_markdown(report: RunReport) -> str:
             [("modules", *summary["classes"].values())],  # type: ignore[attr-defined]
         )
         out += ["## Modules", ""]
-        rows = []
+        rows: list[Sequence[object]] = []
         for plan in sorted(report.classes, key=lambda p: (p.path, p.line)):
             added = ", ".join(f"`{arg.name} = {arg.origin}`" for arg in plan.added_arguments)
             where = f"{plan.path}:{plan.line}"
             rows.append((f"`{plan.qualname}`", where, plan.outcome.value, added, _cell(plan.reason)))
         out += _table(("module", "where", "outcome", "new arguments", "reason"), rows)
     for severity, title in _TITLES.items():
-        rows = [
+        found = [
             (f"`{place(file, finding)}`", finding.code, _cell(finding.message), _cell(finding.help))
             for file in report.files
             for finding in file.findings
             if finding.severity is severity
         ]
-        if rows:
-            out += [f"## {title}", "", *_table(("where", "code", "what", "what to do"), rows)]
+        if found:
+            out += [f"## {title}", "", *_table(("where", "code", "what", "what to do"), found)]
     changed = [(f"`{file.path}`",) for file in report.changed]
     if changed:
         out += ["## Migrated files", "", *_table(("file",), changed)]
     return "\n".join(out).rstrip("\n") + "\n"
 
 
-def _table(head: tuple[object, ...], rows: list[tuple[object, ...]] | list[tuple[str, ...]]) -> list[str]:
-    lines = [_row(head), _row(tuple("---" for _ in head))]
-    return [*lines, *[_row(tuple(row)) for row in rows], ""]
+def _table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> list[str]:
+    lines = [_row(head), _row(["---" for _ in head])]
+    return [*lines, *[_row(row) for row in rows], ""]
 
 
-def _row(cells: tuple[object, ...]) -> str:
+def _row(cells: Sequence[object]) -> str:
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
