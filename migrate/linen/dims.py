@@ -63,7 +63,7 @@ class Atom:
 Monomial = tuple[Atom, ...]
 DimLike = Union["Dim", int]
 
-_SUM, _PRODUCT, _ATOM = 1, 2, 3  # precedence of the printed text
+_SUM, _QUOTIENT, _PRODUCT, _ATOM = 1, 2, 3, 4  # precedence of the printed text
 # What an `expr` atom may call when all its sizes are numbers; templates are written by this package only.
 _EXPR_NAMES = {"int": int, "float": float, "round": round, "abs": abs, "max": max, "min": min, "math": math}
 
@@ -172,7 +172,7 @@ class Dim:
         """
         total = 0
         for monomial, coefficient in self.terms:
-            if coefficient < 0:
+            if coefficient < 0 and monomial:
                 return None
             bound = 1
             for atom in monomial:
@@ -296,6 +296,8 @@ class Dim:
                     rest = rest - term
                 elif monomial == () and divisor.value is not None and divisor.value > 0:
                     rest = rest - term + coefficient % divisor.value
+        if rest.value is not None and divisor.value:
+            return Dim.of(rest.value % divisor.value)
         if not rest.terms or rest.exact_div(divisor) is not None:
             return Dim.of(0)
         return rest._quotient("mod", divisor)
@@ -338,6 +340,9 @@ class Dim:
     def _text(self, render: Render | None) -> tuple[str, int]:
         if not self.terms:
             return "0", _ATOM
+        shifted = _with_shift(self)
+        if shifted is not None:
+            return _floordiv_text(*shifted, render)
         place = {atom: index for index, atom in enumerate(self.order)}
         last = len(place)
 
@@ -352,7 +357,7 @@ class Dim:
         level = _SUM
         for monomial, coefficient in terms:
             text, level = _monomial_text(monomial, abs(coefficient), place, render)
-            if level == _SUM and (len(terms) > 1 or coefficient < 0):
+            if (level == _SUM and len(terms) > 1) or (level < _PRODUCT and not pieces and coefficient < 0):
                 text = f"({text})"
             sign = "-" if coefficient < 0 else "+"
             pieces.append(text if not pieces and sign == "+" else f"{sign} {text}" if pieces else f"-{text}")
@@ -516,7 +521,7 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
     if kind == "floordiv":
         return _floordiv_text(args[0], args[1], render)
     if kind == "mod":
-        return f"{args[0].factor_text(render)} % {args[1].operand_text(render)}", _PRODUCT
+        return f"{args[0].operand_text(render)} % {args[1].operand_text(render)}", _QUOTIENT
     if kind in ("max", "min"):
         return f"{kind}({', '.join(d.text(render) for d in args)})", _ATOM
     if kind == "cond":
@@ -531,7 +536,19 @@ def _floordiv_text(above: Dim, below: Dim, render: Render | None) -> tuple[str, 
     if below.value is not None and below.value > 2 and above.constant == below.value - 1:
         rounded_up = above - above.constant  # (h + 6) // 7 reads better as what it is: h / 7, rounded up
         return f"-(-{rounded_up.operand_text(render)} // {below.value})", _SUM
-    return f"{above.operand_text(render)} // {below.operand_text(render)}", _PRODUCT
+    return f"{above.operand_text(render)} // {below.operand_text(render)}", _QUOTIENT
+
+
+def _with_shift(dim: Dim) -> tuple[Dim, Dim] | None:
+    """(h + 1) // 2 - 1 reads better as (h - 1) // 2: the dividend and the divisor."""
+    atom = (dim - dim.constant).single_atom() if dim.constant < 0 else None
+    if atom is None or atom.kind != "floordiv":
+        return None
+    above: Dim = atom.args[0]
+    below: Dim = atom.args[1]
+    if below.value is None or above.constant <= 0:
+        return None
+    return above + dim.constant * below, below
 
 
 def _level_of(text: str) -> int:

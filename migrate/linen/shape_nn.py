@@ -326,7 +326,7 @@ def _lax_pad(call: Call) -> Value:
     if any(len(c) != 3 for c in config):
         raise stop("pad: `padding_config` is not known")
     return Array(
-        Shape(tuple(None if d is None else (d - 1) * c[2] + 1 + c[0] + c[1] for d, c in zip(shape.dims, config)))
+        Shape(tuple(None if d is None else (d - 1) * (c[2] + 1) + 1 + c[0] + c[1] for d, c in zip(shape.dims, config)))
     )
 
 

@@ -10,7 +10,7 @@ import contextlib
 import contextvars
 from collections.abc import Iterator, Sequence
 
-from .dims import Dim, DimLike
+from .dims import Atom, Dim, DimLike
 from .values import Lead, NeedsRank, Shape, Unknown
 
 
@@ -244,6 +244,7 @@ def _inferred(shape: Shape, known: Dim | None) -> Dim | None:
     total = shape.size()
     if total is None or known is None:
         return None
+    total = _same_leads(total, known)
     exact = total.exact_div(known)
     if exact is not None:
         return exact
@@ -251,6 +252,25 @@ def _inferred(shape: Shape, known: Dim | None) -> Dim | None:
     if first is not None:
         return first
     return total // known
+
+
+def _same_leads(total: Dim, known: Dim) -> Dim:
+    """`total` with the products of leading dimensions spelled out as far as `known` has them."""
+    deepest: dict[str, int] = {}
+    for atom in known.atoms():
+        if atom.kind == "lead":
+            deepest[atom.args[0]] = max(deepest.get(atom.args[0], 0), atom.args[1])
+
+    def change(atom: Atom) -> Dim | None:
+        if atom.kind != "lead" or deepest.get(atom.args[0], 0) <= atom.args[1]:
+            return None
+        argument, dropped, *skipped = atom.args
+        made = Dim.atom("lead", argument, deepest[argument], *skipped)
+        for index in range(-deepest[argument], -dropped):
+            made = made * Dim.input(argument, index)
+        return made
+
+    return total.substitute(change)
 
 
 def _front_sizes(dim: Dim) -> bool:
