@@ -61,8 +61,7 @@ def migrate_project(
     for name, context in contexts.items():
         apply_rules(context, [rule for rule in rules if context.options.selects(rule.code)])
         results.append(_finish(context, exported.get(name, frozenset())))
-    created = {**modules.created_files(project, plan, contexts), **training.created_files(contexts)}
-    return RunResult(results, list(plan.classes.values()), created)
+    return RunResult(results, list(plan.classes.values()), modules.created_files(project, plan, contexts))
 
 
 def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:

@@ -29,7 +29,7 @@ RULES = (
         "training-loop-over-functional",
         "A loop that is left as it is works on a Functional, pure init and apply of the NNX class.",
         what="`Model(...)` becomes `Functional(Model, ..., sizes=...)` where it is constructed. `Functional` is "
-        "generated into nnx_functional.py: `init`, `init_with_output`, `apply`, `bind` and `clone` with Linen's "
+        "generated into linen_parity.py: `init`, `init_with_output`, `apply`, `bind` and `clone` with Linen's "
         "arguments, over dictionaries with Linen's keys.",
         why="Code that hands variables around, replicates, freezes, flattens or serializes them keeps its meaning.",
         how_sure="By construction; outputs, gradients, updates and captured intermediates are compared with Linen's "

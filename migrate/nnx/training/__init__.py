@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.index import Project
@@ -23,8 +21,3 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
     for component in components.find(flow):
         if not native.write(component, flow, contexts):
             adapter.write(component, flow, contexts)
-
-
-def created_files(contexts: dict[str, FileContext]) -> dict[Path, str]:
-    """The module with `Functional`, beside every file that uses it."""
-    return adapter.created_files(contexts)

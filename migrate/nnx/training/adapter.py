@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-from importlib import resources
-from pathlib import Path
 
 from ...context import FileContext
 from ...diagnostics import Severity
@@ -12,8 +10,6 @@ from ...edits import Span
 from ...linen.flow import Flow
 from ...plan import ClassPlan
 from .components import Component, names_in, sizes_lambda
-
-MODULE = "nnx_functional"
 
 
 def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
@@ -36,7 +32,7 @@ def _wrap(context: FileContext, site: ast.Call, plan: ClassPlan) -> None:
         )
     sizes = "" if unknown else sizes_lambda(plan)
     text = context.source.text
-    name = functional_name(context)
+    name = context.parity("Functional")
     function = context.span(site.func)
     opening = text.index("(", _after_parentheses(text, function.end, site))
     given = [*site.args, *[k.value for k in site.keywords]]
@@ -55,7 +51,7 @@ def _wrap(context: FileContext, site: ast.Call, plan: ClassPlan) -> None:
         "NNX603",
         f"the code around {plan.qualname.rpartition('.')[2]} keeps its variables outside of the model: it works on a "
         f"`Functional`, which gives the NNX class pure `init` and `apply`",
-        help=f"{MODULE}.py is written beside this file. The variables keep their names, so old checkpoints fit.",
+        help="The variables keep their names, so old checkpoints fit.",
     )
 
 
@@ -68,31 +64,3 @@ def _after_parentheses(text: str, at: int, site: ast.Call) -> int:
 
 def _code_between(text: str, start: int, end: int) -> str:
     return "\n".join(line.split("#", 1)[0] for line in text[start:end].splitlines())
-
-
-def functional_name(context: FileContext) -> str:
-    """The local name of `Functional`, imported once."""
-    package = context.source.module if context.source.is_package else context.source.module.rpartition(".")[0]
-    dotted = f"{package}.{MODULE}.Functional" if package else f"{MODULE}.Functional"
-    for local, target in context.new_imports.items():
-        if target == dotted:
-            return local
-    local = "Functional"
-    while local in context.source.names.definitions or local in context.source.names.imports:
-        local = f"Nnx{local}"
-    context.new_imports[local] = dotted
-    return local
-
-
-def created_files(contexts: dict[str, FileContext]) -> dict[Path, str]:
-    """`nnx_functional.py` beside every file that imports from it."""
-    out: dict[Path, str] = {}
-    for context in contexts.values():
-        if any(target.endswith(f"{MODULE}.Functional") for target in context.new_imports.values()):
-            out[context.source.path.parent / f"{MODULE}.py"] = template()
-    return out
-
-
-def template() -> str:
-    """The text of the generated module."""
-    return (resources.files(__package__) / "functional.py.txt").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from nnx_migrate.migrate.context import FileContext, Options
 from nnx_migrate.migrate.linen.index import Project
 from nnx_migrate.migrate.nnx import training
 from nnx_migrate.migrate.nnx.imports import finish_imports
-from nnx_migrate.migrate.nnx.training import adapter
+from nnx_migrate.migrate.nnx.parity_files import parity_files
 from nnx_migrate.migrate.plan import AddedArgument, ClassPlan, Outcome, Plan
 from nnx_migrate.migrate.source import SourceFile
 
@@ -159,7 +159,7 @@ def migrate(program: str, *models: Model, options: Options | None = None) -> Mig
         context.replace(source.full_span(info.node), model.nnx.strip())
     training.write(project, plan, contexts)
     after = finish_imports(source, context.edits.render(), context.new_imports)
-    created = adapter.created_files(contexts)
+    created = parity_files(contexts)
     return Migrated(text, after, sorted({d.code for d in context.diagnostics}), created)
 
 

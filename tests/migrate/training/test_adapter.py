@@ -47,7 +47,7 @@ def same(a: object, b: object) -> None:
 
 def test_pmap_loop(kit) -> None:
     done = kit.migrate(LOOP.replace("flax.core.pop(variables, 'params')", "(0, variables['params'])"), kit.NORMED)
-    assert "Functional(Normed, 8, sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})" in done.after
+    assert "linen_parity.Functional(Normed, 8, sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})" in done.after
     before, after = done.both()
     assert before["history"] != [before["history"][0]] * 3
     np.testing.assert_allclose(before["history"], after["history"], rtol=1e-5)
