@@ -227,6 +227,8 @@ class _Matcher:
     def run(self, found: Sequence[Slot]) -> Plan:
         groups: dict[tuple[Path, str], list[Slot]] = defaultdict(list)
         for slot in found:
+            if slot.group == "empty":
+                continue
             groups[slot.owner if slot.group != "field" else slot.path, slot.group].append(slot)
         owners = {owner for (owner, group) in groups if group == "params"}
         order = sorted(

@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import MismatchError, MissingStepError
 from .formats import Checkpoint, open_checkpoint
-from .keys import Plan, Rename, match
+from .keys import Plan, Rename, match, mismatch
 from .layouts import Restack, Restacks
 from .load import load
 from .specs import Placement, Rules, placement
@@ -89,19 +89,19 @@ def restore(
 
     graphdef, state, container = abstract(create)
     found = slots(state, container)
-    wanted, rest = _select(found, only)
+    wanted, rest = _select([s for s in found if s.group != "empty"], only)
     checkpoint = _open(path, step, item, wanted, rename, restack, ignore)
     rules_of_layers = Restack.parse(restack)
     plan = match(
         wanted, checkpoint, rename=rename, restack=rules_of_layers, ignore=ignore, strict=strict and only is None
     )
-    if only is not None and strict and plan.missing:
-        match(wanted, checkpoint, rename=rename, restack=rules_of_layers, ignore=(*ignore, *_exact(plan.extra)))
+    if only is not None:  # the rest of the checkpoint was not asked for, but what was asked for must be there
+        plan.extra, plan.unplaced = [], []
+        if strict and plan.missing:
+            raise mismatch(plan, checkpoint)
     dtypes, problems = check_shapes(wanted, plan, dtype)
     if problems:
         raise MismatchError(f"{checkpoint.path} does not fit the target:", problems)
-    if only is not None:
-        plan.extra = []
     where = placement(found, mesh, rules, specs)
     warn_about(plan, strict)
     values = load(
@@ -111,7 +111,7 @@ def restore(
     )
     fresh = [*rest, *plan.fresh, *plan.missing]
     values.update(_created(create, fresh, where))
-    result = nnx.merge(graphdef, nnx.from_flat_state([(s.path, _filled(s, values[s.path], where)) for s in found]))
+    result = nnx.merge(graphdef, nnx.from_flat_state([(s.path, _filled(s, values.get(s.path), where)) for s in found]))
     if on_report is not None:
         on_report(_report(checkpoint, plan, found, fresh))
     return result
@@ -130,10 +130,6 @@ def _select(found: Sequence[Slot], only: str | Sequence[str] | None) -> tuple[li
         groups = ", ".join(sorted({s.group for s in found}))
         raise MismatchError("only= selects nothing:", [f"{patterns} matches no variable; collections are: {groups}"])
     return wanted, [s for s in found if not chosen(s)]
-
-
-def _exact(keys: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(f"^{re.escape('/'.join(k))}$" for k in keys)
 
 
 def _open(
@@ -189,6 +185,8 @@ def _created(create: Callable[[], Any], fresh: Sequence[Slot], where: Placement)
 
 def _filled(slot: Slot, value: Any, where: Placement) -> Any:
     """The slot's Variable around its value, with the metadata that `create()` gives it outside of our tracing."""
+    if slot.group == "empty":
+        return slot.value
     if not is_variable(slot.value):
         return value
     from flax import nnx

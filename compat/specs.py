@@ -163,6 +163,8 @@ def specs_of(found: Sequence[Slot], rules: Rules | None, mesh_axes: Iterable[str
     params, specs, problems = param_slots(found), {}, []
     axes = None if mesh_axes is None else tuple(mesh_axes)
     for slot in found:
+        if slot.group == "empty":
+            continue
         try:
             specs[slot.path] = slot_spec(slot, rules, axes, params)
         except SpecError as error:
@@ -229,13 +231,15 @@ def match_specs(state_spec: Any, found: Sequence[Slot]) -> dict[Path, Any]:
     }
     from pathlib import Path as FilePath
 
-    wanted = [slot for slot in found if slot.group not in ("rng", "array")]
+    wanted = [slot for slot in found if slot.group not in ("rng", "array", "empty")]
     plan = match(wanted, Checkpoint(FilePath("<specs>"), "memory", "spec tree", leaves), strict=False)
     result: dict[Path, Any] = {}
     params = param_slots(found)
     missing = []
     sample = next((s for s in entries.values() if isinstance(s, NamedSharding)), None)
     for slot in found:
+        if slot.group == "empty":
+            continue
         leaf = plan.sources.get(slot.path)
         if leaf is None:
             if slot.group in ("rng", "array") or (slot.group == "optimizer" and not slot.param):
@@ -322,6 +326,8 @@ def placement(found: Sequence[Slot], mesh: Any, rules: Rules | None, specs: Any)
     shardings, problems = {}, []
     sizes = dict(zip(mesh.axis_names, mesh.devices.shape))
     for slot in found:
+        if slot.group == "empty":
+            continue
         spec = by_path.get(slot.path, PartitionSpec())
         if isinstance(spec, NamedSharding):
             spec = spec.spec

@@ -191,7 +191,7 @@ def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
     problems: list[str] = []
     layouts = _linen_layouts(model)
     for slot in found:
-        if slot.group in ("rng", "array"):
+        if slot.group in ("rng", "array", "empty"):
             continue
         value = slot.value.get_raw_value() if is_variable(slot.value) else slot.value
         for key, part in _linen_items(slot, value, layouts):

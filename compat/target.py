@@ -8,8 +8,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .formats.base import Key
 
 Path = tuple[Any, ...]
@@ -26,8 +24,8 @@ class Slot:
         path: in `nnx.state(target)`.
         owner: the path of the model or optimizer that it belongs to; `owner + local == path`.
         local: path within the owner; for optimizers it begins with 'opt_state' or is ('step',).
-        group: the Linen collection ('params', 'batch_stats', …), 'optimizer', 'rng', 'array', or 'field' for an entry
-            of a dict that stands beside the model.
+        group: the Linen collection ('params', 'batch_stats', …), 'optimizer', 'rng', 'array', 'empty', or 'field' for
+            an entry of a dict that stands beside the model.
         param: for optimizer slots kept per parameter, the path of that parameter in its model, else ().
         value: the Variable, or the abstract array where there is none.
     """
@@ -148,7 +146,9 @@ def slots(state: Any, container: bool | None = None) -> list[Slot]:
             owner = next((m for m in models if path[: len(m)] == m), ())
             local = path[len(owner) :]
             group = group_of(value) if local else "field"
-        shape = tuple(getattr(raw, "shape", np.shape(raw)))
+        if not hasattr(raw, "shape"):
+            group = "empty"  # optax's MaskedNode: a slot that holds nothing
+        shape = tuple(getattr(raw, "shape", ()))
         dtype = getattr(raw, "dtype", None)
         found.append(Slot(path, owner, local or path[-1:], group, param, value, shape, dtype))
     return found
