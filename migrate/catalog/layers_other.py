@@ -14,6 +14,7 @@ from .layers import (
     CallText,
     Draft,
     Layer,
+    Param,
     Unsupported,
     ints_of,
     params,
@@ -138,7 +139,7 @@ class BatchApply(Layer):
 class Fp8(Layer):
     """Float8 operations keep scales and histories in collections of their own; NNX has no counterpart."""
 
-    parameters = ()
+    parameters: tuple[Param, ...] = ()
 
     def __init__(self, name: str, fields: str) -> None:
         self.linen = f"flax.linen.{name}"

@@ -1,0 +1,173 @@
+"""flax.linen's functions, initializers and types by their NNX names."""
+
+from __future__ import annotations
+
+import ast
+
+from ..catalog.functions import MODULES, class_name, function
+from ..context import FileContext
+from ..plan import Outcome
+from ..rule import Example, Rule
+
+RULE = Rule(
+    code="NNX201",
+    name="linen-function",
+    summary="nn.relu, nn.initializers, pooling, masks and types get their nnx names",
+    what=(
+        "Rewrites uses of flax.linen's activation functions, initializers, pooling, attention masks, dtype helpers and "
+        "types to the same objects in flax.nnx. `nn.dot_product_attention`, `nn.merge_param` and `promote_dtype`, "
+        "which NNX lacks or computes otherwise, come from the generated `linen_parity`. In annotations and in "
+        "isinstance, layer classes too."
+    ),
+    why=(
+        "Migrated code should not import flax.linen. NNX's dot_product_attention takes another kernel where there is "
+        "no dropout and ignores `precision`, so its results differ in the last bits."
+    ),
+    how_sure="by construction: the very same function objects; attention and dtype helpers bitwise",
+    examples=(
+        Example(
+            title="activations and pooling",
+            before="""\
+import flax.linen as nn
+
+
+def features(x):
+    x = nn.gelu(x, approximate=False)
+    return nn.max_pool(nn.relu(x), (2, 2), strides=(2, 2))
+""",
+            after="""\
+from flax import nnx
+
+
+def features(x):
+    x = nnx.gelu(x, approximate=False)
+    return nnx.max_pool(nnx.relu(x), (2, 2), strides=(2, 2))
+""",
+            run="""\
+def check(before, after):
+    import jax.numpy as jnp
+    x = jnp.linspace(-2, 2, 32).reshape(1, 4, 4, 2)
+    assert (before['features'](x) == after['features'](x)).all()
+""",
+        ),
+        Example(
+            title="initializers under several names",
+            before="""\
+from flax import linen as nn
+from flax.linen import initializers
+from flax.linen.initializers import zeros_init
+
+default = nn.initializers.lecun_normal()
+small = initializers.normal(stddev=0.02)
+zeros = zeros_init()
+ones = nn.ones_init()
+act = {"relu": nn.relu, "swish": nn.activation.swish, "norm": nn.normalize}
+""",
+            after="""\
+from flax import nnx
+
+default = nnx.initializers.lecun_normal()
+small = nnx.initializers.normal(stddev=0.02)
+zeros = nnx.initializers.zeros_init()
+ones = nnx.initializers.ones_init()
+act = {"relu": nnx.relu, "swish": nnx.swish, "norm": nnx.standardize}
+""",
+            run="""\
+def check(before, after):
+    import jax
+    key = jax.random.key(0)
+    for name in ('default', 'small', 'zeros', 'ones'):
+        assert (before[name](key, (3, 2)) == after[name](key, (3, 2))).all()
+    assert before['act'] == after['act']
+""",
+        ),
+        Example(
+            title="types",
+            before="""\
+import flax.linen as nn
+from flax.linen.linear import Dtype
+
+
+def count(module: nn.Module, layers: list[nn.Dense], dtype: Dtype = None) -> int:
+    return len(layers)
+""",
+            after="""\
+import flax
+from flax import nnx
+
+
+def count(module: nnx.Module, layers: list[nnx.Linear], dtype: flax.typing.Dtype = None) -> int:
+    return len(layers)
+""",
+        ),
+        Example(
+            title="attention as Linen computes it",
+            before="""\
+import flax.linen as nn
+
+
+def attend(q, k, v):
+    mask = nn.make_causal_mask(q[..., 0, 0])
+    return nn.dot_product_attention(q, k, v, mask=mask)
+""",
+            after="""\
+from flax import nnx
+import linen_parity
+
+
+def attend(q, k, v):
+    mask = nnx.make_causal_mask(q[..., 0, 0])
+    return linen_parity.dot_product_attention(q, k, v, mask=mask)
+""",
+        ),
+    ),
+)
+
+
+@RULE.register(ast.Attribute, ast.Name)
+def rewrite(node: ast.AST, ctx: FileContext) -> None:
+    if not isinstance(getattr(node, "ctx", None), ast.Load):
+        return
+    name = ctx.qualname(node)
+    if name is None or not name.startswith("flax.linen."):
+        return
+    parent = ctx.source.parents.get(node)
+    target = function(name)
+    if target is None and name in MODULES and not isinstance(parent, ast.Attribute):
+        target = MODULES[name]
+    if target is None and is_class_mention(node, ctx):
+        target = class_name(name)
+    if target is None or stays_linen(node, ctx):
+        return
+    text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
+    ctx.replace(node, text, code=RULE.code)
+
+
+def is_class_mention(node: ast.AST, ctx: FileContext) -> bool:
+    """Does the name stand in an annotation, or as the second argument of isinstance or issubclass?"""
+    inner = node
+    for parent in ctx.source.ancestors(node):
+        if isinstance(parent, ast.arg | ast.AnnAssign):
+            return inner is parent.annotation
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            return inner is parent.returns
+        if isinstance(parent, ast.Call):
+            called = parent.func.id if isinstance(parent.func, ast.Name) else ""
+            return called in ("isinstance", "issubclass") and len(parent.args) == 2 and inner is parent.args[1]
+        if isinstance(parent, ast.stmt | ast.Lambda):
+            return False
+        inner = parent
+    return False
+
+
+def stays_linen(node: ast.AST, ctx: FileContext) -> bool:
+    """Does the node stand in a class that stays a Linen module?"""
+    for parent in ctx.source.ancestors(node):
+        if not isinstance(parent, ast.ClassDef):
+            continue
+        for plan in ctx.plan.classes.values():
+            if plan.line == parent.lineno and plan.path == str(ctx.source.path):
+                return plan.outcome is not Outcome.NATIVE
+        if ctx.project is not None and any(info.node is parent for info in ctx.project.linen_classes.values()):
+            return True
+    return False
