@@ -71,7 +71,7 @@ def migrate(
     for file in reports:
         write_atomic(file, formats.render(report, file.suffix).encode())
     if show_diff:
-        stdout_bytes()(patch.patch(report, Path.cwd()))
+        _print_patch(report)
         if output_format == "text":
             click.echo(formats.text(report, color=_color(sys.stderr), check=True), err=True, nl=False)
     elif output_format == "text":
@@ -133,6 +133,16 @@ class _Progress:
             sys.stderr.flush()
 
 
+def _print_patch(report: RunReport) -> None:
+    """The patch with names relative to here, or, where files lie outside, to the directory that holds them all."""
+    here = Path.cwd()
+    base = here
+    if any(here not in Path(os.path.abspath(file.path)).parents for file in report.changed):
+        base = journal.project_root([file.path for file in report.changed])
+        click.echo(f"Apply the patch in {base}.", err=True)
+    stdout_bytes()(patch.patch(report, base))
+
+
 # writing -------------------------------------------------------------------------------------------------------
 def _write_in_place(report: RunReport, paths: tuple[Path, ...], allow_dirty: bool) -> None:
     changed = report.changed
@@ -172,8 +182,8 @@ def _write_tree(report: RunReport, paths: tuple[Path, ...], output: Path) -> Non
     """The migrated tree below `output`: every file of the run, changed or not, where its PATH had it."""
     inside = os.path.realpath(output)
     for path in paths:
-        if path.is_dir() and os.path.commonpath([os.path.realpath(path), inside]) == inside:
-            raise _Failure(f"--output {output}: would overwrite {path}; give a directory outside of it.")
+        if path.is_dir() and Path(inside).is_relative_to(os.path.realpath(path)):
+            raise _Failure(f"--output {output}: lies inside {path}; give a directory outside of it.")
     for file in report.files:
         if file.status is Status.FAILED and not file.path.is_file():
             continue
@@ -213,7 +223,7 @@ def _standard_input(options: Options, config: Config, show_diff: bool, check: bo
     """Migrate standard input to standard output; findings go to standard error."""
     data = sys.stdin.buffer.read()
     name = Path("stdin.ipynb" if data.lstrip()[:1] == b"{" else "stdin.py")
-    report = migrate_contents({name: data}, options, config, version=version())
+    report = migrate_contents({name: data}, options, config, version=version(), named={name})
     main = next(file for file in report.files if file.path == name)
     for file in report.files:
         if file is not main and file.after is not None:

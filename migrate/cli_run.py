@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -34,14 +34,17 @@ def migrate_paths(
     say = progress or (lambda _: None)
     errors: list[InputError] = []
     contents: dict[Path, bytes] = {}
+    named: set[Path] = set()
     say("looking for files")
     for found in walk(paths, config.excludes, errors):
         try:
             contents[found.path] = found.path.read_bytes()
+            if found.named:
+                named.add(found.path)
         except OSError as error:
             help = "Make it readable, or exclude it."
             errors.append(InputError(found.path, "NNX003", f"cannot be read: {error.strerror}", help))
-    report = migrate_contents(contents, options, config, version=version, progress=say)
+    report = migrate_contents(contents, options, config, version=version, named=named, progress=say)
     for problem in errors:
         report.files.append(FileReport(problem.path, Status.FAILED, [_finding(problem, Severity.ERROR)]))
     report.files.sort(key=lambda file: str(file.path))
@@ -50,16 +53,30 @@ def migrate_paths(
 
 
 def migrate_contents(
-    contents: Mapping[Path, bytes], options: Options, config: Config, *, version: str, progress: Progress | None = None
+    contents: Mapping[Path, bytes],
+    options: Options,
+    config: Config,
+    *,
+    version: str,
+    named: Collection[Path] = (),
+    progress: Progress | None = None,
 ) -> RunReport:
-    """As `migrate_paths`, for bytes that are already there (standard input)."""
+    """As `migrate_paths`, for bytes that are already there. `named`: files to read whatever they hold."""
     with _without_gc():
-        return _Run(contents, options, config, progress or (lambda _: None)).report(version)
+        return _Run(contents, options, config, named, progress or (lambda _: None)).report(version)
 
 
 class _Run:
-    def __init__(self, contents: Mapping[Path, bytes], options: Options, config: Config, say: Progress) -> None:
+    def __init__(
+        self,
+        contents: Mapping[Path, bytes],
+        options: Options,
+        config: Config,
+        named: Collection[Path],
+        say: Progress,
+    ) -> None:
         self.contents = contents
+        self.named = named
         self.options = options
         self.config = config
         self.say = say
@@ -83,7 +100,7 @@ class _Run:
 
     def _read(self) -> list[SourceFile]:
         """Parse what the byte filter keeps; failures and skipped files go to the report."""
-        kept = sorted(select(self.contents))
+        kept = sorted(select(self.contents, self.named))
         names = module_names(kept)
         self.say(f"reading {len(kept)} of {len(self.contents)} files")
         sources = []

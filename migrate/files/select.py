@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 _RELEVANT = re.compile(rb"flax|linen|jax")
@@ -14,13 +14,13 @@ _WORD = re.compile(rb"[^\W\d]\w*")
 _TOO_COMMON = frozenset({b"main", b"train", b"test", b"run", b"init", b"apply", b"setup", b"forward", b"evaluate"})
 
 
-def select(contents: Mapping[Path, bytes]) -> set[Path]:
+def select(contents: Mapping[Path, bytes], named: Collection[Path] = ()) -> set[Path]:
     """The files that a run must see.
 
-    Those that say flax, linen or jax, and those that import and use what Linen files define (a script with
-    `from model import Net`), through any number of steps.
+    Those that the user `named`, those that say flax, linen or jax, and those that import and use what Linen files
+    define (a script with `from model import Net`), through any number of steps.
     """
-    kept = {path for path, data in contents.items() if _RELEVANT.search(data)}
+    kept = {path for path, data in contents.items() if path in named or _RELEVANT.search(data)}
     names: set[bytes] = set()
     for path in kept:
         data = contents[path]

@@ -20,10 +20,10 @@ _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "dist-pack
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A file to look at. `path` is as the user would write it, `root` the directory given (or the file's own)."""
+    """A file to look at; `path` is as the user would write it."""
 
     path: Path
-    root: Path
+    named: bool  # by the user, so it is read whatever it holds
 
 
 def walk(paths: Iterable[Path], excluded: Callable[[Path], bool], errors: list[InputError]) -> Iterator[Found]:
@@ -38,7 +38,7 @@ def walk(paths: Iterable[Path], excluded: Callable[[Path], bool], errors: list[I
             real = os.path.realpath(path)
             if real not in seen:
                 seen.add(real)
-                yield Found(path, path.parent)
+                yield Found(path, True)
         elif path.is_dir():
             for found in _walk_directory(path, excluded, errors):
                 real = os.path.realpath(found.path)
@@ -77,7 +77,7 @@ def _walk_directory(root: Path, excluded: Callable[[Path], bool], errors: list[I
                     continue
                 below.append((path, ignores))
             elif child.name.endswith(SUFFIXES) and not _ignored(path, False, ignores):
-                yield Found(path, root)
+                yield Found(path, False)
         stack.extend(reversed(below))
 
 

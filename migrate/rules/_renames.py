@@ -72,10 +72,10 @@ class _File:
     def rewrite(self) -> None:
         names = self.ctx.source.names
         kept: set[str] = set()  # local names whose import line takes over the new path: their uses stay
-        for node in ast.walk(self.ctx.source.tree):
+        for node in self.ctx.source.nodes:
             if isinstance(node, ast.ImportFrom | ast.Import):
                 kept |= self._import(node)
-        for node in ast.walk(self.ctx.source.tree):
+        for node in self.ctx.source.nodes:
             if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
                 continue
             parent = self.ctx.source.parents.get(node)
@@ -108,6 +108,8 @@ class _File:
             return
         found = lookup(dotted)
         if found is None or not self._selected(found[0].family):
+            return
+        if self.ctx.suppressions.covers(node, CODES[found[0].family]):
             return
         entry, new_name = found
         if new_name is None:

@@ -1,0 +1,189 @@
+"""Walking, filtering, encodings, module names: which files a run sees and what it calls them."""
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.files.documents import read_document
+from nnx_migrate.migrate.files.errors import InputError
+from nnx_migrate.migrate.files.modules import module_names
+from nnx_migrate.migrate.files.select import select
+from nnx_migrate.migrate.files.walk import walk
+from nnx_migrate.migrate.names import Names
+
+
+def write(root: Path, *names: str, text: str = "import jax\n") -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def found(*paths: Path, excluded: tuple[str, ...] = ()) -> list[str]:
+    errors: list[InputError] = []
+    files = [f.path for f in walk(paths, lambda path: path.name in excluded, errors)]
+    assert not errors
+    base = Path(os.path.commonpath(paths)) if len(paths) > 1 else paths[0]
+    return [path.relative_to(base).as_posix() for path in files]
+
+
+def test_what_is_left_out_on_the_way(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "sub/b.ipynb", "sub/c.txt", ".hidden/d.py", "__pycache__/e.py", "node_modules/f.py",
+          "env/lib/site-packages/g.py", "venv/h.py", "x/site-packages/i.py", "sub/.j.py")  # fmt: skip
+    (tmp_path / "venv/pyvenv.cfg").write_text("")
+    assert found(tmp_path) == ["a.py", "sub/.j.py", "sub/b.ipynb"]
+    assert found(tmp_path, excluded=("sub",)) == ["a.py"]
+
+
+def test_what_is_left_out_can_be_named(tmp_path: Path) -> None:
+    write(tmp_path, "venv/lib/site-packages/pkg/g.py", ".hidden/d.py")
+    (tmp_path / "venv/pyvenv.cfg").write_text("")
+    assert found(tmp_path / "venv/lib/site-packages/pkg") == ["g.py"]
+    assert found(tmp_path / "venv") == []
+    assert found(tmp_path / ".hidden") == ["d.py"]
+
+
+def test_gitignore_nested_negated_and_above(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    write(
+        tmp_path,
+        "a.py",
+        "build/b.py",
+        "src/gen_c.py",
+        "src/gen_keep.py",
+        "src/d.py",
+        "src/deep/gen_e.py",
+        "src/deep/own.py",
+    )
+    (tmp_path / ".gitignore").write_text("build/\ngen_*.py\n")
+    (tmp_path / "src/.gitignore").write_text("!gen_keep.py\n")
+    (tmp_path / "src/deep/.gitignore").write_text("/own.py\n")
+    assert found(tmp_path) == ["a.py", "src/d.py", "src/gen_keep.py"]
+    assert found(tmp_path / "src") == ["d.py", "gen_keep.py"]
+    assert found(tmp_path / "build") == ["b.py"]  # ignored, but named
+
+
+def test_each_file_once_and_missing_ones_reported(tmp_path: Path) -> None:
+    write(tmp_path, "a.py")
+    errors: list[InputError] = []
+    paths = [tmp_path, tmp_path / "a.py", tmp_path / "b.py", Path("/dev/null")]
+    assert [f.path.name for f in walk(paths, lambda _: False, errors)] == ["a.py"]
+    assert [(e.path.name, e.code) for e in errors] == [("b.py", "NNX003"), ("null", "NNX003")]
+
+
+def test_filter_follows_what_linen_files_define() -> None:
+    files = {
+        "model.py": b"import flax.linen as nn\nclass Net(nn.Module): pass\ndef make_net(): return Net()\n",
+        "sub.py": b"from model import Net\nclass Wide(Net): pass\n",
+        "use.py": b"from sub import Wide\nWide()\n",
+        "factory.py": b"import model\nmodel.make_net()\n",
+        "other.py": b"import os\nclass Other: pass\n",
+        "word.py": b"x = 'Nets and Widening'\nimport os\n",
+        "named.py": b"x = 1\n",
+    }
+    kept = select({Path(name): data for name, data in files.items()}, {Path("named.py")})
+    assert sorted(map(str, kept)) == ["factory.py", "model.py", "named.py", "sub.py", "use.py"]
+
+
+@pytest.mark.parametrize(
+    "data, text",
+    [
+        (b"x = '\xc3\xa9'\n", "x = 'é'\n"),
+        (b"\xef\xbb\xbfx = '\xc3\xa9'\r\n", "x = 'é'\r\n"),
+        (b"# coding: latin-1\nx = '\xe9'", "# coding: latin-1\nx = 'é'"),
+        (
+            b"#!/bin/sh\n# vim: set fileencoding=cp1252 :\nx = '\x80'\r",
+            "#!/bin/sh\n# vim: set fileencoding=cp1252 :\nx = '€'\r",
+        ),
+        (b"", ""),
+    ],
+)
+def test_encodings_round_trip(data: bytes, text: str) -> None:
+    document = read_document(Path("a.py"), data)
+    assert document.text == text and document.encode(text) == data
+    assert document.encode(text + "# é") == data + "# é".encode("utf-8" if b"coding" not in data else "latin-1")
+    assert document.locate(7) == (None, 7)
+
+
+@pytest.mark.parametrize(
+    "data, code, says, line",
+    [
+        (b"x = 1\ny = '\xff'\n", "NNX003", "0xff", 2),
+        (b"# coding: nonsense\n", "NNX003", "nonsense", 1),
+        (b"x = 1\ndef f(:\n", "NNX002", "does not parse", 2),
+        (b"x = '\0'\n", "NNX002", "null bytes", 1),
+        (b"print 'hello'\n", "NNX002", "print", 1),
+        (b"x = " + b"(" * 300 + b")" * 300, "NNX002", "does not parse", 1),
+    ],
+)
+def test_unusable_files_say_why(data: bytes, code: str, says: str, line: int) -> None:
+    with pytest.raises(InputError) as info:
+        read_document(Path("dir/a.py"), data)
+    assert info.value.code == code and says in str(info.value) and "dir/a.py" in str(info.value)
+    assert info.value.line == line and info.value.help
+
+
+def test_text_that_the_encoding_cannot_hold_is_refused() -> None:
+    document = read_document(Path("a.py"), b"# coding: latin-1\nx = 1\n")
+    with pytest.raises(InputError, match=r"latin-1|iso-8859-1"):
+        document.encode(document.text + "# →\n")
+
+
+# module names --------------------------------------------------------------------------------------------------
+def names_in(root: Path, *files: str) -> dict[str, str]:
+    write(root, *files)
+    names = module_names([root / name for name in files])
+    return {path.relative_to(root).as_posix(): name.name for path, name in names.items()}
+
+
+def imported(root: Path, file: str, statement: str) -> dict[str, str]:
+    files = list(root.rglob("*.py"))
+    name = module_names(files)[root / file]
+    return Names(ast.parse(statement), name.name, is_package=name.is_package, resolve=name.resolve).imports
+
+
+def test_packages_src_layout_and_scripts(tmp_path: Path) -> None:
+    assert names_in(tmp_path, "src/pkg/__init__.py", "src/pkg/a.py", "src/pkg/sub/__init__.py", "src/pkg/sub/b.py",
+                    "train.py", "tools/run-me.py") == {
+        "src/pkg/__init__.py": "pkg",
+        "src/pkg/a.py": "pkg.a",
+        "src/pkg/sub/__init__.py": "pkg.sub",
+        "src/pkg/sub/b.py": "pkg.sub.b",
+        "train.py": "train",
+        "tools/run-me.py": "run_me",
+    }  # fmt: skip
+    assert imported(tmp_path, "train.py", "from pkg.a import X") == {"X": "pkg.a.X"}
+    assert imported(tmp_path, "src/pkg/sub/b.py", "from ..a import X") == {"X": "pkg.a.X"}
+
+
+def test_scripts_of_the_same_name_in_several_directories(tmp_path: Path) -> None:
+    names = names_in(tmp_path, "lm/models.py", "lm/train.py", "wmt/models.py", "wmt/train.py")
+    assert names["lm/models.py"] == "lm.models" and names["wmt/models.py"] == "wmt.models"
+    assert imported(tmp_path, "lm/train.py", "import models\nfrom models import Net") == {
+        "models": "lm.models",
+        "Net": "lm.models.Net",
+    }
+    assert imported(tmp_path, "wmt/train.py", "from models import Net") == {"Net": "wmt.models.Net"}
+    assert imported(tmp_path, "wmt/train.py", "import jax") == {"jax": "jax"}
+
+
+def test_namespace_directories_are_found_from_the_top(tmp_path: Path) -> None:
+    names_in(tmp_path, "main.py", "lib/nets/cnn.py", "lib/util.py")
+    assert imported(tmp_path, "main.py", "from lib.nets.cnn import CNN") == {"CNN": "cnn.CNN"}
+    assert imported(tmp_path, "lib/nets/cnn.py", "from .. import util\nimport lib.util as u") == {
+        "util": "util",
+        "u": "util",
+    }
+
+
+def test_two_packages_of_one_name(tmp_path: Path) -> None:
+    names = names_in(tmp_path, "a/core/__init__.py", "a/core/net.py", "b/core/__init__.py", "b/core/net.py", "b/go.py")
+    assert names["a/core/net.py"] == "a.core.net" and names["b/core/net.py"] == "b.core.net"
+    assert imported(tmp_path, "b/go.py", "from core.net import N") == {"N": "b.core.net.N"}
+    assert imported(tmp_path, "a/core/__init__.py", "from .net import N") == {"N": "a.core.net.N"}
+
+
+def test_names_are_unique(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "a.ipynb", "a-b.py", "a_b.py", "pkg/__init__.py", "pkg.py")
+    names = [name.name for name in module_names(sorted(tmp_path.rglob("*.*"))).values()]
+    assert len(set(names)) == len(names) == 6
