@@ -48,6 +48,8 @@ class FileContext:
         self.new_imports: dict[str, str] = {}  # local name → dotted name
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
         self.touched_names: set[str] = set()
+        self.linen_regions: list[Span] = []  # classes that stay Linen: nothing in them is rewritten
+        self.registered: set[str] = set()  # collections with a Variable type of their own in this file
         self.parity_parts: set[str] = set()  # helpers of the generated linen_parity module that the new text uses
 
     # names -----------------------------------------------------------------------------------------------------
@@ -102,6 +104,11 @@ class FileContext:
             dot = "."
         self.new_imports["linen_parity"] = f"{package}.linen_parity" if dot else "linen_parity"
         return f"linen_parity.{part}"
+
+    def is_linen_region(self, node: ast.AST) -> bool:
+        """Does `node` stand in a class that stays Linen?"""
+        span = self.source.span(node)
+        return any(region.contains(span) for region in self.linen_regions)
 
     # edits -----------------------------------------------------------------------------------------------------
     def span(self, node: ast.AST) -> Span:

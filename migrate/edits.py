@@ -50,6 +50,7 @@ class Edit:
     parts: tuple[Part, ...]
     code: str = ""
     order: int = 0
+    in_place: bool = False  # not carried out where an `Overlay` says the text a second time
 
 
 class Conflict(Exception):
@@ -98,8 +99,11 @@ class EditSet:
     def has(self, span: Span) -> bool:
         return span in self._edits
 
-    def render(self, span: Span | None = None, extra: Sequence[Edit] = ()) -> str:
-        """The text of `span` (default: the whole file) with the edits inside it carried out, and `extra` on top."""
+    def render(self, span: Span | None = None, extra: Sequence[Edit] = (), *, copy: bool = False) -> str:
+        """The text of `span` (default: the whole file) with the edits inside it carried out, and `extra` on top.
+
+        `copy`: this is a second rendering of the text, without the edits that belong to its own place.
+        """
         whole = Span(0, len(self.text)) if span is None else span
         inside = sorted(
             [
@@ -107,6 +111,7 @@ class EditSet:
                 for key, group in self._edits.items()
                 if whole.contains(key) and not any(over.span.contains(key) for over in extra)
                 for edit in group
+                if not (copy and edit.in_place)
             ]
             + list(extra),
             # Outer before inner; insertions before a replacement that starts at the same place.
@@ -137,7 +142,7 @@ class EditSet:
                 if isinstance(part, str):
                     out.append(part)
                 elif isinstance(part, Overlay):
-                    out.append(self.render(part.span, part.edits))
+                    out.append(self.render(part.span, part.edits, copy=True))
                 else:
                     own = part == edit.span
                     kept = [e for e in inner if part.contains(e.span)]

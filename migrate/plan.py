@@ -47,6 +47,7 @@ class ClassPlan:
     # Linen attribute/auto name → where it is found on the NNX object, where the two differ.
     renamed_attributes: dict[str, str] = dataclasses.field(default_factory=dict)
     details: Any = None  # what the module writer keeps for itself (never read by others)
+    writer: Any = dataclasses.field(default=None, repr=False, compare=False)  # likewise
 
 
 @dataclasses.dataclass

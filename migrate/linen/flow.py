@@ -22,7 +22,13 @@ class Value:
     """An abstract value; the plain class stands for "anything else"."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Nothing(Value):
+    """No value seen yet: what a parameter has until a call is found."""
+
+
 ANY = Value()
+NOTHING = Nothing()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,9 +105,9 @@ class Function(Value):
 
 def join(a: Value | None, b: Value | None) -> Value | None:
     """The least value that covers both; None is "nothing yet"."""
-    if a is None or a == b:
+    if a is None or a == b or isinstance(a, Nothing):
         return b
-    if b is None:
+    if b is None or isinstance(b, Nothing):
         return a
     if type(a) is type(b):
         if isinstance(a, Tracked) and isinstance(b, Tracked):
@@ -248,6 +254,8 @@ class Flow:
             if symbol:
                 self._join(symbol, value)
         elif isinstance(target, ast.Tuple | ast.List):
+            if isinstance(value, Nothing):
+                return
             known = isinstance(value, Items) and len(value.items) == len(target.elts)
             starred = any(isinstance(e, ast.Starred) for e in target.elts)
             for index, element in enumerate(target.elts):
@@ -321,7 +329,7 @@ class Flow:
         if node is None or node not in self.source_of:
             return ANY
         if node not in self._memo:
-            self._memo[node] = ANY  # a cycle
+            self._memo[node] = NOTHING  # a cycle
             self._memo[node] = self._evaluate(self.source_of[node], node)
         return self._memo[node]
 
@@ -330,7 +338,10 @@ class Flow:
             qualname = self.name(node)
             if qualname and self.plan.module_class(qualname):
                 return ClassValue(qualname)
-            return self.env.get(self.symbol(source, node), ANY)
+            symbol = self.symbol(source, node)
+            module, scope, name = symbol
+            known = symbol in self.env or scope is not None or name in self.project.files[module].names.definitions
+            return self.env.get(symbol, NOTHING) if known else ANY
         if isinstance(node, ast.Attribute):
             return self._attribute(source, node)
         if isinstance(node, ast.Call):
@@ -350,9 +361,13 @@ class Flow:
         return ANY
 
     def _subscript(self, base: Value, index: ast.expr) -> Value:
+        if isinstance(base, Nothing):
+            return base
         constant = index.value if isinstance(index, ast.Constant) else None
         if isinstance(base, Variables | Updated) and isinstance(constant, str):
             return Collection(base.sites, constant)
+        if isinstance(base, Collection | Gradients) and isinstance(constant, str):
+            return base  # a part of the tree
         if isinstance(base, Items) and isinstance(constant, int) and -len(base.items) <= constant < len(base.items):
             return base.items[constant]
         return ANY
@@ -363,12 +378,14 @@ class Flow:
             return ClassValue(qualname)
         symbol = self._self_symbol(source, node)
         if symbol is not None:
-            return self.env.get(symbol, ANY)
+            return self.env.get(symbol, NOTHING)
         if qualname:
             module, _, name = qualname.rpartition(".")
             if module in self.project.files:
-                return self.env.get((module, None, name), ANY)
+                return self.env.get((module, None, name), NOTHING)
         base = self.value(node.value)
+        if isinstance(base, Nothing):
+            return base
         if isinstance(base, Model):
             return Method(base.sites, node.attr)
         if isinstance(base, State):
@@ -464,19 +481,21 @@ class Flow:
             return Model(frozenset([node]))
         if isinstance(function, Method):
             return self._method(function, node)
+        if isinstance(function, Nothing):
+            return function
         if not isinstance(function, Function):
             return ANY
         self._bind_arguments(source, node, function, args)
-        result: Value | None = None
+        result: Value = NOTHING
         for target in function.nodes:
-            result = join(result, self.returns.get(target))
+            result = join(result, self.returns.get(target, NOTHING)) or ANY
         if not function.transform:
-            return result or ANY
+            return result
         first = self.value(args[0]) if args else ANY
         gradients: Value = Gradients(first.sites) if isinstance(first, Tracked) else ANY
         if function.transform == "grad":
             return Items((gradients, _second(result))) if function.has_aux else gradients
-        return Items((result or ANY, gradients))
+        return Items((result, gradients))
 
     def _method(self, method: Method, node: ast.Call) -> Value:
         if method.name in ("init", "lazy_init"):
@@ -500,5 +519,5 @@ class Flow:
                 yield self.site_source[site], site, qualname
 
 
-def _second(result: Value | None) -> Value:
+def _second(result: Value) -> Value:
     return result.items[1] if isinstance(result, Items) and len(result.items) == 2 else ANY

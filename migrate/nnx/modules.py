@@ -1,23 +1,259 @@
-"""Linen module classes → nnx.Module classes."""
+"""Linen module classes → nnx.Module classes: which become native, and the edits of those that do."""
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 from ..context import FileContext, Options
+from ..diagnostics import Severity
+from ..edits import Conflict, Edit
+from ..linen.classes import Classes, ClassModel
+from ..linen.execute import Analyser
 from ..linen.index import Project
-from ..plan import Plan
-from .parity_files import parity_files
+from ..linen.sites import Site, Unmigratable
+from ..plan import ClassPlan, Outcome, Plan
+from .class_text import ClassText, DryNamer
+from .class_write import ClassWriter
 
 
 def decide(project: Project, plan: Plan, options: Options) -> None:
     """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments."""
+    classes = Classes(project)
+    analyser = Analyser(classes)
+    for model in classes:  # once through everything, so that every field knows what factories it is given
+        _try_execution(analyser, model)
+    reasons: dict[str, Unmigratable] = {}
+    loaded = _loaded_attributes(project)
+    while True:
+        texts: dict[str, ClassText] = {}
+        plan.classes.clear()
+        before = len(reasons)
+        for model in classes:
+            _decide_class(model, analyser, plan, reasons, texts, ())
+        _check_edits(texts, reasons, loaded)
+        _spread(classes, analyser, reasons)
+        if len(reasons) == before:
+            break
+    for model in classes:
+        error = reasons.get(model.qualname)
+        if error is not None:
+            plan.classes[model.qualname] = _bridged(model, error, options)
+
+
+def _try_execution(analyser: Analyser, model: ClassModel) -> None:
+    try:
+        analyser.execution(model.qualname)
+    except Unmigratable:
+        pass
+
+
+def _decide_class(
+    model: ClassModel,
+    analyser: Analyser,
+    plan: Plan,
+    reasons: dict[str, Unmigratable],
+    texts: dict[str, ClassText],
+    path: tuple[str, ...],
+) -> None:
+    name = model.qualname
+    if name in reasons or name in texts or name in path:
+        return
+    try:
+        if "." in name.removeprefix(f"{model.source.module}."):
+            raise Unmigratable("NNX175", "it is defined inside a function or another class", model.node)
+        run = analyser.execution(name)
+        for site in run.sites:  # what it contains is planned first
+            inner = analyser.classes.get(site.target) if site.kind == "class" else None
+            if inner is not None:
+                _decide_class(inner, analyser, plan, reasons, texts, (*path, name))
+        text = ClassText(run, analyser, plan.classes)
+        text.prepare()
+    except Unmigratable as error:
+        reasons[name] = error
+        return
+    texts[name] = text
+    details = text.details()
+    method = model.method("__call__")
+    plan.classes[name] = ClassPlan(
+        qualname=name,
+        path=str(model.source.path),
+        line=model.node.lineno,
+        outcome=Outcome.NATIVE,
+        fields=tuple(f.name for f in model.fields()),
+        required_fields=tuple(f.name for f in model.fields() if f.default is None and f.factory is None),
+        added_arguments=tuple(a for a, _, _ in details.added),
+        needs_rngs=True,
+        collections=_collections(run.sites, plan),
+        rng_streams=_streams(run.sites, run.used_streams, plan),
+        methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
+        call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
+        details=details,
+    )
+    plan.classes[name].writer = text
+
+
+def _collections(sites: list[Site], plan: Plan) -> frozenset[str]:
+    from ..catalog import layers
+
+    found: set[str] = set()
+    for site in sites:
+        if site.kind == "param":
+            found.add("params")
+        elif site.kind == "variable":
+            found.add(site.target)
+        elif site.kind == "layer":
+            layer = layers.lookup(site.target)
+            found |= layer.collections if layer is not None else set()
+        elif site.kind == "class" and site.target in plan.classes:
+            found |= plan.classes[site.target].collections
+    return frozenset(found)
+
+
+def _streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
+    from ..catalog import layers
+
+    found = set(own)
+    for site in sites:
+        if site.kind == "layer":
+            layer = layers.lookup(site.target)
+            found |= layer.streams if layer is not None else set()
+        elif site.kind == "class" and site.target in plan.classes:
+            found |= plan.classes[site.target].rng_streams
+    return frozenset(found)
+
+
+def _loaded_attributes(project: Project) -> frozenset[str]:
+    """Attribute names read on anything but self, in any file."""
+    found: set[str] = set()
+    for source in project.files.values():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                if source.names.qualname(node) is None:
+                    found.add(node.attr)
+    return frozenset(found)
+
+
+def _check_edits(texts: dict[str, ClassText], reasons: dict[str, Unmigratable], loaded: frozenset[str]) -> None:
+    """A method shared by several classes can be rewritten one way only."""
+    wanted: dict[tuple[str, int, int], tuple[str, object]] = {}
+    for name, text in texts.items():
+        try:
+            edits = ClassWriter(text, DryNamer(), loaded).write()
+        except Unmigratable as error:
+            reasons[name] = error
+            continue
+        for edit in edits:
+            if edit.insert:
+                continue
+            key = (str(edit.source.path), edit.span.start, edit.span.end)
+            other = wanted.setdefault(key, (name, edit.parts))
+            if other[1] != edit.parts:
+                error = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
+                reasons.setdefault(name, error)
+                reasons.setdefault(other[0], error)
+
+
+def _spread(classes: Classes, analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
+    """A class family is native together or not at all, and Linen parents need Linen children."""
+    changed = True
+    while changed:
+        changed = False
+        for model in classes:
+            family = [b for b in model.mro() if b is not model]
+            for base in family:
+                for a, b in ((model, base), (base, model)):
+                    if a.qualname in reasons and b.qualname not in reasons:
+                        why = reasons[a.qualname]
+                        reasons[b.qualname] = Unmigratable(
+                            "NNX176", f"{a.name}, of the same class family, is not native: {why.reason}"
+                        )
+                        changed = True
+            if model.qualname not in reasons:
+                continue
+            for node in ast.walk(model.node):
+                if isinstance(node, ast.Name | ast.Attribute):
+                    inner = classes.get(classes.project.qualname(model.source, node))
+                    if inner is not None and inner.qualname not in reasons and inner is not model:
+                        reasons[inner.qualname] = Unmigratable(
+                            "NNX177", f"{model.name}, which stays Linen, uses it: {reasons[model.qualname].reason}"
+                        )
+                        changed = True
+
+
+def _bridged(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan:
+    method = model.method("__call__")
+    return ClassPlan(
+        qualname=model.qualname,
+        path=str(model.source.path),
+        line=model.node.lineno,
+        outcome=Outcome.BRIDGED if options.bridge else Outcome.MANUAL,
+        reason=error.reason,
+        code=error.code,
+        fields=tuple(f.name for f in model.fields()),
+        required_fields=tuple(f.name for f in model.fields() if f.default is None and f.factory is None),
+        methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
+        call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
+    )
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
     """Add the edits of every native class to its file's context."""
+    loaded = _loaded_attributes(project)
+    by_path = {context.source.path: context for context in contexts.values()}
+    for decided in plan.classes.values():
+        info = project.linen_classes[decided.qualname]
+        context = contexts[info.source.module]
+        if decided.outcome is not Outcome.NATIVE:
+            context.linen_regions.append(info.source.full_span(info.node))
+            context.report(
+                info.node,
+                decided.code or "NNX100",
+                f"{info.node.name} stays a Linen module: {decided.reason}.",
+                severity=Severity.WARNING,
+                help="Use it from NNX through nnx.bridge.ToNNX, or rewrite the named place by hand and run again.",
+            )
+            continue
+        text: ClassText = decided.writer
+        writer = ClassWriter(text, context, loaded)
+        for edit in writer.write():
+            target = by_path[edit.source.path]
+            change = Edit(edit.span, edit.parts, edit.code, edit.order, edit.in_place)
+            try:
+                target.edits.add(change)
+            except Conflict as conflict:
+                if conflict.first.parts != change.parts:
+                    raise
+        for code, message, node in text.notes:
+            context.report(node, code, message)
+        for collection in sorted(text.collections):
+            _register_collection(context, collection, text.variable_type(collection))
+
+
+def _register_collection(context: FileContext, collection: str, name: str) -> None:
+    """A Variable type for a collection of the user's own, once per file."""
+    if name in context.source.names.definitions or collection in context.registered:
+        return
+    context.registered.add(collection)
+    source = context.source
+    first = next(n for n in source.tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef))
+    variable = context.name("flax.nnx.Variable")
+    register = context.name("flax.nnx.register_variable_name")
+    at = source.line_span(first).start
+    n = source.newline
+    unit = source.indent_unit
+    context.insert(
+        at,
+        f"class {name}({variable}):{n}{unit}\"\"\"Linen's collection {collection!r}.\"\"\"{n}{n}{n}"
+        f"{register}({collection!r}, {name}, overwrite=True){n}{n}{n}",
+    )
 
 
 def created_files(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> dict[Path, str]:
     """Generated files by path: `linen_parity.py` beside the package that needs it."""
+    from .parity_files import parity_files
+
     return parity_files(contexts)
+
+
+__all__ = ["created_files", "decide", "write"]

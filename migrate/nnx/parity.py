@@ -113,17 +113,24 @@ def parts_in(text: str) -> frozenset[str]:
 
 
 def render(names: Iterable[str], existing: str | None = None) -> str:
-    """The module's text. With the text of an earlier run, its parts stay and its bytes too if nothing is added.
+    """The module's text. With the text of an earlier run its parts stay, and whatever was changed in it by hand.
 
     Raises NotGenerated if `existing` was not written by this tool, KeyError on an unknown part.
     """
     wanted = set(names)
-    if existing is not None:
-        held = parts_in(existing)
-        if {part.name for part in closure(wanted)} <= held:
-            return existing
-        wanted |= held
-    chosen = closure(wanted)
+    if existing is None:
+        return _whole(wanted)
+    held = parts_in(existing)
+    added = [part for part in closure(wanted) if part.name not in held]
+    if not added:
+        return existing
+    if existing == _whole(held):
+        return _whole(wanted | held)
+    return _extended(existing, added)
+
+
+def _whole(names: Iterable[str]) -> str:
+    chosen = closure(names)
     standard: set[str] = set()
     other: set[str] = set()
     for part in chosen:
@@ -133,6 +140,22 @@ def render(names: Iterable[str], existing: str | None = None) -> str:
     groups = [_merged(group) for group in (standard, other) if group]
     head = "\n".join(["from __future__ import annotations\n", *["\n".join(g) + "\n" for g in groups]])
     return "\n\n".join([f"{_HEADER}\n{head}", *[part.source for part in chosen]])
+
+
+def _extended(text: str, added: list[Part]) -> str:
+    """A file that was changed by hand: new imports after its own, new parts at the end."""
+    tree = ast.parse(text)
+    own = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    bound = {(alias.asname or alias.name) for node in own for alias in node.names}
+    lines = [
+        line
+        for line in _merged({line for part in added for line in part.imports if line.split()[-1] not in bound})
+        if line
+    ]
+    rows = text.splitlines(keepends=True)
+    at = max((node.end_lineno or 0 for node in own), default=1)
+    rows[at:at] = [line + "\n" for line in lines]
+    return "\n\n\n".join(["".join(rows).rstrip("\n"), *[part.source.rstrip("\n") for part in added]]) + "\n"
 
 
 def _merged(lines: Iterable[str]) -> list[str]:

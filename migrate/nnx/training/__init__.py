@@ -6,7 +6,7 @@ from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.index import Project
 from ...plan import Outcome, Plan
-from . import adapter, components, native
+from . import adapter, components, native, split
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
@@ -19,5 +19,5 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
         return
     flow = Flow(project, plan)
     for component in components.find(flow):
-        if not native.write(component, flow, contexts):
+        if not (native.write(component, flow, contexts) or split.write(component, flow, contexts)):
             adapter.write(component, flow, contexts)

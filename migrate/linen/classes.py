@@ -1,0 +1,236 @@
+"""What a Linen module class is, read from its syntax tree: fields, methods, setup, compact, inheritance."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from ..source import SourceFile
+from .index import ClassInfo, Project
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """A dataclass field of a module, in the order of the generated constructor."""
+
+    name: str
+    annotation: ast.expr | None
+    default: ast.expr | None  # the expression after `=`, dataclasses.field(...) resolved to its default
+    factory: ast.expr | None  # dataclasses.field(default_factory=...)
+    node: ast.stmt
+    source: SourceFile
+    kw_only: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A method with the class that defines it."""
+
+    name: str
+    node: ast.FunctionDef
+    owner: ClassModel
+    compact: bool
+    decorators: tuple[str, ...]  # canonical names, "" where unknown
+
+    @property
+    def source(self) -> SourceFile:
+        return self.owner.source
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        """Named parameters without self."""
+        arguments = self.node.args
+        named = [*arguments.posonlyargs, *arguments.args]
+        if "staticmethod" not in self.decorators:
+            named = named[1:]
+        return [*named, *arguments.kwonlyargs]
+
+    @property
+    def positional(self) -> list[ast.arg]:
+        arguments = self.node.args
+        named = [*arguments.posonlyargs, *arguments.args]
+        return named if "staticmethod" in self.decorators else named[1:]
+
+    def default(self, name: str) -> ast.expr | None:
+        """The default expression of a parameter."""
+        arguments = self.node.args
+        named = [*arguments.posonlyargs, *arguments.args]
+        for arg, value in zip(reversed(named), reversed(arguments.defaults)):
+            if arg.arg == name:
+                return value
+        for arg, maybe in zip(arguments.kwonlyargs, arguments.kw_defaults):
+            if arg.arg == name:
+                return maybe
+        return None
+
+
+@dataclasses.dataclass(eq=False)
+class ClassModel:
+    """A Linen module class with what it inherits from classes of the project."""
+
+    info: ClassInfo
+    bases: tuple[ClassModel, ...]
+    foreign_bases: tuple[str, ...]  # bases outside the project: flax.linen.Module, flax.linen.Dense, abc.ABC, ...
+    own_fields: tuple[Field, ...]
+    own_methods: dict[str, Method]
+    class_attributes: dict[str, ast.expr]
+    project: Project
+
+    @property
+    def name(self) -> str:
+        return self.info.node.name
+
+    @property
+    def qualname(self) -> str:
+        return self.info.qualname
+
+    @property
+    def source(self) -> SourceFile:
+        return self.info.source
+
+    @property
+    def node(self) -> ast.ClassDef:
+        return self.info.node
+
+    def mro(self) -> list[ClassModel]:
+        """Project classes in the order of method resolution (a depth-first approximation of C3)."""
+        order: list[ClassModel] = []
+
+        def walk(model: ClassModel) -> None:
+            if model in order:
+                order.remove(model)
+            order.append(model)
+            for base in model.bases:
+                walk(base)
+
+        walk(self)
+        return order
+
+    def fields(self) -> list[Field]:
+        """All dataclass fields in constructor order: bases first, an override keeps its place."""
+        table: dict[str, Field] = {}
+        for model in reversed(self.mro()):
+            for field in model.own_fields:
+                table[field.name] = field
+        plain = [f for f in table.values() if not f.kw_only]
+        return [*plain, *[f for f in table.values() if f.kw_only]]
+
+    def method(self, name: str, after: ClassModel | None = None) -> Method | None:
+        """The method that an attribute look-up finds; `after`: as `super()` in that class would."""
+        order = self.mro()
+        if after is not None and after in order:
+            order = order[order.index(after) + 1 :]
+        for model in order:
+            if name in model.own_methods:
+                return model.own_methods[name]
+        return None
+
+    def methods(self) -> dict[str, Method]:
+        """Every method by name, the most derived first."""
+        table: dict[str, Method] = {}
+        for model in self.mro():
+            for name, method in model.own_methods.items():
+                table.setdefault(name, method)
+        return table
+
+    def class_attribute(self, name: str) -> tuple[ClassModel, ast.expr] | None:
+        for model in self.mro():
+            if name in model.class_attributes:
+                return model, model.class_attributes[name]
+        return None
+
+
+class Classes:
+    """All Linen classes of a project as models, made once."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._models: dict[str, ClassModel] = {}
+        for qualname in project.linen_classes:
+            self._model(qualname, ())
+
+    def __iter__(self) -> Iterator[ClassModel]:
+        return iter(self._models.values())
+
+    def get(self, qualname: str | None) -> ClassModel | None:
+        return self._models.get(qualname) if qualname else None
+
+    def _model(self, qualname: str, path: tuple[str, ...]) -> ClassModel | None:
+        if qualname in self._models:
+            return self._models[qualname]
+        info = self.project.linen_classes.get(qualname)
+        if info is None or qualname in path:
+            return None
+        bases: list[ClassModel] = []
+        foreign: list[str] = []
+        for base, node in zip(info.bases, info.node.bases):
+            model = self._model(base, (*path, qualname))
+            if model is not None:
+                bases.append(model)
+            else:
+                foreign.append(base or ast.unparse(node))
+        model = ClassModel(
+            info,
+            tuple(bases),
+            tuple(foreign),
+            tuple(_fields(info, self.project)),
+            {},
+            _class_attributes(info),
+            self.project,
+        )
+        for stmt in info.node.body:
+            if isinstance(stmt, ast.FunctionDef):
+                decorators = tuple(
+                    self.project.qualname(info.source, d.func if isinstance(d, ast.Call) else d) or ast.unparse(d)
+                    for d in stmt.decorator_list
+                )
+                compact = any(d in ("flax.linen.compact", "flax.linen.compact_name_scope") for d in decorators)
+                model.own_methods[stmt.name] = Method(stmt.name, stmt, model, compact, decorators)
+        self._models[qualname] = model
+        return model
+
+
+def _is_classvar(annotation: ast.expr) -> bool:
+    text = ast.unparse(annotation)
+    return text.startswith(("ClassVar", "typing.ClassVar", "t.ClassVar"))
+
+
+def _fields(info: ClassInfo, project: Project) -> Iterator[Field]:
+    kw_only = any(k.arg == "kw_only" and getattr(k.value, "value", False) is True for k in info.node.keywords)
+    for decorator in info.node.decorator_list:
+        if isinstance(decorator, ast.Call):
+            kw_only |= any(k.arg == "kw_only" and getattr(k.value, "value", False) is True for k in decorator.keywords)
+    after_marker = False
+    for stmt in info.node.body:
+        if not isinstance(stmt, ast.AnnAssign) or not isinstance(stmt.target, ast.Name):
+            continue
+        annotation = ast.unparse(stmt.annotation)
+        if _is_classvar(stmt.annotation):
+            continue
+        if annotation in ("KW_ONLY", "dataclasses.KW_ONLY"):
+            after_marker = True
+            continue
+        default, factory, only = stmt.value, None, kw_only or after_marker
+        if isinstance(default, ast.Call):
+            called = project.qualname(info.source, default.func) or ""
+            if called in ("dataclasses.field", "flax.struct.field"):
+                options = {k.arg: k.value for k in default.keywords}
+                factory, only_node = options.get("default_factory"), options.get("kw_only")
+                if only_node is not None:
+                    only = bool(getattr(only_node, "value", False))
+                default = options.get("default")
+        yield Field(stmt.target.id, stmt.annotation, default, factory, stmt, info.source, only)
+
+
+def _class_attributes(info: ClassInfo) -> dict[str, ast.expr]:
+    found: dict[str, ast.expr] = {}
+    for stmt in info.node.body:
+        if isinstance(stmt, ast.Assign):
+            for target in stmt.targets:
+                if isinstance(target, ast.Name):
+                    found[target.id] = stmt.value
+        elif isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.value is not None:
+            if _is_classvar(stmt.annotation):
+                found[stmt.target.id] = stmt.value
+    return found

@@ -1,0 +1,294 @@
+"""What symbolic execution of a module finds: construction sites and the skeleton of the constructor to write.
+
+The skeleton (`Block` of steps) mirrors the control flow in which Linen's compact method created its submodules and
+parameters. It holds source spans and sizes, no NNX: the writer decides how each step reads.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from ..edits import Edit, Overlay, Part, Parts
+from ..source import SourceFile
+from .dims import Dim
+from .values import Value
+
+
+class Unmigratable(Exception):
+    """This class cannot become native; `code` and `reason` go into the report."""
+
+    def __init__(self, code: str, reason: str, node: ast.AST | None = None) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.node = node
+
+
+@dataclasses.dataclass(frozen=True)
+class Static(Value):
+    """A Python value that `__init__` can compute by itself from fields and globals.
+
+    `text` is its source with fields spelled `self.<field>`; `deps` are the local names in it.
+    """
+
+    text: str
+    deps: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class Abs:
+    """An abstract value with what is known of how it came about.
+
+    static   its expression can be evaluated in `__init__`
+    flags    Python-level arguments of the method that it depends on (train, deterministic, ...)
+    """
+
+    value: Value
+    static: bool = False
+    flags: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class SitePart:
+    """Stands in generated text for the attribute that holds a site's module."""
+
+    site: Site
+
+
+@dataclasses.dataclass(frozen=True)
+class DimPart:
+    """Stands in generated text for a size, printed when names are known."""
+
+    dim: Dim
+    factor: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalizedPart:
+    """Stands for an expression said elsewhere (an argument of an inlined function)."""
+
+    localized: Localized
+
+
+InitPart = Part | SitePart | DimPart | LocalizedPart
+
+
+@dataclasses.dataclass(frozen=True)
+class Localized:
+    """An expression as `__init__` can say it: pieces to replace within the source span, and the names it needs."""
+
+    span: Any  # Span
+    source: SourceFile
+    replaced: tuple[tuple[Any, tuple[InitPart, ...]], ...]  # (Span, parts)
+    needs: frozenset[str]
+    flags: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(eq=False)
+class Site:
+    """One place where a submodule, parameter, variable or rng stream comes into being."""
+
+    kind: str  # layer | class | param | variable | rng
+    node: ast.Call
+    source: SourceFile
+    target: str = ""  # canonical Linen layer or project class; the collection for variables; the stream for rngs
+    bound: dict[str, Any] = dataclasses.field(default_factory=dict)  # Linen parameter → BoundArg
+    name: NameSpec | None = None
+    attr: str = ""  # attribute on the NNX object, set by the naming step
+    index: str = ""  # for members of a list: index expression in the method, "" if looked up otherwise
+    call: CallRecord | None = None  # the first call with its abstract arguments
+    calls: list[tuple[ast.Call, str, Any]] = dataclasses.field(default_factory=list)  # node, method, context
+    loops: tuple[For, ...] = ()
+    conditions: tuple[Any, ...] = ()
+    lifted: tuple[Lifted, ...] = ()
+    factory: Factory | None = None
+    in_setup: bool = False
+    container: str = ""  # setup attribute that holds it
+    shape: Value | None = None  # params and variables: abstract value
+    init_localized: tuple[Localized, ...] = ()
+    renders: dict[str, Any] = dataclasses.field(default_factory=dict)
+    method: str = ""  # name of the method whose text holds the node
+    calltime: dict[str, Any] = dataclasses.field(default_factory=dict)  # call keyword → source node of its value
+    origin: int = 0  # order of creation
+
+
+@dataclasses.dataclass(frozen=True)
+class NameSpec:
+    """`name=`: a constant, or an expression evaluated in `__init__`."""
+
+    constant: str | None
+    node: ast.expr | None = None
+    localized: Localized | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class BoundArg:
+    """A constructor argument at a site: where it stands, what it is, how `__init__` says it."""
+
+    node: ast.expr | None
+    abs: Abs
+    localized: Localized | None
+    text: str | None = None  # given by a factory elsewhere; not printed at the site
+    given: bool = True  # False: comes from a partial or a default, and is not printed at the site
+
+
+@dataclasses.dataclass(frozen=True)
+class CallRecord:
+    """The abstract arguments of a call."""
+
+    args: tuple[Value, ...]
+    keywords: Mapping[str, Value]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lifted:
+    """One lifted transform around a constructed class: nn.remat, nn.scan, nn.vmap, nn.jit, ..."""
+
+    kind: str
+    node: ast.Call
+    options: Mapping[str, ast.expr]
+    abs: Mapping[str, Abs]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Module(Value):
+    """An instance of a Linen module; identity is that of its site."""
+
+    site: Site
+    element: bool = False  # one of many made at the site in a loop
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ModuleField(Value):
+    """A module passed in through a field."""
+
+    name: str
+    target: str = ""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Variable(Value):
+    """What `self.variable(...)` returns."""
+
+    site: Site
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Factory(Value):
+    """Something that makes modules when called: a class, a partial of one, a lifted class, a field that holds one."""
+
+    target: str  # canonical layer or class, "" if unknown
+    text: str = ""  # how `__init__` names it
+    args: Mapping[str, BoundArg] = dataclasses.field(default_factory=dict)  # bound by a partial
+    positional: tuple[BoundArg, ...] = ()
+    calltime: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # call keyword → node or field marker
+    lifted: tuple[Lifted, ...] = ()
+    node: ast.AST | None = None
+    source: SourceFile | None = None
+    field: str = ""  # the field that holds it, if any
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Function(Value):
+    """A local function, lambda or method that is executed where it is called."""
+
+    node: ast.FunctionDef | ast.Lambda
+    env: Any
+    source: SourceFile
+    method: Any = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Repeated(Value):
+    """A list of modules made by a loop or comprehension: every element is the site's."""
+
+    element: Value
+    loop: Any
+    kind: str = "list"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table(Value):
+    """A dict with constant keys."""
+
+    items: Mapping[object, Value]
+
+
+# The constructor's skeleton ------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(eq=False)
+class Block:
+    steps: list[Any] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(eq=False)
+class Make:
+    """Create the site's module or variable here."""
+
+    site: Site
+
+
+@dataclasses.dataclass(eq=False)
+class Local:
+    """A copy of an assignment, kept only if something needs its names."""
+
+    statement: ast.stmt
+    names: frozenset[str]
+    localized: Localized
+    source: SourceFile
+
+
+@dataclasses.dataclass(eq=False)
+class Track:
+    """`name = size`: follows a size along a loop or branch, as the method followed it through shapes."""
+
+    name: str
+    dim: Dim
+
+
+@dataclasses.dataclass(eq=False)
+class Branch:
+    """An `if` on something known to the constructor."""
+
+    test: Localized | None  # None: the branch depends on call arguments; both sides are made
+    then: Block
+    orelse: Block
+    source: SourceFile
+    text: str = ""  # a condition made from sizes, instead of the source's
+
+
+@dataclasses.dataclass(eq=False)
+class For:
+    """A `for` loop (or comprehension) on something known to the constructor."""
+
+    node: ast.For | ast.comprehension
+    target: str
+    iterator: Localized
+    body: Block
+    source: SourceFile
+    index: str = ""  # the name that counts 0, 1, 2, ... if the loop has one
+    conditions: tuple[Localized, ...] = ()
+
+
+def overlay(localized: Localized, resolve: Any) -> Overlay:
+    """The expression as a renderable part; `resolve` turns SitePart and DimPart into text."""
+
+
+    def said(part: InitPart) -> Part:
+        if isinstance(part, LocalizedPart):
+            return overlay(part.localized, resolve)
+        if isinstance(part, SitePart | DimPart):
+            text: str = resolve(part)
+            return text
+        return part
+
+    edits = tuple(Edit(span, tuple(said(part) for part in parts)) for span, parts in localized.replaced)
+    return Overlay(localized.span, edits)
+
+
+def as_parts(localized: Localized, resolve: Any) -> Parts:
+    return (overlay(localized, resolve),)

@@ -1,0 +1,618 @@
+"""The text of one native class: its constructor, and the edits to its methods.
+
+Nothing is decided here: the execution says what is made where, `naming` how it is called. `prepare` builds every
+piece once without a file, to learn which input sizes the constructor must be given and whether anything has no
+native form; `write` builds them again into a file's context.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from ..catalog import layers
+from ..edits import Edit, EditSet, Overlay, Part, Parts, Span
+from ..linen.calls import layer_arg
+from ..linen.classes import Field, Method
+from ..linen.dims import Atom, Dim
+from ..linen.execute import Analyser, Execution
+from ..linen.sites import (
+    Block,
+    BoundArg,
+    Branch,
+    DimPart,
+    Factory,
+    For,
+    Local,
+    Localized,
+    Make,
+    Module,
+    Site,
+    SitePart,
+    Track,
+    Unmigratable,
+    Variable,
+    overlay,
+)
+from ..linen.values import Array, Unknown, Value
+from ..plan import AddedArgument, ClassPlan
+from ..source import SourceFile
+from . import lifted, naming
+from .naming import Names, Place
+
+VARIABLE_TYPES = {
+    "params": "Param",
+    "batch_stats": "BatchStat",
+    "cache": "Cache",
+    "intermediates": "Intermediate",
+    "perturbations": "Perturbation",
+}
+_WIDTH = 100
+
+
+class Namer(Protocol):
+    """How a file says a dotted name; a FileContext, or a dry stand-in while planning."""
+
+    def name(self, dotted: str) -> str: ...
+
+    def parity(self, part: str) -> str: ...
+
+
+class DryNamer:
+    """Names as they are, for planning."""
+
+    def name(self, dotted: str) -> str:
+        return dotted.removeprefix("flax.")
+
+    def parity(self, part: str) -> str:
+        return f"linen_parity.{part}"
+
+
+@dataclasses.dataclass
+class MethodEdit:
+    source: SourceFile
+    span: Span
+    parts: Parts
+    code: str = "NNX100"
+    insert: bool = False
+    order: int = 0
+    in_place: bool = False
+
+
+@dataclasses.dataclass
+class Details:
+    """What other classes need to know of a planned class to construct and call it."""
+
+    added: list[tuple[AddedArgument, str, Any]]  # argument, input name, index (-1) or "shape"
+    call_keywords: dict[str, tuple[str, str]]  # keyword of the call → (field, Linen argument)
+
+
+class ClassText:
+    """One class in the making."""
+
+    def __init__(self, run: Execution, analyser: Analyser, plans: Mapping[str, ClassPlan]) -> None:
+        self.run = run
+        self.model = run.model
+        self.source = run.model.source
+        self.analyser = analyser
+        self.plans = plans
+        self.names = Names()
+        self.used: dict[str, set[Any]] = {}
+        self.optional: set[str] = set()
+        self.needs: set[str] = set()
+        self.namer: Namer = DryNamer()
+        self.edits: list[MethodEdit] = []
+        self.notes: list[tuple[str, str, ast.AST]] = []
+        self.streams: dict[str, str] = {}
+        self.call_keywords: dict[str, tuple[str, str]] = {}
+        self.collections: set[str] = set()
+        self.built: dict[Site, tuple[InitLines, set[str]]] = {}
+        self.final = False
+        self.moved: list[Span] = []
+        self.with_compact = [n for n in run.blocks if n != "setup" and any(not s.in_setup for s in run.sites_of(n))]
+
+    # planning --------------------------------------------------------------------------------------------------
+    def prepare(self) -> None:
+        """Name and build everything once; raises Unmigratable."""
+        self._refuse()
+        for entry in self.run.blocks:
+            if entry != "setup":
+                naming.assign(self.run, entry, self.names)
+        for site in self.run.sites:
+            if site.in_setup and site.kind in ("layer", "class", "param", "variable"):
+                self.names.places[site] = Place("attribute", site.container or "_")
+        self._call_keywords()
+        self._build_all()
+        for entry in self.run.blocks:
+            self.constructor_lines(entry)
+
+    def _refuse(self) -> None:
+        fields = self.run.fields
+        for name in ("rngs",):
+            if name in fields:
+                raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
+        for base in self.model.foreign_bases:
+            if base.startswith("flax.linen.") and base != "flax.linen.Module":
+                raise Unmigratable("NNX160", f"it inherits from {base}", self.model.node)
+        for method in self.model.own_methods.values():
+            if "flax.linen.compact_name_scope" in method.decorators:
+                raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)
+            if any(d.startswith("flax.linen.") and d not in _DECORATORS for d in method.decorators):
+                raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
+        conflict = self.analyser.conflicts.get(self.model.qualname)
+        if conflict:
+            raise Unmigratable("NNX163", conflict)
+        for node in ast.walk(self.model.node):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "self"
+                and node.attr in ("scope", "path", "parent", "variables", "name")
+                and node.attr not in fields
+                and node.attr not in self.run.attributes
+            ):
+                raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
+
+    def _build_all(self) -> None:
+        self.built.clear()
+        for site in self.run.sites:
+            if site.kind != "rng":
+                self.needs = set()
+                lines = self.site_lines(site)
+                self.built[site] = (lines, set(self.needs))
+
+    def _call_keywords(self) -> None:
+        for site in self.run.sites:
+            if site.factory is None or not site.factory.field:
+                continue
+            for key in site.factory.calltime:
+                keyword = self._calltime_name(site, key)
+                self.call_keywords[keyword] = (site.factory.field, key)
+
+    def _calltime_name(self, site: Site, key: str) -> str:
+        layer = layers.lookup(site.target)
+        keyword = layer.call_time_fields.get(key, key) if layer is not None else key
+        assert site.factory is not None
+        known = self.call_keywords.get(keyword)
+        if known is not None and known != (site.factory.field, key):
+            return f"{site.factory.field}_{keyword}"
+        return keyword
+
+    def details(self) -> Details:
+        return Details(self.added(), dict(self.call_keywords))
+
+    def first_array(self) -> str:
+        method = self.model.method("__call__")
+        if method is None:
+            return ""
+        parameters = [p.arg for p in method.parameters]
+        return next((p for p in parameters if p in {re.split(r"[.\[]", k)[0] for k in self.used}), "") or (
+            parameters[0] if parameters else ""
+        )
+
+    def _first(self) -> str:
+        method = self.model.method("__call__")
+        return method.parameters[0].arg if method is not None and method.parameters else ""
+
+    def added(self) -> list[tuple[AddedArgument, str, Any]]:
+        found: list[tuple[AddedArgument, str, Any]] = []
+        for argument, indices in self.used.items():
+            whole = indices != {-1}
+            name = self.size_name(argument)
+            origin = f"{argument}.shape" if whole else f"{argument}.shape[-1]"
+            if argument in self.optional:
+                origin = f"None if {argument} is None else {origin}"
+            found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
+        return found
+
+    def size_name(self, argument: str) -> str:
+        whole = self.used.get(argument, {-1}) != {-1}
+        stem = "in" if argument == self._first() else re.sub(r"\W+", "_", argument).strip("_")
+        name = f"{stem}_shape" if whole else f"{stem}_features"
+        while name in self.run.fields:
+            name += "_"
+        return name
+
+    # sizes -----------------------------------------------------------------------------------------------------
+    def dim(self, dim: Dim) -> str:
+        """A size as the constructor says it."""
+        self.needs |= {d for d in dim.dependencies() if d not in self.run.fields}
+        return dim.text(self._atom)
+
+    def _atom(self, atom: Atom) -> str | None:
+        if atom.kind == "field":
+            return str(atom.args[0])
+        if atom.kind == "input":
+            argument, index = atom.args
+            self.used.setdefault(argument, set()).add(index)
+            name = self.size_name(argument)
+            return f"{name}[{index}]" if name.rstrip("_").endswith("_shape") else name
+        if atom.kind == "rank":
+            self.used.setdefault(atom.args[0], set()).add("shape")
+            return f"len({self.size_name(atom.args[0])})"
+        if atom.kind == "lead":
+            self.used.setdefault(atom.args[0], set()).add("shape")
+            start = atom.args[2] if len(atom.args) > 2 else 0
+            stop = f"-{atom.args[1]}" if atom.args[1] else ""
+            return f"{self.namer.name('math.prod')}({self.size_name(atom.args[0])}[{start or ''}:{stop}])"
+        if atom.kind == "opaque":
+            return self.own_text(str(atom.args[0]))
+        if atom.kind == "cond":
+            test, then, other = atom.args
+            return f"({then.text(self._atom)} if {self.own_text(test)} else {other.text(self._atom)})"
+        return None
+
+    def own_text(self, text: str) -> str:
+        """`self.field` → the constructor's argument."""
+
+        def said(match: re.Match[str]) -> str:
+            return match[1] if match[1] in self.run.fields else match[0]
+
+        return re.sub(r"\bself\.(\w+)", said, text)
+
+    def resolve(self, part: SitePart | DimPart) -> str:
+        if isinstance(part, DimPart):
+            text = self.dim(part.dim)
+            return f"({text})" if part.factor and " " in text else text
+        place = self.names.places.get(part.site)
+        if place is None or place.kind != "attribute":
+            raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", part.site.node)
+        return f"self.{place.attribute}"
+
+    def said(self, localized: Localized) -> Parts:
+        """An expression of the source as the constructor says it."""
+        self.needs |= {n for n in localized.needs if n not in self.run.fields}
+        over = overlay(localized, self.resolve)
+        if localized.source is self.source:
+            return (over,)
+        return (EditSet(localized.source.text).render(over.span, over.edits),)
+
+    # construction ----------------------------------------------------------------------------------------------
+    def argument(self, bound: BoundArg, name: str, site: Site) -> Parts:
+        if bound.text is not None:
+            return (bound.text,)
+        if bound.localized is None:
+            node = bound.node
+            raise Unmigratable(
+                "NNX113",
+                f"`{name}` of {site.target.rpartition('.')[2]} is `{ast.unparse(node) if node else '?'}`, "
+                "known only when the module is called",
+                node or site.node,
+            )
+        if site.in_setup and bound.node is not None and site.source is self.source:
+            return (site.source.span(bound.node),)
+        return self.said(bound.localized)
+
+    def site_lines(self, site: Site) -> InitLines:
+        """The constructor expression of a site, and what must stand before it."""
+        if site.kind == "param":
+            return InitLines((), self._param(site))
+        if site.kind == "variable":
+            return InitLines((), self._variable(site))
+        inner = self._layer(site) if site.kind == "layer" else self._class(site)
+        return lifted.constructor(self, site, inner) if site.lifted else InitLines((), inner)
+
+    def _layer(self, site: Site) -> Parts:
+        layer = layers.lookup(site.target)
+        assert layer is not None
+        given: dict[str, layers.Arg] = {}
+        held: dict[str, layers.Arg] = {}
+        moved = self.moved_fields(site, layer)
+        for name, bound in site.bound.items():
+            if name in moved:
+                continue
+            if bound.given:
+                given[name] = layer_arg(self.run, site.target, name, bound, lambda b, n=name: self.argument(b, n, site))
+            else:
+                held[name] = layer_arg(self.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
+        call = None
+        if site.call is not None and site.renders.get("method", "__call__") == "__call__":
+            keywords = dict(site.call.keywords)
+            for name in [*moved, *site.calltime]:
+                keywords.setdefault(layer.call_time_fields.get(name, name), Unknown(name))
+            known = {p.name for p in layer.call_parameters}
+            call = layers.Call(site.call.args, {k: v for k, v in keywords.items() if k in known})
+        try:
+            if held:
+                built = layer.complete(held, given, call, self.dim)
+            else:
+                built = layer.build(given, call, self.dim)
+        except layers.SizeUnknown as error:
+            raise Unmigratable(
+                "NNX110", f"the input size of `{_short(site.node)}` is not known: {error.why}", site.node
+            ) from error
+        except layers.Unsupported as error:
+            raise Unmigratable(error.code, error.reason, site.node) from error
+        except layers.BadCall as error:
+            raise Unmigratable("NNX165", str(error), site.node) from error
+        for code, message in built.notes:
+            self.notes.append((code, message, site.node))
+        for part in built.parity:
+            self.namer.parity(part)
+        callee = self.callee(site, built.target)
+        arguments: list[Parts] = [self.named(p) for p in built.positional]
+        arguments += [(f"{name}=", *self.named(parts)) for name, parts in built.keywords]
+        if built.rngs:
+            arguments.append(("rngs=rngs",))
+        return joined(callee, arguments)
+
+    def named(self, parts: Parts) -> Parts:
+        return tuple(self._ref(p) if isinstance(p, layers.Ref) else p for p in parts)
+
+    def _ref(self, ref: layers.Ref) -> str:
+        if ref.startswith("linen_parity."):
+            return self.namer.parity(ref.removeprefix("linen_parity."))
+        return self.namer.name(str(ref))
+
+    def moved_fields(self, site: Site, layer: layers.Layer) -> list[str]:
+        """Constructor arguments that depend on the call, and that NNX takes at the call."""
+        return [n for n, b in site.bound.items() if b.localized is None and n in layer.call_time_fields]
+
+    def callee(self, site: Site, target: str) -> Parts:
+        """What is called to make the site: the class, or the factory's own name."""
+        factory = site.factory
+        assert factory is not None
+        func = site.node.func
+        direct = self.run.evaluated.get(func)
+        if site.lifted or (direct is not None and isinstance(direct.value, Factory) and direct.value.node is func):
+            if target.startswith("linen_parity."):
+                return (self.namer.parity(target.removeprefix("linen_parity.")),)
+            if site.kind == "class":
+                return lifted.base_text(self, site)
+            return (self.namer.name(target),)
+        localized = site.renders.get("func")
+        if localized is None:
+            raise Unmigratable("NNX138", f"`{ast.unparse(func)}` is known only when the module is called", func)
+        if site.in_setup and site.source is self.source:
+            return (site.source.span(func),)
+        return self.said(localized)
+
+    def _class(self, site: Site) -> Parts:
+        called = self.plans.get(site.target)
+        if called is None or called.details is None:
+            raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
+        callee = self.callee(site, site.target)
+        arguments: list[Parts] = []
+        order = [f.name for f in self.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
+        given = {n: b for n, b in site.bound.items() if b.given}
+        positional = len(site.node.args)
+        for position, (name, bound) in enumerate(given.items()):
+            parts = self.argument(bound, name, site)
+            in_place = position < positional and position < len(order) and order[position] == name
+            arguments.append(parts if in_place else (f"{name}=", *parts))
+        details: Details = called.details
+        for added, argument, index in details.added:
+            arguments.append((f"{added.name}=", self.added_value(site, added, argument, index)))
+        arguments.append(("rngs=rngs",))
+        return joined(callee, arguments)
+
+    def added_value(self, site: Site, added: AddedArgument, argument: str, index: Any) -> str:
+        """The size that a submodule's constructor asks for, in this constructor's terms."""
+        called = self.analyser.execution(site.target)
+        method = site.renders.get("method", "__call__")
+        summary = called.summaries.get(method)
+        name = site.target.rpartition(".")[2]
+        if site.call is None or summary is None:
+            raise Unmigratable("NNX110", f"{name} is never called where its `{added.name}` could be seen", site.node)
+        inputs: dict[str, Value] = dict(zip(summary.parameters, site.call.args))
+        inputs.update(site.call.keywords)
+        for parameter, default in summary.defaults.items():
+            inputs.setdefault(parameter, default.value)
+        substitution = self.analyser.substitution(self.run, site, called, inputs)
+        value = substitution._input(argument)
+        from ..linen.values import Const
+
+        if isinstance(value, Const) and value.value is None:
+            return "None"
+        if not isinstance(value, Array):
+            raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known: `{argument}` is not an array here", site.node)
+        if index == -1:
+            dim = value.shape.dim(-1)
+            if dim is None:
+                raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
+            return self.dim(dim)
+        shape = value.shape
+        if shape.lead is None and None not in shape.dims:
+            sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
+            return f"({sizes},)" if len(shape.dims) == 1 else f"({sizes})"
+        if shape.lead is not None and shape.lead.known and not shape.dims and not shape.lead.dropped:
+            self.used.setdefault(shape.lead.argument, set()).add("shape")
+            return self.size_name(shape.lead.argument)
+        if shape.lead is not None and shape.lead.known and not shape.lead.head and None not in shape.dims:
+            self.used.setdefault(shape.lead.argument, set()).add("shape")
+            sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
+            start = shape.lead.skipped or ""
+            return f"(*{self.size_name(shape.lead.argument)}[{start}:-{shape.lead.dropped}], {sizes})"
+        raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
+
+    def _param(self, site: Site) -> Parts:
+        init, *rest = site.init_localized
+        variable = self.namer.name("flax.nnx.Param")
+        arguments: list[Parts] = [("rngs.params()",)]
+        arguments += [self.expression(l, site) for l in rest]
+        arguments += [
+            (f"{key.removeprefix('kw:')}=", *self.expression(said, site))
+            for key, said in site.renders.items()
+            if key.startswith("kw:")
+        ]
+        function = self.expression(init, site)
+        if _needs_brackets(init, site):
+            function = ("(", *function, ")")
+        return (f"{variable}(", *joined(function, arguments), ")")
+
+    def expression(self, localized: Localized, site: Site) -> Parts:
+        if site.in_setup and site.source is self.source:
+            return (localized.span,)
+        return self.said(localized)
+
+    def _variable(self, site: Site) -> Parts:
+        kind = self.variable_type(site.target)
+        if not site.init_localized:
+            raise Unmigratable("NNX166", f"the variable `{_short(site.node)}` has no initial value", site.node)
+        init, *rest = site.init_localized
+        function = self.expression(init, site)
+        if _needs_brackets(init, site):
+            function = ("(", *function, ")")
+        return (f"{kind}(", *joined(function, [self.expression(l, site) for l in rest]), ")")
+
+    def variable_type(self, collection: str) -> str:
+        known = VARIABLE_TYPES.get(collection)
+        if known is not None:
+            return self.namer.name(f"flax.nnx.{known}")
+        if not collection.isidentifier():
+            raise Unmigratable("NNX167", f"the collection {collection!r} is no identifier")
+        self.collections.add(collection)
+        return "".join(word.capitalize() for word in collection.split("_"))
+
+    # the constructor -------------------------------------------------------------------------------------------
+    def constructor_lines(self, entry: str) -> list[tuple[int, Parts]]:
+        """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
+        block = self.run.blocks[entry]
+        lines, _ = self._emit(block, 0, set())
+        return lines
+
+    def _emit(self, block: Block, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
+        """Lines of a block, given the names that what follows needs; and the names needed before it."""
+        out: list[list[tuple[int, Parts]]] = []
+        for step in reversed(block.steps):
+            lines, live = self._emit_step(step, depth, live)
+            out.append(lines)
+        return [line for lines in reversed(out) for line in lines], live
+
+    def _emit_step(self, step: Any, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
+        if isinstance(step, Make):
+            lines, needs = self.built[step.site]
+            text = [(depth + d, p) for d, p in lines.before]
+            text.append((depth, self._placed(step.site, lines.expression)))
+            return text, live | needs
+        if isinstance(step, Local):
+            if not (step.names & live):
+                return [], live
+            self.needs = set()
+            parts = self.said(step.localized)
+            kept = live if isinstance(step.statement, ast.AugAssign) else live - step.names
+            return [(depth, parts)], kept | self.needs
+        if isinstance(step, Track):
+            if step.name not in live:
+                return [], live
+            self.needs = set()
+            text_line = f"{step.name} = {self.dim(step.dim)}"
+            return [(depth, (text_line,))], (live - {step.name}) | self.needs
+        if isinstance(step, Branch):
+            return self._emit_branch(step, depth, live)
+        assert isinstance(step, For)
+        inner = set(live)
+        for _ in range(4):
+            body, before = self._emit(step.body, depth + 1, inner)
+            if before <= inner:
+                break
+            inner |= before
+        if not body:
+            return [], live
+        self.needs = set()
+        iterator = self.said(step.iterator)
+        return [(depth, (f"for {step.target} in ", *iterator, ":")), *body], inner | live | self.needs
+
+    def _emit_branch(self, step: Branch, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
+        if step.test is None and not step.text:
+            then, a = self._emit(step.then, depth, live)
+            orelse, b = self._emit(step.orelse, depth, live)
+            return [*then, *orelse], a | b
+        then, a = self._emit(step.then, depth + 1, live)
+        orelse, b = self._emit(step.orelse, depth + 1, live)
+        if not then and not orelse:
+            return [], live
+        self.needs = set()
+        negative = False
+        if step.test is not None:
+            test = self.said(step.test)
+        else:
+            kind, _, argument = step.text.lstrip("\0").partition(":")
+            self.optional.add(argument)
+            self.used.setdefault(argument, {-1})
+            name = self.size_name(argument)
+            test = (f"{name} is not None",)
+            negative = kind == "absent"
+        lines: list[tuple[int, Parts]] = []
+        if negative:
+            then, orelse = orelse, then
+        if then:
+            lines.append((depth, ("if ", *test, ":")))
+            lines += then
+            if orelse:
+                lines.append((depth, ("else:",)))
+                lines += orelse
+        else:
+            lines.append((depth, ("if not (", *test, "):")))
+            lines += orelse
+        return lines, a | b | self.needs
+
+    def _placed(self, site: Site, expression: Parts) -> Parts:
+        place = self.names.places[site]
+        if place.kind == "attribute":
+            return (f"self.{place.attribute} = ", *expression)
+        if place.kind == "list":
+            return (f"self.{place.attribute}.append(", *expression, ")")
+        assert site.name is not None
+        if site.name.localized is not None:
+            name: Parts = self.said(site.name.localized)
+        else:
+            name = (repr(site.name.constant),)
+        return ("setattr(self, ", *name, ", ", *expression, ")")
+
+
+@dataclasses.dataclass
+class InitLines:
+    """Lines that stand before a constructor expression (depth, text), and the expression."""
+
+    before: tuple[tuple[int, Parts], ...]
+    expression: Parts
+
+
+_DECORATORS = {"flax.linen.compact", "flax.linen.nowrap"}
+
+
+def length(parts: Iterable[Part]) -> int:
+    total = 0
+    for part in parts:
+        if isinstance(part, str):
+            total += len(part)
+        else:
+            span = part.span if isinstance(part, Overlay) else part
+            total += span.end - span.start
+    return total
+
+
+def joined(callee: Parts, arguments: list[Parts]) -> Parts:
+    """`callee(a, b)`; what would be too long for a line goes one argument a line, marked for the indenter."""
+    total = length(callee) + sum(length(a) + 2 for a in arguments)
+    out: list[Part] = [*callee, "("]
+    if total <= _WIDTH or len(arguments) < 2:
+        for position, argument in enumerate(arguments):
+            out += [", " if position else "", *argument]
+        return (*out, ")")
+    for argument in arguments:
+        out += [BREAK, *argument, ","]
+    return (*out, CLOSE, ")")
+
+
+BREAK = "\0break"  # a new line, one step deeper than the statement
+CLOSE = "\0close"  # a new line at the statement's own depth
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) < 60 else text[:57] + "..."
+
+
+def _needs_brackets(localized: Localized, site: Site) -> bool:
+    for node in ast.walk(site.node):
+        if isinstance(node, ast.Lambda | ast.IfExp | ast.BoolOp) and localized.source.span(node) == localized.span:
+            return True
+    return False
+
+
+__all__ = ["BREAK", "CLOSE", "ClassText", "Details", "Edit", "Field", "InitLines", "Method", "Module", "Variable"]

@@ -1,0 +1,681 @@
+"""The edits that turn a planned class into NNX: header, constructor, methods."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from ..catalog import layers
+from ..edits import Overlay, Part, Parts, Span
+from ..linen.calls import _Param
+from ..linen.classes import Field, Method
+from ..linen.execute import Execution
+from ..linen.sites import Factory, Local, Module, Site, Unmigratable, Variable
+from ..linen.values import Const
+from ..source import SourceFile
+from . import lifted
+from .class_text import BREAK, CLOSE, ClassText, MethodEdit, Namer, VARIABLE_TYPES, joined
+
+
+class ClassWriter:
+    """Writes one class. `edits` come out; the caller checks that no two classes want different ones."""
+
+    def __init__(self, text: ClassText, namer: Namer, loaded: frozenset[str]) -> None:
+        self.text = text
+        self.run: Execution = text.run
+        self.model = text.model
+        self.source: SourceFile = text.source
+        self.namer = namer
+        self.loaded = loaded  # attribute names that are read on anything but self, anywhere in the project
+        self.edits: list[MethodEdit] = []
+        self.moved: list[tuple[SourceFile, Span]] = []
+        self.collection_classes: set[str] = set()
+        text.namer = namer
+
+    def write(self) -> list[MethodEdit]:
+        """All edits of the class; raises Unmigratable."""
+        self.text._build_all()
+        self._header()
+        self._methods()
+        self._constructor()
+        return self.edits
+
+    def put(
+        self, node: ast.AST | Span, *parts: Part, source: SourceFile | None = None, in_place: bool = False
+    ) -> None:
+        where = source or self.source
+        span = node if isinstance(node, Span) else where.span(node)
+        edit = MethodEdit(where, span, tuple(parts), in_place=in_place)
+        for other in self.edits:
+            if other.source is where and other.span == span and not other.insert:
+                if other.parts != edit.parts:
+                    raise Unmigratable("NNX170", "one place in the code would have to become two different things")
+                return
+        self.edits.append(edit)
+
+    def insert(self, at: int, *parts: Part, source: SourceFile | None = None, order: int = 0) -> None:
+        self.edits.append(MethodEdit(source or self.source, Span(at, at), tuple(parts), insert=True, order=order))
+
+    # header ----------------------------------------------------------------------------------------------------
+    def _header(self) -> None:
+        for base, name in zip(self.model.node.bases, self.model.info.bases):
+            if name == "flax.linen.Module":
+                self.put(base, self.namer.name("flax.nnx.Module"))
+        for keyword in self.model.node.keywords:
+            if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
+                raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)
+        for decorator in self.model.node.decorator_list:
+            name = self.run.project.qualname(
+                self.source, decorator.func if isinstance(decorator, ast.Call) else decorator
+            )
+            if name in ("dataclasses.dataclass", "flax.struct.dataclass"):
+                raise Unmigratable("NNX171", "the class is decorated as a dataclass", self.model.node)
+
+    # methods ---------------------------------------------------------------------------------------------------
+    def _methods(self) -> None:
+        own = [m for m in self.model.own_methods.values()]
+        inherited = {m for m in self.run.inlined if m.owner is not self.model}
+        for method in [*own, *inherited]:
+            self._decorators(method)
+        for site in self.run.sites:
+            self._site_edit(site)
+        for method in own:
+            self._rewrite_body(method)
+        for label, (statement, name) in self.text.names.iterators.items():
+            start = self.source.line_span(statement).start
+            indent = self.source.indent_of(statement)
+            self.insert(start, f"{indent}{name} = iter(self.{label}){self.source.newline}")
+        for loop, counter in self.text.names.counters.items():
+            self._count_loop(loop, counter)
+        for call, value in self.run.constants.items():
+            self._constant(call, value)
+        for sow in self.run.sows:
+            self._sow(sow)
+        self._calltime_parameters()
+        self._drop_unused()
+
+    def _decorators(self, method: Method) -> None:
+        for decorator, name in zip(method.node.decorator_list, method.decorators):
+            if name in ("flax.linen.compact", "flax.linen.nowrap"):
+                span = method.source.line_span(decorator)
+                self.put(span, source=method.source)
+
+    def _site_edit(self, site: Site) -> None:
+        if site.in_setup and site.kind != "rng":
+            self._setup_site(site)
+            self._calls(site)
+            return
+        if site.kind == "rng":
+            self.put(site.node, f"self.{self._stream(site.target)}()", source=site.source)
+            return
+        place = self.text.names.places[site]
+        if place.kind == "attribute":
+            said: Parts = (f"self.{place.attribute}",)
+        elif place.kind == "list" and place.iterator:
+            said = (f"next({place.iterator})",)
+        elif place.kind == "list":
+            said = (f"self.{place.attribute}[{place.index}]",)
+        else:
+            name = site.name.node if site.name is not None else None
+            shown: Part = site.source.span(name) if name is not None else repr(site.name.constant if site.name else "")
+            said = ("getattr(self, ", shown, ")")
+            if name is not None:
+                self.moved.append((site.source, Span(0, 0)))
+        if site.kind == "param":
+            said = (*said, "[...]")
+        self.put(site.node, *said, source=site.source)
+        self.moved.append((site.source, site.source.span(site.node)))
+        self._calls(site)
+
+    def _stream(self, stream: str) -> str:
+        name = "rngs" if stream == "rngs" else f"{stream}_rngs"
+        while name in self.run.fields:
+            name += "_"
+        self.text.streams[stream] = name
+        return name
+
+    def _setup_site(self, site: Site) -> None:
+        before, expression = self.text.built[site][0].before, self.text.built[site][0].expression
+        if before:
+            raise Unmigratable("NNX130", "a lifted transform stacks a module in setup", site.node)
+        carried = self.run.carried.get(site)
+        if carried:
+            self._carried_list(site, carried, expression)
+            return
+        self.put(site.node, *self._laid_out(expression, site.source.indent_of(self._statement(site))), source=site.source)
+
+    def _statement(self, site: Site) -> ast.stmt:
+        for node in site.source.ancestors(site.node):
+            if isinstance(node, ast.stmt):
+                return node
+        raise AssertionError("a construction stands in a statement")
+
+    def _carried_list(self, site: Site, carried: list, expression: Parts) -> None:
+        """`self.layers = [Dense(f) for f in ...]`, whose sizes follow from one to the next, becomes a loop."""
+        statement = self._statement(site)
+        source = site.source
+        comprehension = next((a for a in source.ancestors(site.node) if isinstance(a, ast.ListComp)), None)
+        if (
+            not isinstance(statement, ast.Assign)
+            or comprehension is None
+            or statement.value is not comprehension
+            or len(comprehension.generators) != 1
+            or comprehension.generators[0].ifs
+            or comprehension.elt is not site.node
+        ):
+            raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
+        generator = comprehension.generators[0]
+        indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
+        target = source.span(statement.targets[0])
+        parts: list[Part] = [target, f" = {self.namer.name('flax.nnx.List')}()", newline]
+        for tracker, first, _ in carried:
+            parts += [f"{indent}{tracker} = {self.text.dim(first)}", newline]
+        parts += [f"{indent}for ", source.span(generator.target), " in ", source.span(generator.iter), ":", newline]
+        parts += [f"{indent}{unit}", target, ".append(", *self._laid_out(expression, indent + unit), ")"]
+        for tracker, _, following in carried:
+            parts += [newline, f"{indent}{unit}{tracker} = {self.text.dim(following)}"]
+        self.put(statement, *parts, source=source)
+
+    def _calls(self, site: Site) -> None:
+        seen: set[ast.Call] = set()
+        for node, method, env in site.calls:
+            if node in seen or env.source.path != site.source.path:
+                continue
+            seen.add(node)
+            if site.kind == "layer" and not site.lifted:
+                self._layer_call(site, node, method, env.source)
+            elif site.lifted and any(l.kind in ("remat", "scan", "vmap") for l in site.lifted):
+                self._lifted_call(site, node, method, env)
+            elif site.kind == "class":
+                self._class_call(site, node, env.source)
+
+    def _calltime(self, site: Site, source: SourceFile) -> list[tuple[str, Parts]]:
+        """Flags that Linen gave to the constructor and NNX takes at the call."""
+        layer = layers.lookup(site.target)
+        assert layer is not None
+        found: list[tuple[str, Parts]] = []
+        for name in self.text.moved_fields(site, layer):
+            node = site.bound[name].node
+            if node is not None:
+                found.append((name, (source.span(node),)))
+        for key, (node, where, _) in site.calltime.items():
+            if site.factory is not None and site.factory.field:
+                found.append((key, (self.text._calltime_name(site, key),)))
+            elif where is source:
+                found.append((key, (source.span(node),)))
+        return found
+
+    def _layer_call(self, site: Site, node: ast.Call, method: str, source: SourceFile) -> None:
+        layer = layers.lookup(site.target)
+        assert layer is not None
+        args = {k: layers.Arg(("",), b.abs.value) for k, b in site.bound.items()}
+        positional: list[Parts] = [(source.span(a),) for a in node.args]
+        keywords: list[tuple[str | None, Parts]] = [
+            (k.arg, (source.span(k.value),) if k.arg else ("**", source.span(k.value))) for k in node.keywords
+        ]
+        moved: list[tuple[str | None, Parts]] = list(self._calltime(site, source))
+        before = (list(positional), list(keywords), None if method == "__call__" else method)
+        given = [*keywords, *moved]
+        if method == "__call__":
+            after = layer.call(args, positional, given)
+        else:
+            after = layer.call_method(method, args, positional, given)
+        for part in layer.parity_of_call(args, [k for k, _ in after[1]]):
+            self.namer.parity(part)
+        if (list(after[0]), list(after[1]), after[2]) == before and not moved:
+            return
+        func: Parts = (source.span(node.func),)
+        if method != "__call__" and isinstance(node.func, ast.Attribute):
+            func = (source.span(node.func.value),)
+        if after[2] is not None:
+            func = (*func, f".{after[2]}")
+        arguments = list(after[0]) + [(f"{k}=", *p) if k else p for k, p in after[1]]
+        named = [self.text.named(a) for a in arguments]
+        self.put(node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source)
+
+    def _class_call(self, site: Site, node: ast.Call, source: SourceFile) -> None:
+        """A factory's flags, which a submodule's call now takes, are handed to it."""
+        called = self.text.plans.get(site.target)
+        keywords = called.details.call_keywords if called is not None and called.details is not None else {}
+        if not keywords:
+            return
+        extra: list[Part] = []
+        for keyword, (field, key) in keywords.items():
+            bound = site.bound.get(field)
+            factory = bound.abs.value if bound is not None else None
+            if not isinstance(factory, Factory) or key not in factory.calltime:
+                raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is not known here", node)
+            value, where, _ = factory.calltime[key]
+            if factory.field:
+                extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
+            elif where is source:
+                extra += [", " if extra or node.args or node.keywords else "", f"{keyword}=", source.span(value)]
+            else:
+                raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is set in another file", node)
+        end = source.span(node).end - 1
+        if source.text[end] != ")":
+            raise Unmigratable("NNX172", "a call that does not end in a bracket", node)
+        self.insert(end, *extra, source=source)
+
+    def _lifted_call(self, site: Site, node: ast.Call, method: str, env: object) -> None:
+        lines, expression = lifted.call_edit(self.text, site, node, method, env)
+        statement = _statement_of(site.source, node)
+        if lines:
+            indent = site.source.indent_of(statement)
+            parts: list[Part] = []
+            for line in lines:
+                parts += [indent, *line, site.source.newline]
+            self.insert(site.source.line_span(statement).start, *parts, source=site.source)
+        self.put(node, *expression, source=site.source)
+
+    def _rewrite_body(self, method: Method) -> None:
+        """Variables, setup's parameters and containers, factories."""
+        run, source = self.run, method.source
+        for node in ast.walk(method.node):
+            found = run.evaluated.get(node)
+            if isinstance(node, ast.Attribute):
+                base = run.evaluated.get(node.value)
+                if node.attr == "value" and base is not None and isinstance(base.value, Variable):
+                    self.put(node, source.span(node.value), "[...]", source=source)
+                elif isinstance(node.value, ast.Name) and node.value.id == "self":
+                    held = run.attributes.get(node.attr)
+                    if (
+                        held is not None
+                        and isinstance(held.value, _Param)
+                        and isinstance(node.ctx, ast.Load)
+                        and method.name != "setup"
+                    ):
+                        self.put(node, source.span(node), "[...]", source=source)
+            elif isinstance(node, ast.Call) and found is not None:
+                if isinstance(found.value, Factory) and found.value.node is node and not found.value.lifted:
+                    self._partial(node, found.value, source)
+            elif isinstance(node, ast.Assign) and method.name == "setup":
+                self._container(node, source)
+            if isinstance(node, ast.Call) and _is_super_call(node, "setup"):
+                raise Unmigratable("NNX161", "`super().setup()` is called", node)
+
+    def _partial(self, node: ast.Call, factory: Factory, source: SourceFile) -> None:
+        """`functools.partial(nn.Conv, ...)` → of the NNX class, without what the call gives."""
+        layer = layers.lookup(factory.target)
+        if layer is None:
+            for key in factory.calltime:
+                raise Unmigratable("NNX172", f"the partial holds `{key}`, known only when called", node)
+            return
+        if self.run.evaluated[node.args[0]].value is None or not isinstance(node.args[0], ast.Name | ast.Attribute):
+            raise Unmigratable("NNX138", "a partial of a partial", node)
+        held = {
+            k: layers.Arg((source.span(b.node),) if b.node is not None else ("?",), b.abs.value)
+            for k, b in factory.args.items()
+            if b.node is not None
+        }
+        for name, bound in zip([p.name for p in layer.parameters], factory.positional):
+            if bound.node is not None:
+                held[name] = layers.Arg((source.span(bound.node),), bound.abs.value)
+        try:
+            built = layer.partial(held)
+        except layers.Unsupported as error:
+            raise Unmigratable(error.code, error.reason, node) from error
+        for part in built.parity:
+            self.namer.parity(part)
+        target = built.target
+        callee = (
+            self.namer.parity(target.removeprefix("linen_parity."))
+            if target.startswith("linen_parity.")
+            else self.namer.name(target)
+        )
+        arguments: list[Parts] = [(callee,)]
+        arguments += [(f"{k}=", *self.text.named(p)) for k, p in built.keywords]
+        self.put(node, *joined((source.span(node.func),), arguments), source=source)
+
+    def _container(self, node: ast.Assign, source: SourceFile) -> None:
+        """`self.layers = [...]` of modules needs nnx.List: NNX refuses plain containers."""
+        target = node.targets[0]
+        if not (
+            isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+        ):
+            return
+        found = self.run.evaluated.get(node.value)
+        if found is None or isinstance(found.value, Module) or next(self.run.modules_in(found.value), None) is None:
+            return
+        if any(self.run.carried.get(site) for site in self.run.modules_in(found.value)):
+            return
+        kind = "Dict" if isinstance(node.value, ast.Dict | ast.DictComp) else "List"
+        span = source.span(node.value)
+        self.put(span, f"{self.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+    def _count_loop(self, loop: ast.For, counter: str) -> None:
+        if isinstance(loop.target, ast.Name) and loop.target.id == "_" and _is_range(loop.iter):
+            self.put(loop.target, counter, in_place=True)
+            return
+        target = self.source.span(loop.target)
+        bracket = isinstance(loop.target, ast.Tuple) and self.source.text[target.start] != "("
+        inner: Parts = ("(", target, ")") if bracket else (target,)
+        self.put(target, f"{counter}, ", *inner, in_place=True)
+        iterator = self.source.span(loop.iter)
+        self.put(iterator, "enumerate(", iterator, ")", in_place=True)
+
+    def _constant(self, call: ast.Call, value: bool) -> None:
+        for method in self.model.methods().values():
+            if any(n is call for n in ast.walk(method.node)):
+                self.put(call, str(value), source=method.source)
+
+    def _sow(self, node: ast.Call) -> None:
+        for method in self.model.own_methods.values():
+            if any(n is node for n in ast.walk(method.node)):
+                if not node.args or not isinstance(node.args[0], ast.Constant):
+                    raise Unmigratable("NNX143", "the collection of a sown value is not a constant", node)
+                collection = str(node.args[0].value)
+                if collection not in VARIABLE_TYPES:
+                    self.collection_classes.add(collection)
+                self.put(node.args[0], self.text.variable_type(collection), source=method.source)
+
+    def _calltime_parameters(self) -> None:
+        """Flags that factories in fields used to hold become keyword-only parameters of the methods that use them."""
+        if not self.text.call_keywords:
+            return
+        method = self.model.own_methods.get("__call__")
+        if method is None or any(s.method != "__call__" for s in self.run.sites if s.factory and s.factory.field):
+            raise Unmigratable("NNX172", "modules made by a field's factory are used outside of __call__")
+        missing = [k for k in self.text.call_keywords if k not in {p.arg for p in method.parameters}]
+        arguments = method.node.args
+        if arguments.kwonlyargs or arguments.vararg or arguments.kwarg:
+            raise Unmigratable("NNX172", "__call__ already has keyword-only arguments")
+        last = [*arguments.args, *arguments.defaults][-1]
+        end = max(self.source.span(n).end for n in [*arguments.args, *arguments.defaults])
+        del last
+        if missing:
+            self.insert(end, ", *, " + ", ".join(f"{name}: bool" for name in missing))
+
+    # unused assignments ----------------------------------------------------------------------------------------
+    def _drop_unused(self) -> None:
+        """Assignments that only fed constructors are removed from the methods."""
+        statements = {
+            step.statement: step for block in self.run.blocks.values() for step in _locals(block) if step.source is self.source
+        }
+        methods = [m for m in self.model.own_methods.values() if m.name != "setup"]
+        gone = [span for source, span in self.moved if source is self.source]
+        edits = [e for e in self.edits if e.source is self.source]
+        kept_inside = [p for e in edits for p in e.parts if isinstance(p, Span)]
+        for method in methods:
+            own = [s for s in statements if any(n is s for n in ast.walk(method.node))]
+            while True:
+                loads = {
+                    n.id
+                    for n in ast.walk(method.node)
+                    if isinstance(n, ast.Name)
+                    and isinstance(n.ctx, ast.Load)
+                    and not self._is_gone(self.source.span(n), gone, kept_inside)
+                }
+                found = next(
+                    (
+                        s
+                        for s in own
+                        if not (statements[s].names & loads) and self._was_moved(method, statements[s], gone)
+                        and not _only_statement(self.source, s)
+                    ),
+                    None,
+                )
+                if found is None:
+                    break
+                own.remove(found)
+                span = self.source.line_span(found)
+                gone.append(span)
+                self.edits = [e for e in self.edits if not (e.source is self.source and span.contains(e.span))]
+                self.edits.append(MethodEdit(self.source, span, ()))
+
+    def _is_gone(self, span: Span, gone: list[Span], kept: list[Span]) -> bool:
+        inside = [g for g in gone if g.contains(span)]
+        if not inside:
+            return False
+        # Text that an edit keeps (a flag moved to the call) is still there.
+        return not any(k.contains(span) and any(g.contains(k) for g in inside) and k not in gone for k in kept)
+
+    def _was_moved(self, method: Method, step: Local, gone: list[Span]) -> bool:
+        """Was the name read by what has moved to the constructor? What was unused before is not ours to remove."""
+        if isinstance(self.run.evaluated.get(getattr(step.statement, "value", step.statement)), type(None)):
+            return False
+        return any(
+            isinstance(n, ast.Name)
+            and n.id in step.names
+            and isinstance(n.ctx, ast.Load)
+            and any(g.contains(self.source.span(n)) for g in gone)
+            for n in ast.walk(method.node)
+        )
+
+    # constructor -----------------------------------------------------------------------------------------------
+    def _constructor(self) -> None:
+        model, source = self.model, self.source
+        setup = model.own_methods.get("setup")
+        makes = [s for s in self.run.sites if s.kind != "rng"]
+        own_nodes = {n for m in model.own_methods.values() for n in ast.walk(m.node)}
+        inherited = [s for s in makes if s.node not in own_nodes]
+        base_fields = {f.name for b in model.bases for f in b.fields()}
+        if inherited:
+            self._inherited(makes, inherited, base_fields)
+            return
+        fields = model.fields()
+        post = model.own_methods.get("__post_init__")
+        if post is not None:
+            raise Unmigratable("NNX173", "the class has a __post_init__", post.node)
+        if any(f.name.startswith("__") for f in fields):
+            raise Unmigratable("NNX173", "a field's name starts with two underscores")
+        indent = source.indent_of(model.node.body[0]) or source.indent_of(model.node) + source.indent_unit
+        body = indent + source.indent_unit
+        lines: list[Parts] = []
+        stored = self._stored(fields)
+        for field in fields:
+            if field.factory is not None:
+                lines.append((f"if {field.name} is None:",))
+                lines.append((source.indent_unit, f"{field.name} = ", self._default(field.factory, field), "()"))
+        lines += [(f"self.{f.name} = {f.name}",) for f in fields if f.name in stored]
+        compact: list[Parts] = []
+        for name in self.text.names.lists:
+            compact.append((f"self.{name} = {self.namer.name('flax.nnx.List')}()",))
+        for entry in self.run.blocks:
+            if entry == "setup":
+                continue
+            for depth, parts in self.text.constructor_lines(entry):
+                prefix = source.indent_unit * depth
+                compact.append((prefix, *self._laid_out(parts, body + prefix)) if prefix else self._laid_out(parts, body))
+        streams = [
+            (f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(self.text.streams.items())
+        ]
+        signature = self._signature(fields, indent, body)
+        self._remove_fields(model)
+        newline = source.newline
+        everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else streams)]
+        if setup is not None:
+            head = Span(source.full_span(setup.node).start, source.span(setup.node.body[0]).start)
+            first = setup.node.body[0]
+            doc: list[Part] = []
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+                doc = [source.span(first), newline, source.indent_of(first)]
+                head = Span(head.start, source.span(first).end)
+                if len(setup.node.body) == 1:
+                    doc = [source.span(first)]
+                else:
+                    head = Span(head.start, source.span(setup.node.body[1]).start)
+            comment = source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : head.end]
+            inner = source.indent_of(first)
+            parts: list[Part] = [*signature, newline, inner, *doc]
+            for line in lines:
+                parts += [*line, newline, inner]
+            if "#" in comment and not doc:
+                parts += [comment.strip(), newline, inner]
+            self.put(head, *parts)
+            tail = source.line_span(setup.node.body[-1]).end
+            late = [*compact, *streams]
+            if late:
+                self.insert(tail, *[p for line in late for p in (inner, *line, newline)])
+            if len(setup.node.body) == 1 and isinstance(first, ast.Pass) and (lines or late):
+                self.put(first, "pass")
+            return
+        if not everything:
+            everything = [("pass",)] if not fields and not model.bases else [("del rngs  # nothing to create",)]
+            if not fields and not self.text.added():
+                everything = [("del rngs  # nothing to create",)]
+        at = self._constructor_place(model)
+        parts = [indent, *signature, newline]
+        for line in everything:
+            parts += [body, *line, newline]
+        self.insert(at, *parts, newline if not self._blank_follows(at) else "", order=-1)
+
+    def _inherited(self, makes: list[Site], inherited: list[Site], base_fields: set[str]) -> None:
+        """The base class makes everything: its constructor is called, or simply inherited."""
+        own = [f for f in self.model.own_fields]
+        if len(inherited) != len(makes):
+            raise Unmigratable("NNX161", "a class and its base both make submodules")
+        if not own:
+            return
+        raise Unmigratable("NNX161", "a class adds fields to a base that makes the submodules")
+
+    def _stored(self, fields: Iterable[Field]) -> set[str]:
+        """Fields that are read after construction, here or elsewhere."""
+        kept: set[str] = set()
+        gone = [span for source, span in self.moved if source is self.source]
+        kept_spans = [p for e in self.edits if e.source is self.source for p in e.parts if isinstance(p, Span)]
+        deleted = [e.span for e in self.edits if e.source is self.source and not e.parts and not e.insert]
+        names = {f.name for f in fields}
+        for owner in self.model.mro():
+            for node in ast.walk(owner.node):
+                if isinstance(node, ast.Attribute) and node.attr in names:
+                    if owner is self.model and isinstance(node.value, ast.Name) and node.value.id == "self":
+                        span = self.source.span(node)
+                        if any(d.contains(span) for d in deleted) or self._is_gone(span, gone, kept_spans):
+                            continue
+                    kept.add(node.attr)
+        for other in self.text.analyser.classes:
+            if other is not self.model and self.model in other.mro():
+                kept |= {
+                    n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names
+                }
+        return kept | (names & self.loaded)
+
+    def _default(self, node: ast.expr, field: Field) -> Part:
+        return self.source.span(node) if field.source is self.source else ast.unparse(node)
+
+    def _signature(self, fields: list[Field], indent: str, body: str) -> Parts:
+        nnx_rngs = self.namer.name("flax.nnx.Rngs")
+        plain: list[Parts] = []
+        only: list[Parts] = []
+        for field in fields:
+            parts: list[Part] = [field.name]
+            if field.annotation is not None:
+                parts += [": ", self._default(field.annotation, field)]
+            if field.factory is not None:
+                parts += [" | None = None"]
+            elif field.default is not None:
+                parts += [" = " if field.annotation is not None else "=", self._default(field.default, field)]
+            (only if field.kw_only else plain).append(tuple(parts))
+        seen_default = False
+        for field in fields:
+            if field.kw_only:
+                continue
+            has = field.default is not None or field.factory is not None
+            if seen_default and not has:
+                raise Unmigratable("NNX174", f"the field {field.name} without a default follows one with", field.node)
+            seen_default = has
+        for added, _, index in self.text.added():
+            kind = "int" if index == -1 else "tuple[int, ...]"
+            optional = " | None" if added.origin.startswith("None if") else ""
+            only.append((f"{added.name}: {kind}{optional}",))
+        only.append((f"rngs: {nnx_rngs}",))
+        everything: list[Parts] = [("self",), *plain, ("*",), *only]
+        total = sum(
+            len(p) if isinstance(p, str) else (p.span if isinstance(p, Overlay) else p).end - (p.span if isinstance(p, Overlay) else p).start
+            for parts in everything
+            for p in parts
+        ) + 2 * len(everything) + len(indent) + 16
+        out: list[Part] = ["def __init__("]
+        if total <= 100:
+            for position, parts in enumerate(everything):
+                out += [", " if position else "", *parts]
+            return (*out, "):")
+        newline = self.source.newline
+        deep = body + self.source.indent_unit if len(self.source.indent_unit) < 4 else body
+        out += [newline]
+        for parts in everything:
+            out += [deep, *parts, ",", newline]
+        return (*out, indent, "):")
+
+    def _remove_fields(self, model: object) -> None:
+        for field in self.model.own_fields:
+            self.put(self.source.line_span(field.node))
+
+    def _constructor_place(self, model: object) -> int:
+        """Where `__init__` goes: in place of the last field, else before the first method, after class attributes."""
+        source, body = self.source, self.model.node.body
+        fields = [f.node for f in self.model.own_fields]
+        if fields:
+            return source.line_span(fields[-1]).end
+        for statement in body:
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+                return source.line_span(statement).start
+        return source.line_span(body[-1]).end
+
+    def _blank_follows(self, at: int) -> bool:
+        line = self.source.text[at : self.source.text.find("\n", at) + 1]
+        return not line.strip()
+
+    def _laid_out(self, parts: Parts, indent: str) -> Parts:
+        """BREAK and CLOSE marks as line ends, for a statement at `indent`."""
+        out: list[Part] = []
+        depth = 0
+        for part in parts:
+            if part == BREAK:
+                out.append(self.source.newline + indent + self.source.indent_unit * 2)
+            elif part == CLOSE:
+                out.append(self.source.newline + indent)
+            else:
+                out.append(part)
+        del depth
+        return tuple(out)
+
+
+def _locals(block: object) -> Iterator[Local]:
+    for step in block.steps:  # type: ignore[attr-defined]
+        if isinstance(step, Local):
+            yield step
+        for name in ("body", "then", "orelse"):
+            inner = getattr(step, name, None)
+            if inner is not None:
+                yield from _locals(inner)
+
+
+def _only_statement(source: SourceFile, statement: ast.stmt) -> bool:
+    parent = source.parents.get(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and statement in block:
+            return len(block) == 1
+    return True
+
+
+def _statement_of(source: SourceFile, node: ast.AST) -> ast.stmt:
+    for parent in source.ancestors(node):
+        if isinstance(parent, ast.stmt):
+            return parent
+    raise AssertionError("a call stands in a statement")
+
+
+def _is_super_call(node: ast.Call, name: str) -> bool:
+    return (
+        isinstance(node.func, ast.Attribute)
+        and node.func.attr == name
+        and isinstance(node.func.value, ast.Call)
+        and isinstance(node.func.value.func, ast.Name)
+        and node.func.value.func.id == "super"
+    )
+
+
+def _is_range(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) == 1
+    )
+
+
+def _signature_end(source: SourceFile, node: ast.FunctionDef) -> int:
+    return source.text.find(")", source.span(node).start)
+
+
+__all__ = ["ClassWriter", "Const"]

@@ -1,0 +1,246 @@
+"""Attribute names on the NNX object: Linen's names, numbered ones as a list under their stem.
+
+Auto names (`Dense_0`) are counted along the constructor's skeleton as Linen counts them at run time. Where modules of
+one class are made in a loop, all of that class live in one `nnx.List` under the class's name, in order of creation, so
+that the key `Dense/3` answers to Linen's `Dense_3`.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from ..linen.execute import Execution
+from ..linen.sites import Block, Branch, For, Make, Site, Unmigratable
+
+_LIFTED_PREFIX = {"remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit"}
+
+
+@dataclasses.dataclass
+class Place:
+    """Where a site's object lives.
+
+    attribute   text after `self.` (attribute kind), or the list's name (list kind)
+    kind        attribute | list | dynamic
+    index       index expression in the method, for lists; "" means that an iterator hands them out
+    dynamic     expression of the name, for setattr and getattr
+    counter     (for node, new name): the loop header must count under this name
+    """
+
+    kind: str
+    attribute: str
+    index: str = ""
+    dynamic: ast.expr | None = None
+    iterator: str = ""
+
+
+@dataclasses.dataclass
+class Names:
+    """The places of all sites of one class, and what the methods need for them."""
+
+    places: dict[Site, Place] = dataclasses.field(default_factory=dict)
+    lists: list[str] = dataclasses.field(default_factory=list)  # attributes that are nnx.List, created empty first
+    counters: dict[ast.For, str] = dataclasses.field(default_factory=dict)  # loop → name that counts it
+    iterators: dict[str, tuple[ast.stmt, str]] = dataclasses.field(default_factory=dict)  # list → (before, name)
+
+
+def class_label(run: Execution, site: Site) -> str:
+    """The name that Linen numbers: the class's own, behind its lifted transforms."""
+    label = site.target.rpartition(".")[2]
+    for lifted in reversed(site.lifted):
+        label = _LIFTED_PREFIX[lifted.kind] + label
+    return label
+
+
+def assign(run: Execution, entry: str, names: Names) -> None:
+    """Name the sites of one entry method's skeleton."""
+    block = run.blocks[entry]
+    auto: dict[str, list[tuple[Site, int | None]]] = {}
+    _number(run, block, {}, auto)
+    for label, members in auto.items():
+        if any(site.loops for site, _ in members):
+            _as_list(run, label, [s for s, _ in members], names)
+            continue
+        for site, number in members:
+            if number is None:
+                raise Unmigratable(
+                    "NNX153", f"whether it is `{label}_0` or `{label}_1` depends on a condition before it", site.node
+                )
+            names.places[site] = Place("attribute", f"{label}_{number}")
+    explicit: dict[str, list[Site]] = {}
+    for site in run.sites:
+        if site.method != entry or site.in_setup or site.kind == "rng" or site in names.places:
+            continue
+        spec = site.name
+        assert spec is not None, site.node
+        if spec.constant is not None:
+            if not spec.constant.isidentifier():
+                names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))
+                continue
+            if site.loops and site.kind != "param":
+                raise Unmigratable("NNX154", f"the name {spec.constant!r} is used in a loop", site.node)
+            names.places[site] = Place("attribute", spec.constant)
+            continue
+        assert spec.node is not None
+        stem = _stem(spec.node, site)
+        if stem is not None and site.kind not in ("param", "variable"):
+            explicit.setdefault(stem, []).append(site)
+        else:
+            if spec.localized is None:
+                raise Unmigratable("NNX155", f"the name `{ast.unparse(spec.node)}` is known only when called", site.node)
+            names.places[site] = Place("dynamic", "", dynamic=spec.node)
+    for stem, sites in explicit.items():
+        if len(sites) == 1 and stem.isidentifier() and stem not in run.fields and _counts(sites[0]):
+            names.lists.append(stem)
+            names.places[sites[0]] = Place("list", stem, sites[0].loops[-1].index)
+        else:
+            for site in sites:
+                assert site.name is not None
+                names.places[site] = Place("dynamic", "", dynamic=site.name.node)
+    _check(run, entry, names)
+
+
+def _counts(site: Site) -> bool:
+    return len(site.loops) == 1 and not site.conditions and bool(site.loops[0].index)
+
+
+def _stem(node: ast.expr, site: Site) -> str | None:
+    """`f"layer_{i}"` with i counting from 0 → `layer`; anything else has no stem."""
+    if not (isinstance(node, ast.JoinedStr) and len(node.values) == 2):
+        return None
+    head, tail = node.values
+    if not (isinstance(head, ast.Constant) and isinstance(head.value, str) and head.value.endswith("_")):
+        return None
+    if not (isinstance(tail, ast.FormattedValue) and isinstance(tail.value, ast.Name) and tail.conversion == -1):
+        return None
+    if tail.format_spec is not None or not site.loops or site.loops[-1].index != tail.value.id:
+        return None
+    return head.value[:-1]
+
+
+def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: dict) -> None:
+    """Walk the skeleton as Linen's run would, counting auto names; None: it depends on a condition."""
+    for step in block.steps:
+        if isinstance(step, Make):
+            site = step.site
+            if site.name is not None or site.kind not in ("layer", "class") or site.in_setup:
+                continue
+            label = class_label(run, site)
+            number = counts.get(label, 0)
+            auto.setdefault(label, []).append((site, number))
+            counts[label] = None if number is None else number + 1
+        elif isinstance(step, For):
+            _number(run, step.body, counts, auto)
+        elif isinstance(step, Branch):
+            then, orelse = dict(counts), dict(counts)
+            _number(run, step.then, then, auto)
+            _number(run, step.orelse, orelse, auto)
+            for label in {*then, *orelse}:
+                a, b = then.get(label, 0), orelse.get(label, 0)
+                if a == b:
+                    counts[label] = a
+                elif _is_stateless(label):
+                    counts[label] = max(a or 0, b or 0)
+                else:
+                    counts[label] = None
+
+
+def _is_stateless(label: str) -> bool:
+    return label == "Dropout"
+
+
+def _as_list(run: Execution, label: str, sites: list[Site], names: Names) -> None:
+    if label in run.fields:
+        raise Unmigratable("NNX156", f"a field and a list of modules are both called {label}", sites[0].node)
+    names.lists.append(label)
+    looped = [s for s in sites if s.loops]
+    simple = (
+        all(len(s.loops) == 1 and isinstance(s.loops[0].node, ast.For) for s in looped)
+        and len({id(s.loops[0].node) for s in looped}) == 1
+        and not any(s.conditions for s in sites)
+    )
+    if simple:
+        loop = looped[0].loops[0]
+        node = loop.node
+        assert isinstance(node, ast.For)
+        before = [s for s in sites if not s.loops and s.origin < looped[0].origin]
+        after = [s for s in sites if not s.loops and s.origin > looped[-1].origin]
+        counter = loop.index
+        if not counter or counter == "_":
+            counter = names.counters.get(node) or _fresh_counter(run, node)
+            names.counters[node] = counter
+        for position, site in enumerate(before):
+            names.places[site] = Place("list", label, str(position))
+        for position, site in enumerate(looped):
+            index = counter if len(looped) == 1 else f"{len(looped)} * {counter}"
+            offset = len(before) + position
+            names.places[site] = Place("list", label, f"{index} + {offset}" if offset else index)
+        for position, site in enumerate(after):
+            names.places[site] = Place("list", label, str(position - len(after)))
+        return
+    if any(calltime for s in sites for _, calltime in s.conditions):
+        raise Unmigratable(
+            "NNX157", f"a {label} in a loop is made or not depending on how the module is called", sites[0].node
+        )
+    if len({s.source.path for s in sites}) > 1 or any(isinstance(s.loops[0].node, ast.comprehension) for s in looped):
+        raise Unmigratable("NNX158", f"{label} modules are made in loops that cannot be numbered", sites[0].node)
+    first = _outermost(run, sites)
+    iterator = _fresh_name(run, label.lower())
+    for site in sites:
+        names.places[site] = Place("list", label, "", iterator=iterator)
+    names.iterators[label] = (first, iterator)
+
+
+def _outermost(run: Execution, sites: list[Site]) -> ast.stmt:
+    """The statement of the method's body that holds the first site."""
+    source = sites[0].source
+    best: ast.stmt | None = None
+    for site in sites:
+        chain = [a for a in [site.node, *source.ancestors(site.node)] if isinstance(a, ast.stmt)]
+        functions = [i for i, a in enumerate(chain) if isinstance(a, ast.FunctionDef)]
+        if not functions or len([a for a in chain if isinstance(a, ast.FunctionDef)]) > 1:
+            raise Unmigratable("NNX158", "modules are made in a nested function and a loop", site.node)
+        top = chain[functions[0] - 1]
+        if best is None or top.lineno < best.lineno:
+            best = top
+    assert best is not None
+    return best
+
+
+def _fresh_counter(run: Execution, node: ast.For) -> str:
+    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    for name in ("i", "j", "k", "index"):
+        if name not in used and name not in run.fields:
+            return name
+    return "index_"
+
+
+def _fresh_name(run: Execution, name: str) -> str:
+    used = {n.id for m in run.model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.Name)}
+    used |= set(run.fields)
+    stem = f"{name}s"
+    while stem in used:
+        stem += "_"
+    return stem
+
+
+def _check(run: Execution, entry: str, names: Names) -> None:
+    """Two things under one attribute are two things: only branches that exclude each other may share a name."""
+    taken: dict[str, Site] = {}
+    for site, place in names.places.items():
+        if place.kind != "attribute":
+            continue
+        other = taken.get(place.attribute)
+        if other is not None and other.node is not site.node:
+            exclusive = any(
+                a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc
+            )
+            if not exclusive:
+                raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
+        if other is not None and other.node is site.node:
+            raise Unmigratable("NNX159", f"`{ast.unparse(site.node)}` makes several modules from one place", site.node)
+        taken[place.attribute] = site
+    methods = run.model.methods()
+    for site, place in names.places.items():
+        if place.attribute in methods:
+            raise Unmigratable("NNX156", f"a submodule and a method are both called {place.attribute}", site.node)
