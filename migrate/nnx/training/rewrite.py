@@ -1,0 +1,204 @@
+"""What the forms share: edits that are made all or not at all, sizes and keys at a call, and how values are used."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+from ...context import FileContext
+from ...edits import Conflict, Part, Span
+from ...linen.flow import Flow, Function, Tracked, Value
+from ...plan import ClassPlan
+from ...source import SourceFile
+from .components import Component
+
+
+class Unsupported(Exception):
+    """A use that the form has no place for."""
+
+    def __init__(self, node: ast.AST, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+
+
+_FILLED = {"jax.numpy.ones", "jax.numpy.zeros", "jax.numpy.empty", "jax.ShapeDtypeStruct", "numpy.ones", "numpy.zeros"}
+# Calls that pass their arguments on to a function of the project.
+_PASSING = {"functools.partial", "jax.eval_shape"}
+
+
+class Rewrite:
+    """The edits of one component; `commit` carries them out unless one of them is in another's way."""
+
+    def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
+        self.component = component
+        self.flow = flow
+        self.contexts = contexts
+        self.plan: ClassPlan = component.plans[0]
+        self._edits: list[tuple[FileContext, Span, tuple[Part, ...]]] = []
+        self.dropped: set[ast.AST] = set()  # nodes in text that goes away
+
+    # edits -----------------------------------------------------------------------------------------------------
+    def source(self, node: ast.AST) -> SourceFile:
+        return self.flow.source_of[node]
+
+    def context(self, node: ast.AST) -> FileContext:
+        return self.contexts[self.source(node).module]
+
+    def text(self, node: ast.AST) -> str:
+        return self.source(node).text_of(node)
+
+    def replace(self, node: ast.AST, *parts: Part | ast.AST) -> None:
+        source = self.source(node)
+        self.replace_span(node, source.span(node), *parts)
+
+    def replace_span(self, near: ast.AST, span: Span, *parts: Part | ast.AST) -> None:
+        source = self.source(near)
+        spans = tuple(source.span(p) if isinstance(p, ast.AST) else p for p in parts)
+        self._edits.append((self.context(near), span, spans))
+
+    def insert_before(self, statement: ast.stmt, text: str) -> None:
+        """A new line before a statement."""
+        source = self.source(statement)
+        at = source.line_span(statement).start
+        self._edits.append((self.context(statement), Span(at, at), (source.indent_of(statement) + text + "\n",)))
+
+    def delete(self, statement: ast.stmt) -> None:
+        """Take a statement out, with its line."""
+        source = self.source(statement)
+        body = self.block(statement)
+        if len(body) == 1:
+            self.replace(statement, "pass")
+            return
+        span = source.line_span(statement)
+        line = source.text[span.start : span.end]
+        if ";" in line or source.text[span.start : source.full_span(statement).start].strip():
+            raise Unsupported(statement, "a statement that shares its line")
+        self._edits.append((self.context(statement), span, ()))
+        self.dropped.update(ast.walk(statement))
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which `statement` stands."""
+        parent = self.source(statement).parents[statement]
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(parent, field, None)
+            if isinstance(block, list) and statement in block:
+                return block
+        return [statement]
+
+    def commit(self, code: str) -> bool:
+        """Carry the edits out. False, and nothing done, where one of them meets another writer's."""
+        for context, span, _ in self._edits:
+            if span.start != span.end and context.edits.has(span):
+                return False
+        try:
+            for context, span, parts in self._edits:
+                if span.start == span.end:
+                    context.insert(span.start, *parts, code=code)
+                else:
+                    context.edits.replace(span, *parts, code=code)
+        except Conflict:
+            return False
+        return True
+
+    # uses ------------------------------------------------------------------------------------------------------
+    def tracked(self) -> Iterator[tuple[ast.AST, Value]]:
+        """Every expression of the component's values, outer before inner."""
+        for node in self.flow.source_of:
+            if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+                value = self.flow.value(node)
+                if self.component.holds(value):
+                    yield node, value
+
+    def parent(self, node: ast.AST) -> ast.AST:
+        return self.source(node).parents[node]
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        for parent in [node, *self.source(node).ancestors(node)]:
+            if isinstance(parent, ast.stmt):
+                return parent
+        raise Unsupported(node, "an expression outside of a statement")
+
+    def function(self, node: ast.AST) -> ast.AST | None:
+        return self.flow.function_of(self.source(node), node)
+
+    def leads_on(self, node: ast.AST) -> bool:
+        """Is the parent an attribute, item or call of the value, and itself a value of the component?"""
+        parent = self.parent(node)
+        if isinstance(parent, ast.Attribute | ast.Subscript) or (isinstance(parent, ast.Call) and parent.func is node):
+            return isinstance(self.flow.value(parent), Tracked)
+        return False
+
+    def passed_on(self, node: ast.AST) -> bool:
+        """Is the value assigned, returned, or handed to a function of the project?"""
+        parent = self.parent(node)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            return not isinstance(node.ctx, ast.Del)
+        while isinstance(parent, ast.Tuple | ast.Starred):
+            parent = self.parent(parent)
+        if isinstance(parent, ast.Assign | ast.AnnAssign | ast.Return):
+            return True
+        if isinstance(parent, ast.keyword):
+            parent = self.parent(parent)
+        if isinstance(parent, ast.Call):
+            return isinstance(self.flow.value(parent.func), Function) or self.flow.name(parent.func) in _PASSING
+        return False
+
+    # at a call of init or apply --------------------------------------------------------------------------------
+    def sizes(self, call: ast.Call, args: list[ast.expr], keywords: list[ast.keyword]) -> list[str]:
+        """`["in_features=x.shape[-1]"]` from the inputs of a call. Unsupported where an input is not at hand."""
+        given: dict[str, ast.expr] = dict(zip(self.plan.call_arguments, args))
+        given.update({k.arg: k.value for k in keywords if k.arg})
+        if any(isinstance(a, ast.Starred) for a in args):
+            raise Unsupported(call, "inputs in a starred argument")
+        out = []
+        for argument in self.plan.added_arguments:
+            tree = ast.parse(argument.origin, mode="eval")
+            names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+            if not names <= given.keys():
+                raise Unsupported(call, f"{argument.name} comes from {argument.origin}, which this call does not give")
+            out.append(f"{argument.name}={ast.unparse(_Inputs(given, self.flow).visit(tree))}")
+        return out
+
+    def rngs(self, node: ast.expr, streams: tuple[str, ...] = ()) -> str:
+        """`nnx.Rngs(key)` from the first argument of `init`."""
+        name = self.context(node).name("flax.nnx.Rngs")
+        if isinstance(node, ast.Dict) and all(isinstance(k, ast.Constant) for k in node.keys):
+            keys = {str(k.value): v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant)}
+            items = [f"{k}={self.text(v)}" for k, v in keys.items()]
+            return f"{name}({', '.join([*items, *[f'{s}=0' for s in streams if s not in keys]])})"
+        return f"{name}({', '.join([self.text(node), *[f'{s}=0' for s in streams]])})"
+
+    def construction(self, site_text: list[Part | ast.AST], arguments: list[str], given: bool) -> list[Part | ast.AST]:
+        """`Model(..., in_features=..., rngs=...)` from the text up to the closing parenthesis."""
+        return [*site_text, ", " if given else "", ", ".join(arguments), ")"]
+
+
+class _Inputs(ast.NodeTransformer):
+    """Puts a call's inputs for the parameter names; the shape of an array of ones or zeros is read off its text."""
+
+    def __init__(self, given: dict[str, ast.expr], flow: Flow) -> None:
+        self.given = given
+        self.flow = flow
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        base = node.value
+        if isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
+            shape = self._shape(self.given[base.value.id])
+            try:
+                index = ast.literal_eval(node.slice)
+            except ValueError:
+                index = None
+            if shape is not None and isinstance(index, int) and -len(shape) <= index < len(shape):
+                return copy.deepcopy(shape[index])
+        return self.generic_visit(node)
+
+    def _shape(self, node: ast.expr) -> list[ast.expr] | None:
+        if isinstance(node, ast.Call) and node.args and self.flow.name(node.func) in _FILLED:
+            shape = node.args[0]
+            if isinstance(shape, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in shape.elts):
+                return shape.elts
+        return None
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return copy.deepcopy(self.given.get(node.id, node))

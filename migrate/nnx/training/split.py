@@ -1,0 +1,285 @@
+"""The functional form: the state stays a tree, made of nnx.State, and the model is merged where it is called.
+
+For programs whose shardings, specs or transforms need the state as a tree (`out_shardings=state_spec`).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ...context import FileContext
+from ...linen.flow import Collection, Flow, Gradients, Method, Model, State, Value, Variables
+from .components import Component
+from .rewrite import Rewrite, Unsupported
+
+_ANNOTATIONS = ("with_partitioning", "with_logical_partitioning", "Partitioned", "param_with_axes")
+_SPECS = "flax.linen.get_partition_spec"
+# Calls that take a tree of any kind.
+_TREES = ("jax.", "optax.", "flax.nnx.", "flax.linen.spmd", "flax.linen.logical", "flax.linen.get_", "flax.linen.unbox")
+_BUILTINS = {"print", "type", "len", "isinstance", "repr", "str", "id"}
+_STATE_FIELDS = {"params", "opt_state", "step", "tx", "apply_gradients", "replace", "apply_fn"}
+
+
+def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> bool:
+    """Whether every use was understood; only then is anything edited."""
+    form = _Split(component, flow, contexts)
+    try:
+        form.run()
+    except Unsupported:
+        return False
+    if not form.commit("NNX602"):
+        return False
+    for site in component.sites:
+        form.context(site).report(
+            site,
+            "NNX602",
+            f"{flow.site_class[site].rpartition('.')[2]} keeps its functional program: the state is an nnx.TrainState, "
+            "the model is merged where it is called",
+        )
+    return True
+
+
+class _Split(Rewrite):
+    def run(self) -> None:
+        plan = self.plan
+        same = all(p.added_arguments == plan.added_arguments for p in self.component.plans)
+        if not same or plan.rng_streams or any(p.collections - {"params"} for p in self.component.plans):
+            raise Unsupported(self.component.sites[0], "more state than params")
+        annotated = any(
+            word in info.source.text for info in self.flow.project.linen_classes.values() for word in _ANNOTATIONS
+        )
+        if not annotated:
+            raise Unsupported(self.component.sites[0], "no sharding in it: plain dictionaries are the better tree")
+        uses = list(self.tracked())
+        if not any(isinstance(value, State) for _, value in uses):
+            raise Unsupported(self.component.sites[0], "no TrainState")
+        for node, value in uses:
+            self._use(node, value)
+
+    def _use(self, node: ast.AST, value: Value) -> None:
+        if isinstance(node, ast.Call):
+            if node in self.component.sites:
+                self._construct(node)
+            elif isinstance(self.flow.value(node.func), Method):
+                self._init(node)
+            elif isinstance(value, State) and self._creates(node):
+                self._create(node, value)
+        if self.leads_on(node):
+            return
+        parent = self.parent(node)
+        if isinstance(value, Model):
+            if not self.passed_on(node):
+                raise Unsupported(node, "a module that is used otherwise than by init and apply")
+        elif isinstance(value, Method):
+            called = isinstance(parent, ast.Call) and parent.func is node
+            if called and value.name == "apply":
+                self._apply(parent, node)  # type: ignore[arg-type]
+            elif not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn" and value.name == "apply"):
+                raise Unsupported(node, f"the method {value.name}")
+        elif isinstance(value, Variables):
+            return  # seen to where init is called
+        elif isinstance(value, State | Collection | Gradients):
+            self._tree(node, value, parent)
+        else:
+            raise Unsupported(node, "updates of other collections")
+
+    def _construct(self, site: ast.Call) -> None:
+        """`MLP(4, 8)` → `functools.partial(MLP, 4, 8)`."""
+        partial = self.context(site).name("functools.partial")
+        source = self.source(site)
+        text = source.text
+        function = source.span(site.func)
+        opening = text.index("(", function.end)
+        given = bool(site.args or site.keywords)
+        span = type(function)(function.start, opening + 1)
+        self.replace_span(site, span, f"{partial}(", site.func, ", " if given else "")
+
+    # init and create -------------------------------------------------------------------------------------------
+    def _init(self, call: ast.Call) -> None:
+        """`variables = model.init(key, x)` → `graphdef, params = nnx.split(model(rngs=...), nnx.Param)`."""
+        method = call.func
+        if not (isinstance(method, ast.Attribute) and method.attr == "init" and len(call.args) >= 1):
+            raise Unsupported(call, "not a plain init")
+        if any(k.arg in (None, "method", "mutable") for k in call.keywords):
+            raise Unsupported(call, "init of another method")
+        statement = self.statement(call)
+        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+            raise Unsupported(call, "variables that are not assigned")
+        target = statement.targets[0]
+        if not isinstance(target, ast.Name):
+            raise Unsupported(call, "variables that are not assigned to a name")
+        context = self.context(call)
+        scope = self.function(call)
+        name = self._free("graphdef", call)
+        if statement.value is call:
+            params = self._variables(target, scope)
+        elif self._is_params(statement.value, call):
+            params = target.id
+        else:
+            raise Unsupported(call, "variables within an expression")
+        arguments = [*self.sizes(call, call.args[1:], call.keywords), f"rngs={self.rngs(call.args[0])}"]
+        split, param = context.name("flax.nnx.split"), context.name("flax.nnx.Param")
+        eager = context.name("flax.nnx.use_eager_sharding")
+        made = f"{name}, {params} = {split}({self.text(method.value)}({', '.join(arguments)}), {param})"
+        indent = self.source(call).indent_of(statement)
+        unit = self.source(call).indent_unit
+        # Linen only notes the axes when it initializes: the layout is that of out_shardings.
+        self.replace(statement, f"with {eager}(False):{self.source(call).newline}{indent}{unit}{made}")
+
+    def _is_params(self, node: ast.expr, call: ast.Call) -> bool:
+        return (
+            isinstance(node, ast.Subscript)
+            and node.value is call
+            and isinstance(node.slice, ast.Constant)
+            and node.slice.value == "params"
+        )
+
+    def _variables(self, target: ast.Name, scope: ast.AST | None) -> str:
+        """Rewrite `variables['params']` of one scope; the name that the params get."""
+        symbol = self.flow.symbol(self.source(target), target)
+        loads = [
+            node
+            for node, value in self.tracked()
+            if isinstance(node, ast.Name) and isinstance(value, Variables) and self._symbol(node) == symbol
+        ]
+        stores = [node for node in loads if isinstance(node.ctx, ast.Store)]
+        if len(stores) != 1:
+            raise Unsupported(target, "variables that are assigned twice")
+        alias: str | None = None
+        uses: list[ast.Subscript] = []
+        for node in loads:
+            if isinstance(node.ctx, ast.Store):
+                continue
+            parent = self.parent(node)
+            constant = parent.slice if isinstance(parent, ast.Subscript) else None
+            if not (isinstance(constant, ast.Constant) and constant.value == "params"):
+                raise Unsupported(node, "variables used as a whole")
+            if self.function(node) is not scope:
+                raise Unsupported(node, "variables used in another function")
+            assert isinstance(parent, ast.Subscript)
+            holder = self.parent(parent)
+            if isinstance(holder, ast.Assign) and holder.value is parent and isinstance(holder.targets[0], ast.Name):
+                if alias is not None or len(holder.targets) != 1:
+                    raise Unsupported(node, "params under two names")
+                alias = holder.targets[0].id
+                self.delete(holder)
+            else:
+                uses.append(parent)
+        params = alias or self._free("params", target)
+        for use in uses:
+            self.replace(use, params)
+        return params
+
+    def _symbol(self, node: ast.Name) -> object:
+        return self.flow.symbol(self.source(node), node)
+
+    def _free(self, name: str, node: ast.AST) -> str:
+        source = self.source(node)
+        scope = self.function(node)
+        taken = source.names.bound_in(scope) if scope is not None else set(source.names.definitions)
+        if name in taken:
+            raise Unsupported(node, f"the name {name} is taken")
+        return name
+
+    def _creates(self, call: ast.Call) -> bool:
+        name = self.flow.name(call.func) or ""
+        return name.endswith(".create")
+
+    def _create(self, call: ast.Call, value: State) -> None:
+        """`TrainState.create(apply_fn=model.apply, params=..., tx=...)` → `nnx.TrainState.create(graphdef, ...)`."""
+        if value.cls in self.flow.state_classes or call.args:
+            raise Unsupported(call, "a TrainState of the project's own")
+        keywords = {k.arg: k for k in call.keywords}
+        if set(keywords) != {"apply_fn", "params", "tx"} or next(iter(keywords)) != "apply_fn":
+            raise Unsupported(call, "other fields of the TrainState")
+        scope = self.function(call)
+        if not any(
+            isinstance(node, ast.Call) and isinstance(value, Variables) and self.function(node) is scope
+            for node, value in self.tracked()
+        ):
+            raise Unsupported(call, "a TrainState made in another function than its variables")
+        self.replace(call.func, f"{self.context(call).name('flax.nnx.TrainState')}.create")
+        self.replace(keywords["apply_fn"], "graphdef")
+
+    # apply -----------------------------------------------------------------------------------------------------
+    def _apply(self, call: ast.Call, function: ast.AST) -> None:
+        """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
+        assert isinstance(function, ast.Attribute)
+        variables = call.args[0] if call.args else None
+        if not (
+            isinstance(variables, ast.Dict)
+            and len(variables.keys) == 1
+            and isinstance(variables.keys[0], ast.Constant)
+            and variables.keys[0].value == "params"
+        ):
+            raise Unsupported(call, "variables that are not spelled out")
+        if any(k.arg in (None, "rngs", "mutable", "method", "capture_intermediates") for k in call.keywords):
+            raise Unsupported(call, "apply with more than variables and inputs")
+        if function.attr == "apply_fn":
+            holder = self.text(function.value)
+        else:
+            holder = self._state_in_sight(call)
+        merge = self.context(call).name("flax.nnx.merge")
+        source = self.source(call)
+        rest: list[ast.expr | ast.keyword] = [*call.args[1:], *call.keywords]
+        end = source.span(rest[0]).start if rest else source.span(call).end - 1
+        head = type(source.span(call))(source.span(call).start, end)
+        self.replace_span(call, head, f"{merge}({holder}.graphdef, ", variables.values[0], ")(")
+
+    def _state_in_sight(self, call: ast.Call) -> str:
+        """A parameter of the functions around `call` that holds the state."""
+        source = self.source(call)
+        for scope in source.ancestors(call):
+            if isinstance(scope, ast.FunctionDef | ast.Lambda):
+                for argument in scope.args.args:
+                    value = self.flow.env.get((source.module, scope, argument.arg))
+                    if isinstance(value, State) and self.component.holds(value):
+                        if not source.names.is_hidden(argument.arg, call):
+                            continue
+                        return argument.arg
+        raise Unsupported(call, "apply where no state is in sight")
+
+    # trees -----------------------------------------------------------------------------------------------------
+    def _tree(self, node: ast.AST, value: Value, parent: ast.AST) -> None:
+        """A state, its params or gradients in use: fine wherever any tree will do."""
+        if self.passed_on(node):
+            return
+        if isinstance(parent, ast.Attribute):
+            if isinstance(value, State) and parent.attr in _STATE_FIELDS:
+                return
+            if isinstance(node, ast.Subscript) and parent.attr in ("value", "unbox"):
+                self._leaf(parent)
+                return
+            raise Unsupported(node, f"the attribute {parent.attr}")
+        if isinstance(parent, ast.keyword):
+            parent = self.parent(parent)
+        if isinstance(parent, ast.Dict):
+            return  # the variables of apply, where they are looked at
+        if isinstance(parent, ast.Expr):
+            return  # shown by a notebook
+        if isinstance(parent, ast.Call):
+            name = self.flow.name(parent.func) or (parent.func.id if isinstance(parent.func, ast.Name) else "")
+            if name == _SPECS:
+                self._specs(parent)
+                return
+            if isinstance(parent.func, ast.Attribute) and parent.func.attr in ("apply_gradients", "replace", "create"):
+                return
+            if name in _BUILTINS or name.startswith(_TREES):
+                return
+        raise Unsupported(node, "a state that is used as something else than a tree")
+
+    def _specs(self, call: ast.Call) -> None:
+        """Bare PartitionSpecs in the state's tree, as Linen gives them."""
+        context = self.context(call)
+        logical = any("with_logical_partitioning" in c.parity_parts for c in self.contexts.values())
+        specs = context.parity("get_partition_spec") if logical else context.name("flax.nnx.get_partition_spec")
+        self.replace(call, f"{context.name('flax.nnx.as_pure')}({specs}(", call.args[0], "))")
+
+    def _leaf(self, attribute: ast.Attribute) -> None:
+        """`params['W'].value` and `params['W'].unbox()` → `params['W'][...]`."""
+        tail: ast.AST = attribute
+        if attribute.attr == "unbox":
+            tail = self.parent(attribute)
+        source = self.source(attribute)
+        span = type(source.span(tail))(source.span(attribute.value).end, source.span(tail).end)
+        self.replace_span(attribute, span, "[...]")
