@@ -297,6 +297,7 @@ class Layer:
       collections, streams: variable collections it may make, rng streams it may read when called.
       call_time_fields: constructor fields that NNX also takes when called, field → keyword of the NNX call.
       methods: other methods → their parameters.
+      attributes: fields and parameters that are read under another name in NNX.
     """
 
     linen: str = ""
@@ -306,6 +307,15 @@ class Layer:
     streams: frozenset[str] = frozenset()
     call_time_fields: Mapping[str, str] = {}
     methods: Mapping[str, tuple[Param, ...]] = {}
+    attributes: Mapping[str, str] = {}
+
+    def collections_of(self, args: Mapping[str, Arg]) -> frozenset[str]:
+        """Variable collections of this configuration."""
+        return self.collections
+
+    def streams_of(self, args: Mapping[str, Arg]) -> frozenset[str]:
+        """Random streams that this configuration may read when called."""
+        return self.streams
 
     # construction ----------------------------------------------------------------------------------------------
     def bind(self, positional: Sequence[Arg], keywords: Mapping[str, Arg]) -> dict[str, Arg]:

@@ -14,6 +14,7 @@ from ..linen.values import Array, Const, Global, Unknown, Value
 from .layers import (
     Arg,
     Built,
+    Call,
     CallText,
     Draft,
     Layer,
@@ -54,6 +55,20 @@ class MultiHeadDotProductAttention(Layer):
     def __init__(self, name: str = "") -> None:
         if name:
             self.linen = f"flax.linen.{name}"
+
+    def collections_of(self, args: Mapping[str, Arg]) -> frozenset[str]:
+        decode = args.get("decode")
+        return frozenset({"params"}) if decode is None or is_const(decode, False) else self.collections
+
+    def bind_call(self, call: Call) -> dict[str, Value]:
+        if self._is_old_call(call.args):
+            names = ("inputs_q", "inputs_k", "mask", "deterministic")
+            return {**dict(zip(names, call.args)), **call.keywords}
+        return super().bind_call(call)
+
+    def _is_old_call(self, args: Sequence[object]) -> bool:
+        """Before flax 0.7.4: `(inputs_q, inputs_kv, mask, deterministic)`; four by position cannot mean today's."""
+        return len(args) == 4 and not any(p.name == "mask" and not p.keyword_only for p in self.call_parameters)
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         args = draft.args
@@ -132,6 +147,9 @@ class MultiHeadDotProductAttention(Layer):
     def call(
         self, args: Mapping[str, Arg], positional: Sequence[Parts], keywords: Sequence[tuple[str | None, Parts]]
     ) -> CallText:
+        if self._is_old_call(positional):
+            old: list[tuple[str | None, Parts]] = [("mask", positional[2]), ("deterministic", positional[3])]
+            positional, keywords = positional[:2], [*old, *keywords]
         kept, named = split_call(self.call_parameters, positional, keywords, 3)
         return kept, [self._keyword(name, parts) for name, parts in named], None
 

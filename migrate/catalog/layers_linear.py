@@ -57,6 +57,7 @@ def dot_general(draft: Draft, field: str = "dot_general", nnx: str | None = None
 
 class Dense(Layer):
     linen = "flax.linen.Dense"
+    attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(f"features, {_DENSE}")
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
@@ -74,6 +75,7 @@ class Dense(Layer):
 
 class DenseGeneral(Layer):
     linen = "flax.linen.DenseGeneral"
+    attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(
         "features, axis=-1, batch_dims=(), use_bias=True, dtype=None, param_dtype=jnp.float32,"
         "kernel_init=default_kernel_init, bias_init=initializers.zeros_init(), precision=None,"
@@ -294,6 +296,7 @@ def conv_shape(args: Mapping[str, Arg], value: Value | None, spatial: tuple[Dim 
 
 class Conv(Layer):
     linen = "flax.linen.Conv"
+    attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(_CONV)
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
@@ -350,6 +353,7 @@ class ConvLocal(Conv):
 
 class ConvTranspose(Layer):
     linen = "flax.linen.ConvTranspose"
+    attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(
         "features, kernel_size, strides=None, padding='SAME', kernel_dilation=None, use_bias=True, mask=None,"
         "dtype=None, param_dtype=jnp.float32, precision=None, kernel_init=default_kernel_init,"
@@ -403,6 +407,7 @@ class Embed(Layer):
         "promote_dtype=promote_dtype"
     )
     methods: Mapping[str, tuple[Param, ...]] = {"attend": params("query")}
+    attributes: Mapping[str, str] = {"embedding": "embedding[...]"}
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         draft.move("num_embeddings", "num_embeddings", positional=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..edits import Parts
 from ..linen.dims import Dim
-from ..linen.values import Array, Shape, Unknown, Value
+from ..linen.values import Array, Const, Shape, Unknown, Value
 from .layers import (
     Arg,
     Built,
@@ -31,6 +31,12 @@ class Dropout(Layer):
     collections = frozenset()
     streams = frozenset({"dropout"})
     call_time_fields: Mapping[str, str] = {"deterministic": "deterministic"}
+
+    def streams_of(self, args: Mapping[str, Arg]) -> frozenset[str]:
+        arg = args.get("rng_collection")
+        if arg is None or not isinstance(arg.value, Const) or not isinstance(arg.value.value, str):
+            return self.streams
+        return frozenset({arg.value.value})
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         draft.move("rate", "rate", positional=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..edits import Parts
+from ..linen.dims import Dim
 from ..linen.values import Array, Const, Shape, Tup, Unknown, Value
 from .layers import (
     Arg,
@@ -38,6 +39,7 @@ class Cell(Layer):
 
     call_parameters = params("carry, inputs")
     methods: Mapping[str, tuple[Param, ...]] = _CARRY_METHODS
+    attributes: Mapping[str, str] = {"features": "hidden_features"}
     pair = True
 
     def __init__(self, name: str, fields: str, target: str, *, pair: bool) -> None:
@@ -49,26 +51,37 @@ class Cell(Layer):
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         value = call.get("inputs") if call else None
         draft.size("in_features", shape_of(value).dim(-1), why_of(value))
-        draft.move("features", "hidden_features", positional=True)
+        if "features" in draft.args:
+            draft.move("features", "hidden_features", positional=True)
+        else:  # before flax 0.7.2 the carry alone told the size
+            draft.size("hidden_features", self._carried(call or {}), "the carry's size is not known")
         draft.rest()
         if self.target.startswith("linen_parity."):
             return draft.finish(draft.need(self.target.partition(".")[2]))
         return draft.finish(self.target)
 
+    def _require(self, args: Mapping[str, Arg]) -> None:
+        super()._require(args if "features" in args else {**args, "features": Arg(())})
+
+    @staticmethod
+    def _carried(call: Mapping[str, Value]) -> Dim | None:
+        carry = call.get("carry")
+        if isinstance(carry, Tup) and carry.items:
+            carry = carry.items[-1]
+        return shape_of(carry).dim(-1)
+
     def feature_axes(self, args: Mapping[str, Arg]) -> int | None:
         """Number of trailing axes of the input that are not batch."""
         return 1
 
-    def carry_shape(self, args: Mapping[str, Arg], shape: Shape) -> Shape:
-        return shape.replace_last(1, size_of(args.get("features")))
-
-    def _result(self, args: Mapping[str, Arg], shape: Shape) -> Value:
-        state = Array(self.carry_shape(args, shape))
+    def _carry(self, shape: Shape, features: Dim | None) -> Value:
+        state = Array(shape.replace_last(1, features))
         return Tup((state, state)) if self.pair else state
 
     def shape(self, args: Mapping[str, Arg], call: Mapping[str, Value], inner: Mapping[str, Value]) -> Value:
         shape = shape_of(call.get("inputs"))
-        return Tup((self._result(args, shape), Array(self.carry_shape(args, shape))))
+        features = size_of(args["features"]) if "features" in args else self._carried(call)
+        return Tup((self._carry(shape, features), Array(shape.replace_last(1, features))))
 
     def call_method(
         self,
@@ -88,7 +101,7 @@ class Cell(Layer):
         sizes = sizes_of(Arg((), value)) if value is not None else None
         if sizes is None:
             return Unknown("the carry of a cell for a computed shape")
-        return self._result(args, Shape.of(*sizes))
+        return self._carry(Shape.of(*sizes), size_of(args.get("features")))
 
 
 class ConvLSTMCell(Cell):

@@ -127,8 +127,8 @@ ELSEWHERE = {
     "transforms": "add_metadata_axis checkpoint cond custom_vjp fold_rngs grad jit jvp map_variables remat remat_scan "
     "scan switch value_and_grad vjp vmap while_loop",
     "sharding": "LogicallyPartitioned PARTITION_NAME Partitioned get_logical_axis_rules get_partition_spec "
-    "get_sharding logical_axis_rules logical_to_mesh logical_to_mesh_axes logical_to_mesh_sharding set_logical_axis_rules "
-    "unbox with_logical_constraint with_logical_partitioning with_partitioning",
+    "get_sharding logical_axis_rules logical_to_mesh logical_to_mesh_axes logical_to_mesh_sharding "
+    "set_logical_axis_rules unbox with_logical_constraint with_logical_partitioning with_partitioning",
     "submodules": "activation attention batch_apply combinators dtypes fp8_ops initializers linear meta module "
     "normalization pooling recurrent spmd stochastic summary transforms",
 }
