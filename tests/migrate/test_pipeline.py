@@ -1,0 +1,102 @@
+"""migrate_project: pure, each file on its own feet, the second run changes nothing."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate import pipeline
+from nnx_migrate.migrate.context import FileContext, Options
+from nnx_migrate.migrate.diagnostics import Severity
+from nnx_migrate.migrate.pipeline import apply_rules, migrate_project
+from nnx_migrate.migrate.plan import Plan
+from nnx_migrate.migrate.rule import Rule
+from nnx_migrate.migrate.source import SourceFile
+
+
+def source(name: str, text: str) -> SourceFile:
+    return SourceFile.parse(Path(f"{name.replace('.', '/')}.py"), name, text)
+
+
+def test_names_that_other_files_import_stay_imported() -> None:
+    a = source("pkg.a", "import numpy as np\nimport jax\nx = jax.tree_map(str, np.bool8)\n")
+    b = source("pkg.b", "from pkg.a import np\nx = np\n")
+    after = {str(file.path): file.after for file in migrate_project([a, b]).files}
+    assert after["pkg/a.py"] is not None and "import numpy as np" in after["pkg/a.py"]
+    assert after["pkg/b.py"] == b.text
+
+
+def test_options_of_one_file() -> None:
+    files = [source(name, "import jax\nx = jax.tree_map(str, {})\n") for name in ("a", "b")]
+    result = migrate_project(files, per_file={Path("a.py"): Options(ignore=("NNX8",))})
+    assert [file.after == file.before for file in result.files] == [True, False]
+
+
+def context(text: str, options: Options | None = None) -> FileContext:
+    return FileContext(source("m", text), Plan(), options or Options())
+
+
+def rule_on(kind: type[ast.AST]) -> Rule:
+    rule = Rule("NNX999", "test", "test")
+
+    @rule.register(kind)
+    def visit(node: ast.AST, ctx: FileContext) -> None:
+        ctx.report(node, "NNX999", "do something", severity=Severity.WARNING)
+
+    return rule
+
+
+def test_a_warning_leaves_one_comment_and_the_second_run_none() -> None:
+    text = "def f():\r\n    x = g(1) + g(2)\r\n    return x\r\n"
+    ctx = context(text)
+    apply_rules(ctx, [rule_on(ast.Call)])
+    assert len(ctx.diagnostics) == 2
+    once = ctx.edits.render()
+    assert once == text.replace("    x =", "    # TODO(nnx-migrate): NNX999 do something\r\n    x =")
+    again = context(once)
+    apply_rules(again, [rule_on(ast.Call)])
+    assert len(again.diagnostics) == 2 and again.edits.render() == once
+
+
+def test_two_places_with_the_same_message_get_a_comment_each() -> None:
+    text = "g(1)\ng(2)\n"
+    ctx = context(text)
+    apply_rules(ctx, [rule_on(ast.Call)])
+    once = ctx.edits.render()
+    assert once.count("TODO") == 2
+    again = context(once)
+    apply_rules(again, [rule_on(ast.Call)])
+    assert again.edits.render() == once
+
+
+def test_a_message_of_several_lines_is_one_comment() -> None:
+    ctx = context("x = g(1)\n")
+    ctx.todo(ctx.source.tree.body[0], "first\n  second")
+    assert ctx.edits.render() == "# TODO(nnx-migrate): first second\nx = g(1)\n"
+
+
+def test_comments_go_above_decorators_and_not_into_strings_or_elifs() -> None:
+    text = "@g(1)\ndef f(): pass\nx = '''\n''' + g(2)\nif a:\n    pass\nelif g(3):\n    pass\n"
+    ctx = context(text)
+    apply_rules(ctx, [rule_on(ast.Call)])
+    after = ctx.edits.render()
+    ast.parse(after)
+    assert ast.dump(ast.parse(after)) == ast.dump(ast.parse(text))
+    assert after.startswith("# TODO") and after.count("# TODO") == 3
+
+
+@pytest.mark.parametrize("options", [Options(ignore=("NNX9",)), Options(select=("NNX1",))])
+def test_unselected_codes_are_silent(options: Options) -> None:
+    ctx = context("g(1)\n", options)
+    apply_rules(ctx, [rule_on(ast.Call)])
+    assert not ctx.diagnostics and not ctx.edits
+
+
+def test_a_rewrite_that_does_not_parse_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(ctx: FileContext, rules: object) -> None:
+        if ctx.source.module == "a":
+            ctx.edits.insert(0, "def f(:\n")
+
+    monkeypatch.setattr(pipeline, "apply_rules", spoil)
+    first, second = migrate_project([source("a", "x = 1\n"), source("b", "y = 1\n")]).files
+    assert first.after is None and [d.code for d in first.diagnostics] == ["NNX001"]
+    assert second.after == "y = 1\n"
