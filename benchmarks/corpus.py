@@ -34,7 +34,7 @@ PYPI = (
 RUNTIME = (
     "huggingface-hub==0.35.3", "tokenizers==0.22.1", "regex", "tqdm", "requests", "packaging", "filelock", "pyyaml",
     "importlib-metadata", "zipp", "einops", "safetensors", "ml-collections", "absl-py",
-    "urllib3", "charset-normalizer", "idna", "certifi", "einshape", "contextlib2",
+    "urllib3", "charset-normalizer", "idna", "certifi", "einshape", "contextlib2", "cached-property", "pillow",
 )  # fmt: skip
 
 

@@ -147,11 +147,12 @@ def _t5x(load: Load) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
 
 def _llama(load: Load) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     module = load("EasyLM.models.llama.llama_model")
-    config = module.LLaMAConfigurator.finalize_config(
-        module.LLaMAConfigurator.get_default_config(
-            {"base_model": "debug", "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-             "num_key_value_heads": 2, "vocab_size": 32, "intermediate_size": 32, "max_position_embeddings": 16}
-        )
+    config = load("transformers").PretrainedConfig(
+        hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2,
+        vocab_size=32, initializer_range=0.02, rms_norm_eps=1e-6, max_position_embeddings=16, rope_theta=1e4,
+        embedding_dropout=0.0, feedforward_dropout=0.0, attention_dropout=0.0, residue_dropout=0.0,
+        remat_policy="nothing_saveable", scan_attention=False, scan_mlp=False, scan_query_chunk_size=8,
+        scan_key_chunk_size=8, scan_mlp_chunk_size=8, fcm_min_ratio=0.0, fcm_max_ratio=0.0,
     )  # fmt: skip
     return module.FlaxLLaMAForCausalLMModule, (config,), {}
 
@@ -189,7 +190,7 @@ SB3 = ("torch", "gymnasium", "stable_baselines3", "tensorflow_probability", "dis
 TF = (
     "tensorflow", "tensorflow_datasets", "tensorflow_text", "tensorflow_hub", "tensorflow_io", "tensorboard", "clu",
     "flaxformer", "seqio", "gfile", "mlxu", "ringattention", "scalax", "tux", "wandb", "airio", "gin", "panopticapi",
-    "jestimator", "overrides", "sentencepiece", "torch", "datasets", "grain",
+    "jestimator", "overrides", "sentencepiece", "torch", "datasets", "grain", "cached_property",
 )  # fmt: skip
 BRAX = (
     "mujoco", "jaxopt", "trimesh", "pytinyrenderer", "flask", "flask_cors", "tensorboardX", "dm_env", "gym", "mediapy",
@@ -208,7 +209,7 @@ CASES: tuple[Case, ...] = (
     Case("brax.MLP", "brax", _brax, ("4,6",), stubs=BRAX),
     Case("scico.UNet", "scico", _scico, ("2,16,16,1",), call={"train": False}, stubs=SCICO),
     Case("jax_resnet.ResNet18", "jax_resnet", _resnet18, ("1,32,32,3",)),
-    Case("clip_jax.CLIPVisionTransformer", "clip_jax", _clip_jax, ("2,16,16,3",)),
+    Case("clip_jax.CLIPVisionTransformer", "clip_jax", _clip_jax, ("2,16,16,3",), stubs=("aqt", "wandb", "datasets")),
     Case("flax.lm1b.TransformerLM", "flax", _lm1b, ("i:2,8",), subdirectory="examples/lm1b", stubs=TF),
     Case("flax.wmt.Transformer", "flax", _wmt, ("i:2,8", "i:2,8"), subdirectory="examples/wmt", stubs=TF),
     Case("flax.imagenet.ResNet", "flax", _imagenet, ("2,32,32,3",), {"train": False}, (), "examples/imagenet"),
