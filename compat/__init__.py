@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 _HOMES = {
     "from_linen": ".state",
     "to_linen": ".state",
-    "restore": ".restore",
-    "RestoreReport": ".restore",
+    "restore": ".restoring",
+    "RestoreReport": ".restoring",
     "partition_specs": ".specs",
     "specs_from_linen": ".specs",
     "convert_checkpoint": ".convert",
@@ -47,7 +47,7 @@ __all__ = [
 if TYPE_CHECKING:
     from .errors import CheckpointError, CompatError, MismatchError, RestoreWarning
     from .formats import open_checkpoint
-    from .restore import RestoreReport, restore
+    from .restoring import RestoreReport, restore
     from .specs import partition_specs, specs_from_linen
     from .state import from_linen, to_linen
 

@@ -66,6 +66,20 @@ def take(leaf: Leaf, axis: int, number: int) -> Leaf:
     return dataclasses.replace(leaf, shape=shape, start=start, storage=None, chunks=None, sharding=None)
 
 
+def part_of(leaf: Leaf, axis: int, number: int, count: int) -> Leaf:
+    """Piece `number` of `count` equal pieces along `axis`: one gate of a packed layer."""
+    axis %= len(leaf.shape)
+    size = leaf.shape[axis] // count
+    shape = (*leaf.shape[:axis], size, *leaf.shape[axis + 1 :])
+
+    def start(index: Index) -> Callable[[], Array]:
+        want = index[axis]
+        moved = slice(want.start + number * size, want.stop + number * size)
+        return leaf.start((*index[:axis], moved, *index[axis + 1 :]))
+
+    return dataclasses.replace(leaf, shape=shape, start=start, storage=None, chunks=None, sharding=None)
+
+
 def _same(parts: Sequence[Leaf], axis: int | None) -> None:
     def rest(leaf: Leaf) -> tuple[Any, ...]:
         shape = leaf.shape if axis is None else (*leaf.shape[:axis], *leaf.shape[axis + 1 :])

@@ -189,7 +189,7 @@ def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
     found = slots_of(model)
     tree: dict[str, Any] = {}
     problems: list[str] = []
-    layouts = _linen_layouts(model)
+    layouts = packed_cells(model)
     for slot in found:
         if slot.group in ("rng", "array", "empty"):
             continue
@@ -210,7 +210,7 @@ def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
     return tree
 
 
-def _linen_layouts(model: Any) -> dict[Path, str]:
+def packed_cells(model: Any) -> dict[Path, str]:
     """Paths of modules that Linen stores in another way, by kind."""
     from flax import nnx
 
@@ -228,26 +228,32 @@ _GATES = {"dense_i": ("ii", "if", "ig", "io"), "dense_h": ("hi", "hf", "hg", "ho
 
 def _linen_items(slot: Slot, value: Any, layouts: Mapping[Path, str]) -> list[tuple[Key, Any]]:
     """The Linen keys of a slot, with their values."""
+    keys = linen_pieces(slot, layouts)
+    if len(keys) == 1:
+        return [(keys[0], value)]
+    import jax.numpy as jnp
+
+    return list(zip(keys, jnp.split(value, len(keys), axis=-1)))
+
+
+def linen_pieces(slot: Slot, layouts: Mapping[Path, str]) -> list[Key]:
+    """The Linen keys of a slot: several where NNX packs what Linen keeps apart, in the order of the last dimension."""
     if slot.group == "field":
-        return [((str(slot.local[-1]),), value)]
+        return [(str(slot.local[-1]),)]
     if slot.group == "optimizer":
         head: Key = tuple(map(str, slot.local[: len(slot.local) - len(slot.param)]))
-        path, module = slot.param, slot.param[:-2]
+        path = slot.param
     else:
-        head, path, module = (slot.group,), slot.local, slot.local[:-2]
+        head, path = (slot.group,), slot.local
     if not path:
-        return [(head, value)]
+        return [head]
+    module = path[:-2]
     kind = next((k for p, k in layouts.items() if p[len(p) - len(module) :] == module and len(path) >= 2), None)
-    if kind == "packed" and path[-2] in _GATES:
-        import jax.numpy as jnp
-
-        names = _GATES[str(path[-2])]
-        if value.ndim and value.shape[-1] % len(names) == 0:
-            parts = jnp.split(value, len(names), axis=-1)
-            return [((*head, *_names((*module, n, path[-1]))), part) for n, part in zip(names, parts)]
-    if kind == "simple" and path[-2] in _GATES:
-        return [((*head, *_names((*module, str(path[-2])[-1], path[-1]))), value)]
-    return [((*head, *_names(path)), value)]
+    if kind is not None and path[-2] in _GATES:
+        names = _GATES[str(path[-2])] if kind == "packed" else (str(path[-2])[-1],)
+        if kind == "simple" or (slot.shape and slot.shape[-1] % len(names) == 0):
+            return [(*head, *_names((*module, name, path[-1]))) for name in names]
+    return [(*head, *_names(path))]
 
 
 def _names(path: Sequence[Any]) -> Key:

@@ -1,4 +1,7 @@
-"""A legacy checkpoint, of any layout, straight into what `create()` makes, born sharded."""
+"""A legacy checkpoint, of any layout, straight into what `create()` makes, born sharded.
+
+Not called `restore.py`: importing a submodule of that name would hide the function `compat.restore`.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ def restore(
         if slot.path in plan.sources
     )
     fresh = [*rest, *plan.fresh, *plan.missing]
-    values.update(_created(create, fresh, where))
+    values.update(created(create, fresh, where))
     result = nnx.merge(graphdef, nnx.from_flat_state([(s.path, _filled(s, values.get(s.path), where)) for s in found]))
     if on_report is not None:
         on_report(_report(checkpoint, plan, found, fresh))
@@ -160,7 +163,7 @@ def _open(
     return part
 
 
-def _created(create: Callable[[], Any], fresh: Sequence[Slot], where: Placement) -> dict[Path, Any]:
+def created(create: Callable[[], Any], fresh: Sequence[Slot], where: Placement) -> dict[Path, Any]:
     """Values that come from `create()` itself, computed under jit so that what is not asked for is never built."""
     if not fresh:
         return {}
