@@ -217,7 +217,8 @@ class Reader:
         key = scope if scope is not None else source
         if key not in self._assignments:
             table: dict[str, list[ast.AST]] = {}
-            for statement in _statements(getattr(scope if scope is not None else source.tree, "body", [])):
+            body = getattr(scope if scope is not None else source.tree, "body", None)
+            for statement in _statements(body if isinstance(body, list) else []):  # a lambda has no statements
                 for name in _binds(statement):
                     table.setdefault(name, []).append(statement)
             self._assignments[key] = table
