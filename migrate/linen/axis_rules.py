@@ -244,11 +244,48 @@ def _find(project: Project) -> FoundRules:
     if not stated:
         return FoundRules(None, "the project states no rules")
     rules = stated.pop()
+    stacked = sorted(name for name in _stack_names(project) if resolve((name,), rules) != (None,))
+    if stacked:
+        return FoundRules(None, f"the stacked axis {stacked[0]!r} takes a mesh axis")
     # The resolved names meet the context's rules again in NNX: a rule for a mesh axis' own name would rename them.
     renamed = [name for name, axes in rules if name in mesh_axes(rules) and axes != name]
     if renamed:
         return FoundRules(None, f"{renamed[0]!r} is both a logical name and a mesh axis")
     return FoundRules(rules)
+
+
+def _stack_names(project: Project) -> set[str]:
+    """Names that `metadata_params={nn.PARTITION_NAME: ...}` gives to stacked axes."""
+    found = set()
+    for source in project.files.values():
+        if "PARTITION_NAME" not in source.text and "partition_name" not in source.text:
+            continue
+        for node in ast.walk(source.tree):
+            for key, value in zip(node.keys, node.values) if isinstance(node, ast.Dict) else ():
+                said = project.qualname(source, key) if key is not None else None
+                if said == "flax.linen.PARTITION_NAME" or (
+                    isinstance(key, ast.Constant) and key.value == "partition_name"
+                ):
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        found.add(value.value)
+    return found
+
+
+def uses_logical_names(project: Project) -> bool:
+    """Does the project annotate variables with logical names?"""
+    wanted = ("with_logical_partitioning", "LogicallyPartitioned", "param_with_axes", "variable_with_axes")
+    return any(word in source.text for source in project.files.values() for word in wanted)
+
+
+def stacked_axis(project: Project, name: object) -> str:
+    """What follows `nnx.PARTITION_NAME:` in the metadata of a transform that stacks modules under an axis name.
+
+    A logical name is no mesh axis: it is kept beside the variable's other logical names. Where the rules are known
+    statically the stacked axis is unsharded, else they would not have been taken (`find_rules`).
+    """
+    if name is None or not uses_logical_names(project):
+        return repr(name)
+    return "None" if find_rules(project).rules is not None else f"None, 'logical_names': {name!r}"
 
 
 def _constants(project: Project) -> set[Rules]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
 from ..edits import Part, Parts
+from ..linen.axis_rules import stacked_axis
 from ..linen.sites import Abs, Lifted, Site, Static, Table, Unmigratable
 from ..linen.values import Const, Global, Int, Tup, Value
 
@@ -177,12 +178,12 @@ def _metadata(writer: ClassText, lifted: Lifted) -> Parts:
     value = lifted.abs["metadata_params"].value
     name = next(iter(value.items.values())) if isinstance(value, Table) and value.items else None
     if isinstance(name, Const):
-        said: Parts = (repr(name.value),)
+        said: Parts = (stacked_axis(writer.run.project, name.value),)
     else:
         # The key is nn.PARTITION_NAME, which evaluates to a constant that no table holds; take the value's text.
         if not isinstance(node.values[0], ast.Constant):
             raise Unmigratable("NNX168", "the partition name of a lifted transform is not a literal", lifted.node)
-        said = (repr(node.values[0].value),)
+        said = (stacked_axis(writer.run.project, node.values[0].value),)
     return (", transform_metadata={", writer.namer.name("flax.nnx.PARTITION_NAME"), ": ", *said, "}")
 
 

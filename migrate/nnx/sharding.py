@@ -15,6 +15,7 @@ from ..context import FileContext
 from ..edits import Span
 from ..linen import axis_rules
 from ..names import canonical
+from ..plan import Outcome
 from ..source import SourceFile
 
 Parts = list[str | Span]
@@ -319,3 +320,14 @@ def _between(ctx: FileContext, call: ast.Call, first: ast.expr, second: ast.expr
 def repr_spec(spec: axis_rules.Spec) -> str:
     """`(None, 'model')`, `('model',)`, `()`."""
     return repr(tuple(spec))
+
+
+def stays_linen(ctx: FileContext, node: ast.AST) -> bool:
+    """Does `node` stand in a Linen class that is bridged or left to a person? Its code goes on meaning Linen."""
+    for parent in ctx.source.ancestors(node):
+        if isinstance(parent, ast.ClassDef):
+            name = f"{ctx.source.module}.{parent.name}" if ctx.source.module else parent.name
+            plan = ctx.plan.classes.get(name)
+            if plan is not None and plan.outcome is not Outcome.NATIVE:
+                return True
+    return False

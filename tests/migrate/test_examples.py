@@ -24,11 +24,19 @@ RUNNABLE = [case for case in CASES if case.values[1].run]
 _PRELUDE = "import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=8'\nimport jax, flax\n"
 
 
+PATH = pathlib.Path("example.py")
+
+
 def migrate(text: str) -> FileResult:
-    path = pathlib.Path("example.py")
-    result = migrate_project([SourceFile.parse(path, "example", text)], Options())
-    assert [file.path for file in result.files] == [path]
+    result = migrate_project([SourceFile.parse(PATH, "example", text)], Options())
+    assert [file.path for file in result.files] == [PATH]
     return result.files[0]
+
+
+def parity_module(text: str) -> str:
+    """The parity module that the migrated example imports; empty where it needs none."""
+    result = migrate_project([SourceFile.parse(PATH, "example", text)], Options())
+    return "".join(result.created.values())
 
 
 def show(want: str, got: str) -> str:
@@ -61,8 +69,7 @@ def test_a_second_run_changes_nothing(rule: Rule, example: Example) -> None:
 
 @pytest.mark.parametrize("rule, example", CASES)
 def test_a_rule_that_is_off_stays_off(rule: Rule, example: Example) -> None:
-    path = pathlib.Path("example.py")
-    source = SourceFile.parse(path, "example", example.before)
+    source = SourceFile.parse(PATH, "example", example.before)
     result = migrate_project([source], Options(ignore=("NNX",)))
     if rule.visitors:
         assert not any(found.code == rule.code for found in result.files[0].diagnostics)
@@ -70,7 +77,7 @@ def test_a_rule_that_is_off_stays_off(rule: Rule, example: Example) -> None:
 
 def test_examples_that_run_do_what_they_did(tmp_path: pathlib.Path) -> None:
     """One process for all: `before` runs where today's stack can, `after` always; `check` gets both namespaces."""
-    script = [_PRELUDE, "import traceback\nfailed = []\n"]
+    script = [_PRELUDE, "import traceback, types\nfailed = []\n"]
     for case in RUNNABLE:
         example = case.values[1]
         after = example.before if example.after is None else example.after
@@ -83,6 +90,10 @@ def test_examples_that_run_do_what_they_did(tmp_path: pathlib.Path) -> None:
                     exec(compile({example.before!r}, 'before.py', 'exec'), before)
                 except Exception as error:
                     before = error
+                parity = {parity_module(example.before)!r}
+                if parity:
+                    sys.modules['linen_parity'] = types.ModuleType('linen_parity')
+                    exec(parity, sys.modules['linen_parity'].__dict__)
                 try:
                     exec(compile({after!r}, 'after.py', 'exec'), after)
                     space = {{}}

@@ -1,0 +1,250 @@
+"""Linen's sharding functions, outside and inside of modules."""
+
+from __future__ import annotations
+
+import ast
+
+from ..catalog.shardings import MANUAL, MOVES, PLAIN
+from ..context import FileContext
+from ..diagnostics import Severity
+from ..edits import Span
+from ..linen.axis_rules import find_rules, uses_logical_names
+from ..nnx.sharding import partitioning_call, stays_linen
+from ..rule import Example, Rule
+
+FUNCTIONS = Rule(
+    code="NNX401",
+    name="linen-sharding-function",
+    summary="logical constraints, rules and spec trees go on with Linen's resolution",
+    what="Rewrites with_logical_constraint, logical_to_mesh*, get_partition_spec, get_sharding and the rule contexts to"
+    " flax.nnx where it means the same, else to a helper of the generated `linen_parity` module.",
+    why="NNX looks logical names up in a dict: the last duplicate wins, a mesh axis may be taken twice and unknown"
+    " names stay. Linen reads the rules in order, gives each mesh axis once and leaves unknown names unsharded. A"
+    " constraint of Linen's does nothing without rules or a mesh; jax.lax.with_sharding_constraint raises there.",
+    how_sure="bitwise: the helpers are compared with Linen over a table of rule sets",
+    examples=(
+        Example(
+            title="constraints under rules",
+            before="""\
+import jax
+import flax.linen as nn
+import numpy as np
+from jax.sharding import Mesh
+
+mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ('data', 'model'))
+rules = (('batch', 'data'), ('hidden', 'model'), ('length', 'data'))
+
+
+@jax.jit
+def f(x):
+    return nn.with_logical_constraint(x, ('batch', 'length', 'hidden'))
+
+
+with mesh, nn.logical_axis_rules(rules):
+    y = f(np.ones((4, 4, 8)))
+free = f.__wrapped__(np.ones((4, 4, 8)))
+spec = nn.logical_to_mesh_axes(('length', 'batch', 'other'), rules)
+""",
+            after="""\
+import jax
+from flax import nnx
+import numpy as np
+from jax.sharding import Mesh
+import linen_parity
+
+mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ('data', 'model'))
+rules = (('batch', 'data'), ('hidden', 'model'), ('length', 'data'))
+
+
+@jax.jit
+def f(x):
+    return linen_parity.with_logical_constraint(x, ('batch', 'length', 'hidden'))
+
+
+with jax.set_mesh(mesh), nnx.logical_axis_rules(rules):
+    y = f(np.ones((4, 4, 8)))
+free = f.__wrapped__(np.ones((4, 4, 8)))
+spec = linen_parity.logical_to_mesh_axes(('length', 'batch', 'other'), rules)
+""",
+            run="""\
+def check(before, after):
+    P = after['jax'].sharding.PartitionSpec
+    assert after['y'].sharding.spec == P('data', None, 'model'), after['y'].sharding
+    assert after['spec'] == before['spec'] == P(None, 'data', None)
+    assert isinstance(after['free'], after['np'].ndarray)
+""",
+        ),
+    ),
+)
+INITIALIZERS = Rule(
+    code="NNX402",
+    name="linen-partitioned-initializer",
+    summary="a partitioned initializer shards its variable where a mesh is in force",
+    what="Rewrites nn.with_partitioning and nn.with_logical_partitioning. Logical names are resolved to mesh axes where"
+    " the project states one literal set of rules and nothing reads the logical names, else they are kept and resolved"
+    " when the variable is made.",
+    why="nnx.with_partitioning shards a variable when it is made and raises where no mesh is in force; Linen only boxed"
+    " the names. It also resolves logical names unlike Linen.",
+    how_sure="bitwise for the specs: compared with Linen's on several meshes",
+    examples=(
+        Example(
+            title="rules that are known",
+            before="""\
+import flax.linen as nn
+
+RULES = (('embed', None), ('mlp', 'model'), ('heads', 'model'))
+init = nn.with_logical_partitioning(nn.initializers.lecun_normal(), ('heads', 'mlp'))
+plain = nn.with_partitioning(nn.initializers.zeros, (None, 'model'))
+""",
+            after="""\
+from flax import nnx
+import linen_parity
+
+RULES = (('embed', None), ('mlp', 'model'), ('heads', 'model'))
+init = linen_parity.with_partitioning(nnx.initializers.lecun_normal(), (None, 'model'))
+plain = linen_parity.with_partitioning(nnx.initializers.zeros, (None, 'model'))
+""",
+            run="""\
+def check(before, after):
+    import jax
+    value = after['init'](jax.random.key(0), (4, 8))
+    nnx = after['nnx']
+    assert nnx.Param(value).out_sharding == (None, 'model')
+    boxed = before['init'](jax.random.key(0), (4, 8))
+    import flax.linen as nn
+    assert nn.logical_to_mesh_axes(boxed.names, before['RULES']) == jax.P(None, 'model')
+    assert (boxed.value == nnx.Param(value)[...]).all()
+""",
+        ),
+        Example(
+            title="rules that are not",
+            before="""\
+import flax.linen as nn
+
+
+def make(config, rngs, shape):
+    init = nn.with_logical_partitioning(nn.initializers.lecun_normal(), ('embed', 'mlp'), rules=config.rules)
+    return init(rngs, shape)
+""",
+            after="""\
+from flax import nnx
+import linen_parity
+
+
+def make(config, rngs, shape):
+    init = linen_parity.with_logical_partitioning(nnx.initializers.lecun_normal(), ('embed', 'mlp'), rules=config.rules)
+    return init(rngs, shape)
+""",
+            run="""\
+def check(before, after):
+    import jax, types
+    config = types.SimpleNamespace(rules=(('mlp', 'model'),))
+    value = after['nnx'].Param(after['make'](config, jax.random.key(0), (2, 4)))
+    assert value.out_sharding == (None, 'model') and value.get_metadata('logical_names') == ('embed', 'mlp')
+""",
+        ),
+    ),
+)
+BOXES = Rule(
+    code="NNX403",
+    name="linen-box",
+    summary="boxes made or opened by hand have no counterpart in NNX",
+    what="`nn.unbox(x)` becomes `x`; Partitioned, AxisMetadata, param_with_axes and their like are marked.",
+    why="An NNX variable carries its metadata itself: there is no box around its value.",
+    how_sure="diagnostic only, unbox by construction",
+    examples=(
+        Example(
+            title="unbox",
+            before="""\
+import jax
+import flax.linen as nn
+
+
+def plain(variables):
+    return jax.tree.leaves(nn.unbox(variables))
+""",
+            after="""\
+import jax
+
+
+def plain(variables):
+    return jax.tree.leaves(variables)
+""",
+        ),
+        Example(
+            title="a box by hand",
+            before="import flax.linen as nn\n\n\ndef box(x):\n    return nn.Partitioned(x, names=('data',))\n",
+            after=None,
+        ),
+    ),
+)
+RULES = (FUNCTIONS, INITIALIZERS, BOXES)
+
+
+@FUNCTIONS.register(ast.Name, ast.Attribute)
+def function(node: ast.AST, ctx: FileContext) -> None:
+    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return
+    name = ctx.qualname(node) or ""
+    move = MOVES.get(name)
+    if move is None or stays_linen(ctx, node):
+        return
+    target = move.target
+    if name in PLAIN and not (ctx.project is not None and uses_logical_names(ctx.project)):
+        target = PLAIN[name]
+    text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
+    if not ctx.replace(node, text, code=FUNCTIONS.code):
+        return
+    parent = ctx.source.parents.get(node)
+    if isinstance(parent, ast.Call) and parent.func is node:
+        for keyword in parent.keywords:
+            new = move.keywords.get(keyword.arg or "")
+            if new:
+                start = ctx.source.offset(keyword.lineno, keyword.col_offset)
+                ctx.replace(Span(start, start + len(keyword.arg or "")), new, code=FUNCTIONS.code)
+
+
+@INITIALIZERS.register(ast.Call)
+def initializer(node: ast.AST, ctx: FileContext) -> None:
+    assert isinstance(node, ast.Call)
+    name = ctx.qualname(node.func) or ""
+    if name not in ("flax.linen.with_partitioning", "flax.linen.with_logical_partitioning") or stays_linen(ctx, node):
+        return
+    parts = partitioning_call(ctx, node)
+    if parts is None:
+        ctx.report(
+            node,
+            INITIALIZERS.code,
+            "the arguments of the partitioned initializer are not visible here",
+            severity=Severity.WARNING,
+            help="Call linen_parity.with_partitioning(init, names) or with_logical_partitioning(init, names).",
+        )
+        return
+    ctx.replace(node, *parts, code=INITIALIZERS.code)
+    if name.endswith("with_logical_partitioning") and ctx.project is not None:
+        reason = find_rules(ctx.project).reason
+        if reason:
+            ctx.report(
+                node,
+                INITIALIZERS.code,
+                f"logical names are resolved when the variable is made, under the rules: {reason}",
+            )
+
+
+@BOXES.register(ast.Call)
+def unbox(node: ast.AST, ctx: FileContext) -> None:
+    assert isinstance(node, ast.Call)
+    if ctx.qualname(node.func) == "flax.linen.unbox" and len(node.args) == 1 and not stays_linen(ctx, node):
+        ctx.replace(node, ctx.span(node.args[0]), code=BOXES.code)
+
+
+@BOXES.register(ast.Name, ast.Attribute)
+def box(node: ast.AST, ctx: FileContext) -> None:
+    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return
+    name = ctx.qualname(node) or ""
+    advice = MANUAL.get(name)
+    if advice is None or stays_linen(ctx, node) or ctx.edits.has(ctx.span(node)):
+        return
+    last = name.rpartition(".")[2]
+    ctx.report(node, BOXES.code, f"{last} has no counterpart in NNX: {advice}", severity=Severity.WARNING, help=advice)
