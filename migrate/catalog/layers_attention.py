@@ -7,7 +7,7 @@ call, where Linen makes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..edits import Parts
 from ..linen.values import Array, Const, Global, Unknown, Value
@@ -161,8 +161,8 @@ class MultiHeadDotProductAttention(Layer):
             return "rngs", (Ref("linen_parity.use_key"), "(", *parts, ")")
         return name, parts
 
-    def parity_of_call(self, args: Mapping[str, Arg], keywords: Sequence[str | None]) -> tuple[str, ...]:  # type: ignore[override]
-        return ("use_key",) if "rngs" in keywords or "dropout_rng" in keywords else ()
+    def parity_of_call(self, args: Mapping[str, Arg], keywords: Iterable[str | None]) -> tuple[str, ...]:
+        return ("use_key",) if "rngs" in keywords else ()
 
 
 class SelfAttention(MultiHeadDotProductAttention):

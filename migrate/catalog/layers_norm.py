@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..edits import Parts
 from ..linen.values import Array, Const, Unknown, Value
@@ -13,6 +13,7 @@ from .layers import (
     CallText,
     Draft,
     Layer,
+    Ref,
     SizeUnknown,
     Unsupported,
     ints_of,
@@ -98,6 +99,17 @@ class _Norm(Layer):
             keep_dtype(draft)
         return draft.finish(f"flax.nnx.{name}")
 
+    def call(
+        self, args: Mapping[str, Arg], positional: Sequence[Parts], keywords: Sequence[tuple[str | None, Parts]]
+    ) -> CallText:
+        kept, named = split_call(self.call_parameters, positional, keywords, 1)
+        if not self.general(args):  # the parity classes take any mask
+            named = [(n, (Ref("linen_parity.as_mask"), "(", *p, ")") if n == "mask" else p) for n, p in named]
+        return kept, named, None
+
+    def parity_of_call(self, args: Mapping[str, Arg], keywords: Iterable[str | None]) -> tuple[str, ...]:
+        return ("as_mask",) if "mask" in keywords and not self.general(args) else ()
+
     def own_arguments(self, draft: Draft) -> None:
         """Hook: positional arguments, flags."""
 
@@ -171,11 +183,6 @@ class BatchNorm(_Norm):
         wide = stored is None or is_float32(stored)
         used = any(args.get(f) is None or is_const(args.get(f), True) for f in ("use_scale", "use_bias"))
         return is_none(args.get("dtype")) and wide and used
-
-    def call(
-        self, args: Mapping[str, Arg], positional: Sequence[Parts], keywords: Sequence[tuple[str | None, Parts]]
-    ) -> CallText:
-        return (*split_call(self.call_parameters, positional, keywords, 1), None)
 
 
 class _WeightTransform(Layer):

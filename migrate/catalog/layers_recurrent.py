@@ -56,6 +56,10 @@ class Cell(Layer):
         else:  # before flax 0.7.2 the carry alone told the size
             draft.size("hidden_features", self._carried(call or {}), "the carry's size is not known")
         draft.rest()
+        if not is_none(draft.args.get("carry_init")):
+            draft.notes.append(
+                ("NNX206", f"the initial carry of {self.linen.removeprefix('flax.linen.')} is drawn anew at every call")
+            )
         if self.target.startswith("linen_parity."):
             return draft.finish(draft.need(self.target.partition(".")[2]))
         return draft.finish(self.target)

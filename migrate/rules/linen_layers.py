@@ -105,7 +105,20 @@ def check(before, after):
     ),
 )
 
-RULES = (PARTIAL, UNSUPPORTED, TABULATE, GETATTR)
+CARRY = Rule(
+    code="NNX206",
+    name="random-carry",
+    summary="a cell with a random initial carry draws a new one at every call",
+    what=(
+        "Linen's nn.RNN draws the initial carry from `init_key`, and from the same fixed key where none is given, so "
+        "with a random `carry_init` every call starts from the same carry. nnx.RNN draws from its stream `carry`, "
+        "which advances. Pass `initial_carry` for the old behaviour. With the default, zeros, nothing changes."
+    ),
+    why="NNX modules hold streams of random numbers, which advance with every draw.",
+    how_sure="diagnostic only",
+)
+
+RULES = (PARTIAL, UNSUPPORTED, TABULATE, GETATTR, CARRY)
 
 _TABULATE_LINEN = params(
     "module, rngs, depth=None, show_repeated=False, mutable=DenyList('intermediates'), console_kwargs=None,"

@@ -233,6 +233,12 @@ def test_a_partial_of_two_kinds_is_refused() -> None:
         partial("nn.LayerNorm(epsilon=1e-5)", "norm(force_float32_reductions=False)")
 
 
+def test_a_random_carry_is_reported() -> None:
+    layer, args = parse(ast.parse("nn.LSTMCell(3, carry_init=init)", mode="eval").body, {})  # type: ignore[arg-type]
+    built = layer.build(args, Call((Unknown(), INPUT)), str)
+    assert [code for code, _ in built.notes] == ["NNX206"]
+
+
 # What is missing -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "ctor, value, argument",
@@ -474,3 +480,34 @@ def test_dot_general_of_a_linen_module_is_refused_when_it_runs() -> None:
     built = make("nn.Dense(3, dot_general_cls=nn.Fp8DotGeneralOp)", Array(Shape.of(2, 6)))
     with pytest.raises(TypeError, match="Fp8DotGeneralOp"):
         eval(built, scope)(jnp.ones((2, 6)))
+
+
+# Why there are parity parts at all: plain NNX differs. Where one of these fails, NNX has changed and a part can go.
+PLAIN = [
+    ("nn.LayerNorm(dtype=jnp.bfloat16)", "nnx.LayerNorm(6, dtype=jnp.bfloat16, rngs=rngs)"),
+    ("nn.RMSNorm(dtype=jnp.bfloat16)", "nnx.RMSNorm(6, dtype=jnp.bfloat16, rngs=rngs)"),
+    ("nn.GroupNorm(2, dtype=jnp.bfloat16)", "nnx.GroupNorm(6, 2, dtype=jnp.bfloat16, rngs=rngs)"),
+    (
+        "nn.BatchNorm(use_running_average=True, dtype=jnp.bfloat16)",
+        "nnx.BatchNorm(6, use_running_average=True, dtype=jnp.bfloat16, rngs=rngs)",
+    ),
+    ("nn.SelfAttention(2)", "nnx.MultiHeadAttention(2, 6, decode=False, rngs=rngs)"),
+]
+
+
+@pytest.mark.parametrize("linen, plain", PLAIN)
+def test_plain_nnx_differs(linen: str, plain: str) -> None:
+    from .sides import randomized, transplant
+
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(2, 9, 6)), jnp.float32)
+    layer = eval(linen, {"nn": nn, "jnp": jnp})
+    variables = randomized(jax.eval_shape(layer.init, jax.random.key(0), x))
+    model = eval(plain, {"nnx": nnx, "jnp": jnp, "rngs": nnx.Rngs(0)})
+    transplant(variables, model)
+    with pytest.raises(AssertionError, match="differ"):
+        same(layer.apply(variables, x), model(x), "plain")
+
+
+def test_plain_gru_has_no_place_for_linens_bias() -> None:
+    model = nnx.GRUCell(5, 3, rngs=nnx.Rngs(0))
+    assert model.dense_h.bias is None
