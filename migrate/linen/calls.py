@@ -224,7 +224,11 @@ def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
     if isinstance(node.func, ast.Name) and env.get(node.func.id) is None and node.func.id in _BUILTINS:
         return True
     qualname = run.project.qualname(env.source, node.func) or ""
-    return qualname.startswith(("math.", "numpy.prod", "numpy.sqrt"))
+    if qualname.startswith(("math.", "numpy.prod", "numpy.sqrt")):
+        return True
+    # A function of the project that makes no module and is given nothing but what the constructor can say.
+    value = run.evaluated[node.func].value if node.func in run.evaluated else None
+    return isinstance(value, Function) and value.method is None and value.env is not None and value.env.method is None
 
 
 def localize_call(
@@ -292,7 +296,10 @@ def difference(a: Dim, b: Dim) -> tuple[Dim, Dim]:
         atom = x.single_atom()
         if atom is not None and atom.kind in ("ceildiv", "floordiv") and atom.args[0] == y:
             return atom.args[1], Dim.of(1)
-        # ceil(h / s) is written (h + s - 1) // s
+        # ceil(h / s) is also written (h - 1) // s + 1 and (h + s - 1) // s
+        whole = (x - 1).single_atom()
+        if whole is not None and whole.kind == "floordiv" and whole.args[0] == y - 1:
+            return whole.args[1], Dim.of(1)
         if atom is not None and atom.kind == "floordiv" and atom.args[0] == y + atom.args[1] - 1:
             return atom.args[1], Dim.of(1)
     return a, b
@@ -698,10 +705,14 @@ def _bound(run: Any, node: ast.expr, found: Abs, env: Any) -> BoundArg:
 def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
     """A module is made here."""
     arguments = arguments_of(run, node, env)
-    if arguments.starred():
-        raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args or **kwargs", node)
     if not factory.target:
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` makes is not known", node)
+    unpacked = [(n, a) for k, n, a in arguments.keywords if k is None]
+    project_class = run.analyser.classes.get(factory.target)
+    if any(isinstance(n, ast.Starred) for n, _ in arguments.positional) or (
+        unpacked and (project_class is None or len(unpacked) > 1 or not isinstance(unpacked[0][1].value, Static))
+    ):
+        raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args or **kwargs", node)
     keywords = {k: (n, a) for k, n, a in arguments.keywords if k is not None}
     name = keywords.pop("name", None)
     parent = keywords.pop("parent", None)
@@ -718,6 +729,16 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
         bound[parameter] = argument
     for key, (value_node, value) in keywords.items():
         bound[key] = _bound(run, value_node, value, env)
+    if unpacked:
+        mapping = unpacked[0][1].value
+        assert isinstance(mapping, Static)
+        for field in project_class.fields():
+            if field.name not in bound:
+                text = f"{mapping.text}[{field.name!r}]"
+                if field.default is not None or field.factory is not None:
+                    text = ""  # given or not: nothing is known of it
+                said = Abs(Static(text, mapping.deps), True) if text else Abs(Unknown(field.name))
+                bound[field.name] = BoundArg(None, said, None, given=False)
     is_layer = layers.lookup(factory.target) is not None and run.analyser.classes.get(factory.target) is None
     site = Site(
         "layer" if is_layer else "class",
@@ -736,6 +757,8 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
         site.name = _name_spec(run, name[0], name[1], env)
     site.origin = len(run.sites)
     site.renders["func"] = run.localize(node.func, env)
+    if unpacked:
+        site.renders["**"] = run.localize(unpacked[0][0], env)
     for child in [a.abs.value for a in bound.values()]:
         if run.holds_module(child) and not isinstance(child, Repeated) and site.kind == "class":
             raise Unmigratable("NNX127", "a module is passed to another module's constructor", node)
@@ -885,7 +908,11 @@ def _output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
             _assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
         if method != "__call__":
             return layer.method_output(method, args, made)
-        return layer.output(args, made)
+        result = layer.output(args, made)
+        if isinstance(result, Unknown) and site.target in _CONVOLUTIONS:
+            features = layers.size_of(args.get("features"))
+            return Array(Shape((features,), Lead.unknown()))
+        return result
     return run.analyser.output(run, site, method, record)  # type: ignore[no-any-return]
 
 

@@ -129,6 +129,7 @@ class Execution(Expressions):
         self.all_names: set[str] = {
             n.id for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.Name)
         } | {n.arg for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.arg)}
+        self.loose: set[str] = set()  # arrays whose leading dimensions a loop changes
         self.sows: list[ast.Call] = []
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
@@ -218,6 +219,9 @@ class Execution(Expressions):
         factory = self.analyser.field_factory(self, field)
         if factory is not None:
             return Abs(factory, static=True)
+        length = _tuple_length(field.annotation)
+        if length:
+            return Abs(Tup(tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(length))), static=True)
         if isinstance(field.default, ast.Tuple) and annotation.lower().startswith(("tuple", "sequence", "typing.tuple")):
             default = self.constant(field.default, field.source).value
             if isinstance(default, Tup) and default.items and all(isinstance(i, Int) for i in default.items):
@@ -286,8 +290,7 @@ class Execution(Expressions):
                     self.bind(item.optional_vars, Abs(Unknown("with"), flags=value.flags), env)
             return self.run_block(node.body, env, returned)
         elif isinstance(node, ast.FunctionDef):
-            env.names[node.name] = Abs(self.local_function(node, env), static=False)
-            env.local.discard(node.name)
+            self._define(node, env)
         elif isinstance(node, ast.Try):
             if self.run_block(node.body, env, returned) and not node.handlers:
                 return True
@@ -312,6 +315,19 @@ class Execution(Expressions):
                     env.names[child.id] = Abs(Unknown(child.id))
                     env.local.discard(child.id)
 
+    def _define(self, node: ast.FunctionDef, env: Env) -> None:
+        """A nested function: what it makes is made where it is called; one that needs no array can be copied."""
+        closed = not self.in_setup and not node.decorator_list and self._closed(node, env)
+        env.names[node.name] = Abs(self.local_function(node, env), static=closed)
+        env.local.discard(node.name)
+        if self.in_setup:
+            env.local.add(node.name)
+        elif closed:
+            localized = self.localize_function(node, env)
+            if localized is not None:
+                self.block.steps.append(Local(node, frozenset({node.name}), localized, env.source))
+                env.local.add(node.name)
+
     # assignment ------------------------------------------------------------------------------------------------
     def _assign(self, statement: ast.stmt, targets: list[ast.expr], value_node: ast.expr, env: Env) -> None:
         before = len(self.sites)
@@ -329,6 +345,9 @@ class Execution(Expressions):
             if localized is not None:
                 self.block.steps.append(Local(statement, frozenset(names), localized, env.source))
                 copied = True
+                if not value.static and len(names) == 1 and isinstance(targets[0], ast.Name):
+                    name = targets[0].id
+                    value = Abs(Static(name, frozenset({name})), static=True)
         for target in targets:
             self.bind(target, value, env)
         for name in names:
@@ -512,6 +531,8 @@ class Execution(Expressions):
         if isinstance(a.value, Array) and isinstance(b.value, Array) and not calltime:
             count = max(len(a.value.shape.dims), len(b.value.shape.dims))
             left, right = a.value.shape.expand(count), b.value.shape.expand(count)
+            if len(left.dims) != len(right.dims) or left.lead != right.lead:
+                left, right = _last_only(left) or left, _last_only(right) or right
             if len(left.dims) == len(right.dims) and left.lead == right.lead:
                 dims = [self._tracked_dim(x, y, then, orelse) for x, y in zip(left.dims, right.dims)]
                 return Abs(Array(Shape(tuple(dims), left.lead)), False, flags)
@@ -606,7 +627,8 @@ class Execution(Expressions):
         start = env.copy()
         phis: dict[tuple[str, int], str | None] = {}
         rank_lost: set[str] = set()
-        for _ in range(5):
+        outer_loose, self.loose = self.loose, set(self.loose)
+        for _ in range(6):
             trial_env = self._loop_start(start, phis, rank_lost, env)
             snapshot = self._snapshot()
             self.block = Block()
@@ -668,6 +690,7 @@ class Execution(Expressions):
                     self.closed[tracker] = last
         self._carry_sizes(iterated.value, start, inner, phis)
         self._leave_loop(env, inner, phis, rank_lost, names)
+        self.loose = outer_loose
         return step if localized is not None else None
 
     def _carry_sizes(self, iterated: Value, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
@@ -719,6 +742,11 @@ class Execution(Expressions):
 
     def _loop_start(self, start: Env, phis: Mapping[tuple[str, int], str | None], lost: set[str], env: Env) -> Env:
         inner = start.copy()
+        for name in self.loose:
+            bound = inner.names.get(name)
+            last = _last_only(bound.value.shape) if bound is not None and isinstance(bound.value, Array) else None
+            if bound is not None and last is not None and name not in lost:
+                inner.names[name] = dataclasses.replace(bound, value=Array(last))
         for name in lost:
             bound = inner.names[name]
             inner.names[name] = Abs(
@@ -751,7 +779,12 @@ class Execution(Expressions):
             if isinstance(a, Array) and isinstance(b, Array):
                 count = max(len(a.shape.dims), len(b.shape.dims))
                 left, right = a.shape.expand(count), b.shape.expand(count)
-                if len(left.dims) == len(right.dims) and left.lead == right.lead:
+                if len(left.dims) != len(right.dims) or left.lead != right.lead:
+                    left, right = _last_only(a.shape), _last_only(b.shape)
+                    if left is not None and right is not None and name not in self.loose:
+                        self.loose.add(name)
+                        found = True
+                if left is not None and right is not None and left.lead == right.lead:
                     for index, (x, y) in enumerate(zip(left.dims, right.dims)):
                         key = (name, index - len(left.dims))
                         if x != y and key not in phis:
@@ -891,6 +924,12 @@ def _dim_at(value: Value, index: int) -> Dim | None:
     return value.shape.dim(index) if isinstance(value, Array) else None
 
 
+def _last_only(shape: Shape) -> Shape | None:
+    """What is left of a shape when its leading dimensions are not known: the last one."""
+    dims = shape.expand(1).dims
+    return Shape(dims[-1:], Shape.unknown().lead) if dims else None
+
+
 def _local(tracker: str | None) -> Dim | None:
     return None if tracker is None else Dim.local(tracker)
 
@@ -914,6 +953,7 @@ class Analyser:
         self.running: set[str] = set()
         self.given: dict[str, dict[str, Factory]] = {}  # class → field → factory passed in
         self.conflicts: dict[str, str] = {}
+        self.special: dict[tuple[str, str, str], Summary | None] = {}
 
     def execution(self, qualname: str) -> Execution:
         """The execution of a class; raises Unmigratable as it did when first run."""
@@ -987,7 +1027,43 @@ class Analyser:
         inputs.update(record.keywords)
         for parameter, default in summary.defaults.items():
             inputs.setdefault(parameter, default.value)
-        return replace_dims(summary.result, self.substitution(execution, site, called, inputs))
+        result = replace_dims(summary.result, self.substitution(execution, site, called, inputs))
+        if _is_vague(result):
+            special = self._specialised(execution, site, called, method)
+            if special is not None:
+                result = replace_dims(special.result, self.substitution(execution, site, called, inputs))
+        return result
+
+    def _specialised(self, execution: Execution, site: Site, called: Execution, method: str) -> Summary | None:
+        """The summary of a class for the constants that one site gives it, where in general nothing is known."""
+        given: dict[str, Abs] = {}
+        for field in called.model.fields():
+            bound = site.bound.get(field.name)
+            value = bound.abs.value if bound is not None else None
+            if bound is None and field.default is not None:
+                value = execution.constant(field.default, field.source).value
+            if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
+                given[field.name] = Abs(value, static=True)
+            elif isinstance(value, Int):
+                given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
+            elif isinstance(value, Tup) and all(isinstance(i, Int) for i in value.items):
+                items = tuple(
+                    i if i.dim.value is not None else Int(Dim.opaque(f"self.{field.name}[{n}]"))
+                    for n, i in enumerate(value.items)
+                    if isinstance(i, Int)
+                )
+                given[field.name] = Abs(Tup(items, value.kind), static=True)
+        key = (site.target, method, repr(sorted((k, repr(v.value)) for k, v in given.items())))
+        if key not in self.special:
+            self.special[key] = None
+            run = Execution(called.model, self, given)
+            run.ranks = dict(called.ranks)
+            try:
+                run.run()
+            except Unmigratable:
+                return None
+            self.special[key] = run.summaries.get(method)
+        return self.special[key]
 
     def substitution(
         self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]
@@ -1012,6 +1088,25 @@ class Analyser:
         if passed is not None and isinstance(default, Factory) and not same_factory(passed, default):
             self.conflicts[execution.model.qualname] = f"its field `{field.name}` is given different kinds of modules"
         return dataclasses.replace(found, text=f"self.{field.name}", field=field.name, node=None)
+
+
+def _is_vague(value: Value) -> bool:
+    """Is there a size in it that is not known?"""
+    if isinstance(value, Array):
+        return value.shape.dim(-1) is None
+    if isinstance(value, Tup):
+        return any(_is_vague(item) for item in value.items)
+    return isinstance(value, Unknown)
+
+
+def _tuple_length(annotation: ast.expr | None) -> int:
+    """2 for `Tuple[int, int]`; 0 for anything else."""
+    if not isinstance(annotation, ast.Subscript) or ast.unparse(annotation.value).lower().rpartition(".")[2] != "tuple":
+        return 0
+    items = annotation.slice
+    if isinstance(items, ast.Tuple) and all(isinstance(i, ast.Name) and i.id == "int" for i in items.elts):
+        return len(items.elts)
+    return 0
 
 
 def same_factory(a: Factory, b: Factory) -> bool:

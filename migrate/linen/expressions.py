@@ -24,6 +24,7 @@ from .sites import (
     ModuleField,
     Repeated,
     Site,
+    ShapePart,
     SitePart,
     Static,
     Table,
@@ -231,7 +232,7 @@ class Expressions:
         if any(isinstance(i, Star) and isinstance(i.value, Static) for i in items):
             return self._static_text(node, static, flags, env)
         if any(isinstance(i, Star) for i in items):
-            return Abs(shapes.display(items, kind), static, flags)
+            return Abs(shapes.build(items, kind), static, flags)
         return Abs(Tup(tuple(items), kind), static, flags)
 
     _eval_List = _eval_Tuple
@@ -652,6 +653,9 @@ class Expressions:
                 self.narrow(value, env, True)
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             self.narrow(test.operand, env, not holds)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.NotEq):
+            if isinstance(test.ops[0], ast.Eq) == holds:
+                self._narrow_shapes(test.left, test.comparators[0], env)
         if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name)):
             return
         if not (isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None):
@@ -665,6 +669,25 @@ class Expressions:
         elif isinstance(bound.value, Array):
             env.names[test.left.id] = Abs(bound.value, bound.static, frozenset())
 
+    def _narrow_shapes(self, left: ast.expr, right: ast.expr, env: Any) -> None:
+        """Where `a.shape == b.shape`, or `a.shape[-1] == n`, the name on the left has what is known on the right."""
+        if isinstance(left, ast.Subscript):
+            holder, size = _shape_holder(left.value), self.evaluated[right].value
+            place = self.evaluated[left.slice].value if left.slice in self.evaluated else None
+            bound = env.get(holder) if holder else None
+            if bound is None or not isinstance(bound.value, Array) or not isinstance(size, Int):
+                return
+            if isinstance(place, Int) and place.dim.value is not None and place.dim.value < 0:
+                shape = bound.value.shape.expand(-place.dim.value)
+                dims = list(shape.dims)
+                dims[place.dim.value] = size.dim
+                env.names[holder] = dataclasses.replace(bound, value=Array(Shape(tuple(dims), shape.lead)))
+            return
+        a, b = _shape_holder(left), _shape_holder(right)
+        known, other = (env.get(a) if a else None), (env.get(b) if b else None)
+        if known is not None and other is not None and isinstance(known.value, Array) and isinstance(other.value, Array):
+            env.names[a] = dataclasses.replace(known, value=other.value)
+
     # the constructor's words -----------------------------------------------------------------------------------
     def localize(self, node: ast.expr, env: Any) -> Localized | None:
         """How `__init__` says an (already evaluated) expression; None where it cannot."""
@@ -676,12 +699,24 @@ class Expressions:
 
     def localize_statement(self, statement: ast.stmt, value: ast.expr, found: Abs, env: Any) -> Localized | None:
         """A copied assignment; only what is computed from fields and globals is copied."""
-        if not found.static:
+        if not found.static and not (type(found.value) is Unknown and not found.flags):
             return None
         inner = self.localize(value, env)
         if inner is None:
             return None
         return Localized(env.source.span(statement), env.source, inner.replaced, inner.needs)
+
+    def localize_function(self, node: ast.FunctionDef, env: Any) -> Localized | None:
+        """A nested function as the constructor defines it."""
+        replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
+        needs: set[str] = set()
+        bound = frozenset(
+            {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
+            | {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        )
+        if not all(self._localize(child, env, bound, replaced, needs) for child in ast.iter_child_nodes(node)):
+            return None
+        return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
 
     def _localize(
         self,
@@ -726,6 +761,10 @@ class Expressions:
                     return put(DimPart(Dim.field(node.attr)))
                 return self.model.method(node.attr) is not None or self.model.class_attribute(node.attr) is not None
             if found is not None and not found.static and not isinstance(node, ast.Lambda):
+                if isinstance(node, ast.Attribute) and node.attr == "shape":
+                    base = self.evaluated.get(node.value)
+                    if base is not None and isinstance(base.value, Array):
+                        return bool(put(ShapePart(base.value.shape))) if sayable(base.value.shape) else False
                 if isinstance(found.value, Int | Tup | Module):
                     mark = (len(replaced), set(needs))
                     if self._put_value(found, put, needs):
@@ -741,11 +780,17 @@ class Expressions:
                         return put(*text)
                     if any(isinstance(self.evaluated[c].value, Array) for c in [node.left, *node.comparators]):
                         return False
-                elif isinstance(found.value, Array | Unknown) and not isinstance(
-                    node, ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.BinOp | ast.JoinedStr
+                elif isinstance(found.value, Array) or (
+                    isinstance(found.value, Unknown)
+                    and not isinstance(
+                        node,
+                        ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.BinOp | ast.JoinedStr | ast.Subscript | ast.Call
+                        | ast.ListComp | ast.GeneratorExp | ast.Tuple | ast.List,
+                    )
                 ):
-                    if not (isinstance(node, ast.Call) and calls.is_plain_call(self, node, env)):
-                        return False
+                    return False
+                if isinstance(node, ast.Call) and not calls.is_plain_call(self, node, env):
+                    return False
             if isinstance(node, ast.Call):
                 known = calls.localize_call(self, node, env, bound, replaced, needs)
                 if known is not None:
@@ -795,6 +840,20 @@ class Expressions:
             return localized, "", None
         text = calls.presence_condition(self, node, env)
         return None, text, None
+
+
+def sayable(shape: Shape) -> bool:
+    """Can the constructor write the whole shape, given those of the arguments?"""
+    if None in shape.dims:
+        return False
+    return shape.lead is None or (shape.lead.known and not shape.lead.head)
+
+
+def _shape_holder(node: ast.expr) -> str:
+    """`x` of `x.shape`."""
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
+        return node.value.id
+    return ""
 
 
 def replace_dims(value: Value, change: Any) -> Value:

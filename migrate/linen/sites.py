@@ -67,13 +67,20 @@ class DimPart:
 
 
 @dataclasses.dataclass(frozen=True)
+class ShapePart:
+    """Stands in generated text for a whole shape."""
+
+    shape: Any
+
+
+@dataclasses.dataclass(frozen=True)
 class LocalizedPart:
     """Stands for an expression said elsewhere (an argument of an inlined function)."""
 
     localized: Localized
 
 
-InitPart = Part | SitePart | DimPart | LocalizedPart
+InitPart = Part | SitePart | DimPart | ShapePart | LocalizedPart
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,7 +288,7 @@ def overlay(localized: Localized, resolve: Any) -> Overlay:
     def said(part: InitPart) -> Part:
         if isinstance(part, LocalizedPart):
             return overlay(part.localized, resolve)
-        if isinstance(part, SitePart | DimPart):
+        if isinstance(part, SitePart | DimPart | ShapePart):
             text: str = resolve(part)
             return text
         return part

@@ -31,13 +31,15 @@ from ..linen.sites import (
     Make,
     Module,
     Site,
+    ShapePart,
     SitePart,
     Track,
     Unmigratable,
     Variable,
     overlay,
 )
-from ..linen.values import Array, Unknown, Value
+from ..linen.expressions import sayable
+from ..linen.values import Array, Shape, Unknown, Value
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
 from . import lifted, naming
@@ -253,7 +255,21 @@ class ClassText:
 
         return re.sub(r"\bself\.(\w+)", said, text)
 
-    def resolve(self, part: SitePart | DimPart) -> str:
+    def shape(self, shape: Shape) -> str:
+        """A whole shape as the constructor says it; it must be `sayable`."""
+        sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
+        if shape.lead is None:
+            return f"({sizes},)" if len(shape.dims) == 1 else f"({sizes})"
+        self.used.setdefault(shape.lead.argument, set()).add("shape")
+        name = self.size_name(shape.lead.argument)
+        if not shape.dims and not shape.lead.dropped and not shape.lead.skipped:
+            return name
+        stop = f"-{shape.lead.dropped}" if shape.lead.dropped else ""
+        return f"(*{name}[{shape.lead.skipped or ''}:{stop}], {sizes})"
+
+    def resolve(self, part: SitePart | DimPart | ShapePart) -> str:
+        if isinstance(part, ShapePart):
+            return self.shape(part.shape)
         if isinstance(part, DimPart):
             text = self.dim(part.dim)
             return f"({text})" if part.factor and " " in text else text
@@ -383,6 +399,10 @@ class ClassText:
             parts = self.argument(bound, name, site)
             in_place = position < positional and position < len(order) and order[position] == name
             arguments.append(parts if in_place else (f"{name}=", *parts))
+        if "**" in site.renders:
+            if site.renders["**"] is None:
+                raise Unmigratable("NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node)
+            arguments.append(("**", *self.expression(site.renders["**"], site)))
         details: Details = called.details
         for added, argument, index in details.added:
             arguments.append((f"{added.name}=", self.added_value(site, added, argument, index)))
@@ -414,18 +434,8 @@ class ClassText:
             if dim is None:
                 raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
             return self.dim(dim)
-        shape = value.shape
-        if shape.lead is None and None not in shape.dims:
-            sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
-            return f"({sizes},)" if len(shape.dims) == 1 else f"({sizes})"
-        if shape.lead is not None and shape.lead.known and not shape.dims and not shape.lead.dropped:
-            self.used.setdefault(shape.lead.argument, set()).add("shape")
-            return self.size_name(shape.lead.argument)
-        if shape.lead is not None and shape.lead.known and not shape.lead.head and None not in shape.dims:
-            self.used.setdefault(shape.lead.argument, set()).add("shape")
-            sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
-            start = shape.lead.skipped or ""
-            return f"(*{self.size_name(shape.lead.argument)}[{start}:-{shape.lead.dropped}], {sizes})"
+        if sayable(value.shape):
+            return self.shape(value.shape)
         raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
 
     def _param(self, site: Site) -> Parts:

@@ -420,7 +420,6 @@ class ClassWriter:
                 own.remove(found)
                 span = self.source.line_span(found)
                 gone.append(span)
-                self.edits = [e for e in self.edits if not (e.source is self.source and span.contains(e.span))]
                 self.edits.append(MethodEdit(self.source, span, ()))
 
     def _is_gone(self, span: Span, gone: list[Span], kept: list[Span]) -> bool:
