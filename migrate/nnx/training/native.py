@@ -1,12 +1,380 @@
-"""The NNX idiom."""
+"""The NNX idiom: the module holds its variables, `nnx.Optimizer` updates them, `nnx.jit` compiles the steps.
+
+A state becomes a model and an optimizer. Functions that took a state take both (or the model alone where that is all
+they need), functions that returned the state they were given return it no more, since both are updated in place. That is
+the same program only if nobody looks at an old state after its update: every use is checked, and one that does not
+fit leaves the component to the other forms.
+"""
 
 from __future__ import annotations
 
+import ast
+
 from ...context import FileContext
-from ...linen.flow import Flow
+from ...linen.flow import (
+    Collection,
+    Flow,
+    Function,
+    Gradients,
+    Method,
+    Model,
+    State,
+    Symbol,
+    Tracked,
+    Updated,
+    Value,
+    Variables,
+)
+from ...source import SourceFile
+from . import loops
 from .components import Component
+from .rewrite import Rewrite, Unsupported
+
+_COLLECTIONS = frozenset({"params", "batch_stats"})
+# Reductions of a tree: their results hold nothing that the optimizer changes later.
+_REDUCTIONS = {
+    "jax.tree.leaves",
+    "jax.tree_leaves",
+    "jax.tree_util.tree_leaves",
+    "jax.tree.reduce",
+    "jax.tree_util.tree_reduce",
+    "optax.global_norm",
+    "optax.tree.norm",
+    "optax.tree_utils.tree_l2_norm",
+}
 
 
 def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> bool:
-    """Whether every use was understood."""
-    return False
+    """Whether every use was understood; only then is anything edited."""
+    if any(context.options.jit == "functional" for context in contexts.values()):
+        return False
+    form = _Native(component, flow, contexts)
+    try:
+        form.run()
+    except Unsupported:
+        return False
+    if not form.commit("NNX601"):
+        return False
+    for site in component.sites:
+        form.context(site).report(
+            site,
+            "NNX601",
+            f"{flow.site_class[site].rpartition('.')[2]} holds its variables now and is updated in place",
+        )
+    return True
+
+
+class _Native(Rewrite):
+    def run(self) -> None:
+        if len(self.component.sites) != 1 or self.plan.collections - _COLLECTIONS:
+            raise Unsupported(self.component.sites[0], "several models in one place, or collections beside batch_stats")
+        self.site = self.component.sites[0]
+        self.uses = list(self.tracked())
+        if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
+            raise Unsupported(self.site, "a use within an f-string")
+        self.streams = self._streams()
+        self.roles = {
+            symbol: value
+            for symbol, value in self.flow.env.items()
+            if isinstance(value, Tracked) and self.component.holds(value)
+        }
+        self.tracked_names = {node for node, _ in self.uses}
+        self.new_names: dict[Symbol, str] = {}  # of models, variables, params and the model of a state
+        self.optimizers: dict[Symbol, str] = {}
+        self._home()
+        self.functions = loops.functions(self)
+        self._name_all()
+        for function in self.functions.values():
+            for parameter, value in function.parameters.items():
+                symbol = function.symbol(parameter)
+                optimizer = isinstance(value, State) and loops.needs_optimizer(self, symbol, set())
+                function.renamed[parameter] = (self.new_names[symbol], self.optimizers[symbol] if optimizer else "")
+        for node, value in self.uses:
+            self._use(node, value)
+        for function in self.functions.values():
+            function.rewrite()
+
+    def _streams(self) -> tuple[str, ...]:
+        """The streams whose keys the program gives to `apply`."""
+        found: set[str] = set()
+        for node, _ in self.uses:
+            parent = self.parent(node)
+            if isinstance(parent, ast.Call) and parent.func is node:
+                for keyword in parent.keywords:
+                    if keyword.arg == "rngs" and isinstance(keyword.value, ast.Dict):
+                        found |= {str(k.value) for k in keyword.value.keys if isinstance(k, ast.Constant)}
+        return tuple(sorted(found - {"params"}))
+
+    # the place where the model is made -------------------------------------------------------------------------
+    def _home(self) -> None:
+        """Find the one call of `init`, and whether the module can be made there under its own name."""
+        inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
+        if len(inits) != 1:
+            raise Unsupported(self.site, "init is not called in exactly one place")
+        self.init = inits[0]
+        assert isinstance(self.init.func, ast.Attribute)
+        if any(k.arg in (None, "method", "mutable", "rngs") for k in self.init.keywords) or not self.init.args:
+            raise Unsupported(self.init, "init of another method")
+        self.home = self.function(self.init)
+        statement = self.statement(self.init)
+        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+            raise Unsupported(self.init, "variables that are not assigned")
+        self.init_statement = statement
+        target = statement.targets[0]
+        value = self.flow.value(statement.value)
+        if not (isinstance(target, ast.Name) and isinstance(value, Variables | Collection)):
+            raise Unsupported(self.init, "variables that are not assigned to one name")
+        if not (statement.value is self.init or isinstance(statement.value, ast.Subscript)):
+            raise Unsupported(self.init, "variables that are changed at once")
+        base = self.init.func.value
+        site_statement = self.statement(self.site)
+        self.direct = False
+        if isinstance(base, ast.Name):
+            symbol = self.flow.symbol(self.source(base), base)
+            stores = [
+                n
+                for n, v in self.uses
+                if isinstance(n, ast.Name)
+                and isinstance(n.ctx, ast.Store)
+                and self.flow.symbol(self.source(n), n) == symbol
+            ]
+            plain = isinstance(site_statement, ast.Assign) and site_statement.value is self.site
+            same_place = (
+                plain
+                and self.function(self.site) is self.home
+                and self.source(self.site) is self.source(self.init)
+                and self.block(site_statement) is self.block(statement)
+            )
+            self.direct = same_place and len(stores) == 1 and isinstance(stores[0].ctx, ast.Store)
+            if self.direct or (symbol[1] is self.home and symbol[1] is not None):
+                self.home_name = base.id
+            else:
+                self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"], base.id)
+        elif base is self.site:
+            self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"])
+        else:
+            raise Unsupported(base, "init of something else than a name")
+
+    def _is_init(self, call: ast.Call) -> bool:
+        method = self.flow.value(call.func)
+        return isinstance(method, Method) and method.name == "init"
+
+    def _write_home(self) -> None:
+        call, statement = self.init, self.init_statement
+        assert isinstance(call.func, ast.Attribute)
+        arguments = ", ".join(
+            [*self.sizes(call, call.args[1:], call.keywords), f"rngs={self.rngs(call.args[0], self.streams)}"]
+        )
+        if not self.direct and call.func.value is not self.site:
+            self.to_partial(self.site)
+            self.replace(statement, f"{self.home_name} = {self.text(call.func.value)}({arguments})")
+            return
+        source = self.source(self.site)
+        if self.direct:
+            self.delete(self.statement(self.site))
+        text = source.text_of(self.site)
+        inner = text[: text.rindex(")")].rstrip().rstrip(",")
+        comma = ", " if self.site.args or self.site.keywords else ""
+        self.replace(statement, f"{self.home_name} = {inner}{comma}{arguments})")
+
+    # names -----------------------------------------------------------------------------------------------------
+    def free(self, source: SourceFile, scope: ast.AST | None, candidates: list[str], avoid: str = "") -> str:
+        """The first of the names that nothing else has in a scope (None: at module level)."""
+        for candidate in candidates:
+            if candidate != avoid and not self._taken(source, scope, candidate):
+                return candidate
+        raise Unsupported(self.site, f"the names {', '.join(candidates)} are taken")
+
+    def _taken(self, source: SourceFile, scope: ast.AST | None, name: str) -> bool:
+        for node in ast.walk(scope if scope is not None else source.tree):
+            if isinstance(node, ast.Name) and node.id == name and node not in self.tracked_names:
+                if scope is not None or source.names.binding_scope(name, node) is None:
+                    return True
+            if scope is not None and isinstance(node, ast.arg) and node.arg == name:
+                owner = next((p for p in source.ancestors(node) if isinstance(p, ast.FunctionDef | ast.Lambda)), None)
+                if (source.module, owner, name) not in self.roles:
+                    return True
+        return scope is None and name in source.names.imports
+
+    def _name_all(self) -> None:
+        for symbol, value in self.roles.items():
+            module, scope, name = symbol
+            source = self.flow.project.files[module]
+            if isinstance(scope, ast.ClassDef) or name.startswith("self."):
+                raise Unsupported(self.site, "values in attributes")
+            at_home = scope is self.home and source is self.source(self.init)
+            argument = isinstance(scope, ast.FunctionDef | ast.Lambda) and name in [a.arg for a in scope.args.args]
+            if isinstance(value, State):
+                prefix = name.removesuffix("state").rstrip("_")
+                prefix = "" if prefix in ("", "train", "new", "ts", "updated") else f"{prefix}_"
+                created = at_home and not argument
+                model = self.home_name if created else self.free(source, scope, [f"{prefix}model", f"{prefix}net"])
+                self.new_names[symbol] = model
+                self.optimizers[symbol] = self.free(
+                    source, scope, [f"{prefix}optimizer", f"{prefix}opt", f"{prefix}nnx_optimizer"]
+                )
+            elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+                if at_home and not argument:
+                    self.new_names[symbol] = self.home_name
+                elif argument:
+                    self.new_names[symbol] = self.free(source, scope, ["model", "net"])
+                else:
+                    raise Unsupported(self.site, f"params under the name {name}")
+
+    def model_of(self, node: ast.AST) -> str:
+        """The name of the module that an expression of variables, params or a state stands for."""
+        base: ast.AST = node
+        while isinstance(base, ast.Attribute | ast.Subscript):
+            base = base.value
+        if not isinstance(base, ast.Name):
+            raise Unsupported(node, "variables that are not under a name")
+        symbol = self.flow.symbol(self.source(base), base)
+        name = self.new_names.get(symbol)
+        if name is None:
+            raise Unsupported(node, "variables of unknown origin")
+        self.visible(node, symbol, name)
+        return name
+
+    def visible(self, node: ast.AST, symbol: Symbol, name: str) -> None:
+        """Does the new name at `node` mean what it means in the scope of `symbol`?"""
+        source = self.source(node)
+        for scope in source.ancestors(node):
+            if scope is symbol[1]:
+                return
+            if isinstance(scope, ast.FunctionDef | ast.Lambda):
+                mine = {s for s, n in [*self.new_names.items(), *self.optimizers.items()] if n == name}
+                if any(s[1] is scope and s[0] == source.module for s in mine) or name in source.names.bound_in(scope):
+                    raise Unsupported(node, f"the name {name} means something else here")
+
+    # uses ------------------------------------------------------------------------------------------------------
+    def _use(self, node: ast.AST, value: Value) -> None:
+        if node in self.dropped:
+            return
+        if node is self.init:
+            self._write_home()
+        parent = self.parent(node)
+        if isinstance(node, ast.Call):
+            self._call(node, value)
+        if self.leads_on(node):
+            return
+        if isinstance(value, Model):
+            if node is not self.site and not self.passed_on(node):
+                raise Unsupported(node, "a module that is used otherwise than by init and apply")
+        elif isinstance(value, Method):
+            called = isinstance(parent, ast.Call) and parent.func is node
+            if called and value.name == "apply":
+                assert isinstance(parent, ast.Call)
+                loops.apply(self, parent)
+            elif not (called and value.name == "init") and not (
+                isinstance(parent, ast.keyword) and parent.arg == "apply_fn"
+            ):
+                raise Unsupported(node, f"the method {value.name}")
+        elif isinstance(value, State):
+            self._state(node, parent)
+        elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+            self._params(node, parent)
+        elif isinstance(value, Collection):
+            self._other(node, parent)
+        elif isinstance(value, Gradients):
+            self._gradients(node, parent)
+        elif isinstance(value, Updated):
+            self._other(node, parent)
+
+    def _call(self, call: ast.Call, value: Value) -> None:
+        name = self.flow.name(call.func) or ""
+        if isinstance(value, State) and self.flow.is_state_class(name.removesuffix(".create")):
+            loops.create(self, call)
+        elif isinstance(call.func, ast.Attribute) and isinstance(self.flow.value(call.func.value), State):
+            if call.func.attr == "apply_gradients":
+                loops.apply_gradients(self, call)
+            else:
+                raise Unsupported(call, f"state.{call.func.attr}")
+        elif isinstance(value, State) and not isinstance(self.flow.value(call.func), Function):
+            raise Unsupported(call, "a state out of a call that is not followed")
+        elif isinstance(value, Variables | Collection) and call is not self.init:
+            raise Unsupported(call, "params out of a call")
+
+    def _state(self, node: ast.AST, parent: ast.AST) -> None:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            return  # with its assignment
+        if isinstance(node, ast.Call):
+            return  # seen to as a call
+        if not isinstance(node, ast.Name):
+            raise Unsupported(node, "a state that is not under a name")
+        if isinstance(parent, ast.Attribute):
+            if parent.attr == "step":
+                symbol = self.flow.symbol(self.source(node), node)
+                self.visible(node, symbol, self.optimizers[symbol])
+                self.replace(parent, f"{self.optimizers[symbol]}.step[...]")
+                return
+            if parent.attr in ("apply_gradients", "apply_fn", "params", "batch_stats"):
+                return
+            raise Unsupported(node, f"state.{parent.attr}")
+        holder = self.parent(parent) if isinstance(parent, ast.keyword | ast.Tuple) else parent
+        if isinstance(holder, ast.Return):
+            return  # with the function
+        if isinstance(holder, ast.Call) and loops.argument(self, holder, node):
+            return
+        raise Unsupported(node, "a state that is kept or handed to something unknown")
+
+    def _params(self, node: ast.AST, parent: ast.AST) -> None:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            if self.parent(node) is self.init_statement or loops.drop_assignment(self, node):
+                return
+            raise Unsupported(node, "params under another name")
+        if isinstance(node, ast.Call):
+            return
+        if isinstance(parent, ast.Dict) or self.statement(node) is self.init_statement or self._dropped(node):
+            return  # the variables of apply
+        if isinstance(parent, ast.keyword) and parent.arg == "params":
+            return  # of create
+        if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
+            method = self.flow.value(parent.func)
+            if isinstance(method, Method) and method.name == "apply":
+                return
+        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        if isinstance(holder, ast.Call):
+            if loops.argument(self, holder, node):
+                return
+            if self.flow.name(holder.func) in _REDUCTIONS:
+                context = self.context(node)
+                self.replace(
+                    node, f"{context.name('flax.nnx.state')}({self.model_of(node)}, {context.name('flax.nnx.Param')})"
+                )
+                return
+        raise Unsupported(node, "params that are used as a tree")
+
+    def _dropped(self, node: ast.AST) -> bool:
+        """Is the value assigned to names that go away?"""
+        statement = self.statement(node)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return False
+        target = statement.targets[0]
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        return all(isinstance(n, ast.Name) and loops.drop_assignment(self, n) for n in names)
+
+    def _other(self, node: ast.AST, parent: ast.AST) -> None:
+        """batch_stats and updates: the module keeps them itself."""
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            if loops.drop_assignment(self, node) or loops.in_updating_target(self, node):
+                return
+            raise Unsupported(node, "a collection under another name")
+        if isinstance(parent, ast.Dict) or self._dropped(node) or isinstance(node, ast.Call):
+            return
+        if isinstance(parent, ast.keyword) and parent.arg == "batch_stats":
+            return
+        if isinstance(self.flow.value(node), Updated) and loops.in_loss_return(self, node):
+            return
+        raise Unsupported(node, "a collection that is used by itself")
+
+    def _gradients(self, node: ast.AST, parent: ast.AST) -> None:
+        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        if self.passed_on(node):
+            return
+        if isinstance(holder, ast.Call):
+            name = self.flow.name(holder.func) or ""
+            if name.startswith(("jax.tree", "optax.")):
+                return
+            if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
+                return
+        raise Unsupported(node, "gradients that are taken apart")

@@ -54,6 +54,8 @@ class Rewrite:
 
     def replace_span(self, near: ast.AST, span: Span, *parts: Part | ast.AST) -> None:
         source = self.source(near)
+        if any(isinstance(parent, ast.JoinedStr) for parent in source.ancestors(near)):
+            raise Unsupported(near, "a use within an f-string")
         spans = tuple(source.span(p) if isinstance(p, ast.AST) else p for p in parts)
         self._edits.append((self.context(near), span, spans))
 
@@ -169,9 +171,14 @@ class Rewrite:
             return f"{name}({', '.join([*items, *[f'{s}=0' for s in streams if s not in keys]])})"
         return f"{name}({', '.join([self.text(node), *[f'{s}=0' for s in streams]])})"
 
-    def construction(self, site_text: list[Part | ast.AST], arguments: list[str], given: bool) -> list[Part | ast.AST]:
-        """`Model(..., in_features=..., rngs=...)` from the text up to the closing parenthesis."""
-        return [*site_text, ", " if given else "", ", ".join(arguments), ")"]
+    def to_partial(self, site: ast.Call) -> None:
+        """`MLP(4, 8)` → `functools.partial(MLP, 4, 8)`."""
+        source = self.source(site)
+        function = source.span(site.func)
+        opening = source.text.index("(", function.end)
+        given = bool(site.args or site.keywords)
+        partial = self.context(site).name("functools.partial")
+        self.replace_span(site, Span(function.start, opening + 1), f"{partial}(", site.func, ", " if given else "")
 
 
 class _Inputs(ast.NodeTransformer):

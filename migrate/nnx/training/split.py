@@ -59,7 +59,7 @@ class _Split(Rewrite):
     def _use(self, node: ast.AST, value: Value) -> None:
         if isinstance(node, ast.Call):
             if node in self.component.sites:
-                self._construct(node)
+                self.to_partial(node)
             elif isinstance(self.flow.value(node.func), Method):
                 self._init(node)
             elif isinstance(value, State) and self._creates(node):
@@ -82,17 +82,6 @@ class _Split(Rewrite):
             self._tree(node, value, parent)
         else:
             raise Unsupported(node, "updates of other collections")
-
-    def _construct(self, site: ast.Call) -> None:
-        """`MLP(4, 8)` → `functools.partial(MLP, 4, 8)`."""
-        partial = self.context(site).name("functools.partial")
-        source = self.source(site)
-        text = source.text
-        function = source.span(site.func)
-        opening = text.index("(", function.end)
-        given = bool(site.args or site.keywords)
-        span = type(function)(function.start, opening + 1)
-        self.replace_span(site, span, f"{partial}(", site.func, ", " if given else "")
 
     # init and create -------------------------------------------------------------------------------------------
     def _init(self, call: ast.Call) -> None:
@@ -183,7 +172,7 @@ class _Split(Rewrite):
 
     def _creates(self, call: ast.Call) -> bool:
         name = self.flow.name(call.func) or ""
-        return name.endswith(".create")
+        return self.flow.is_state_class(name.removesuffix(".create"))
 
     def _create(self, call: ast.Call, value: State) -> None:
         """`TrainState.create(apply_fn=model.apply, params=..., tx=...)` → `nnx.TrainState.create(graphdef, ...)`."""

@@ -1,0 +1,192 @@
+"""Loops that are understood end to end become modules, nnx.Optimizer and nnx.jit, with Linen's losses."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+DATA = """
+def batches():
+  for i in range(4):
+    yield {'x': jnp.sin(i + jnp.arange(20.0)).reshape(4, 5), 'y': jnp.array([0, 1, 2, i % 3])}
+"""
+
+SCRIPT = (
+    DATA
+    + """
+model = MLP(8)
+params = model.init(jax.random.key(0), jnp.ones([1, 5]))['params']
+tx = optax.adam(0.1)
+state = train_state.TrainState.create(apply_fn=model.apply, params=params, tx=tx)
+
+@jax.jit
+def train_step(state, batch):
+  # The loss of one batch.
+  def loss_fn(params):
+    logits = state.apply_fn({'params': params}, batch['x'])
+    loss = optax.softmax_cross_entropy_with_integer_labels(logits, batch['y']).mean()
+    return loss, logits
+  grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
+  (loss, logits), grads = grad_fn(state.params)
+  state = state.apply_gradients(grads=grads)
+  return state, loss  # and no more
+
+@jax.jit
+def eval_step(state, batch):
+  return state.apply_fn({'params': state.params}, batch['x']).argmax(-1)
+
+losses = []
+for batch in batches():
+  state, loss = train_step(state, batch)
+  losses.append(float(loss))
+answer = eval_step(state, batch)
+steps = int(state.step)
+"""
+)
+
+FUNCTIONS = (
+    DATA
+    + """
+def create_train_state(rng, learning_rate):
+  mlp = MLP(features=8)
+  variables = mlp.init(rng, jnp.ones([1, 5]))
+  params = variables['params']
+  tx = optax.sgd(learning_rate, 0.9)
+  return train_state.TrainState.create(apply_fn=mlp.apply, params=params, tx=tx)
+
+@jax.jit
+def apply_model(state, images, labels):
+  def loss_fn(params):
+    logits = state.apply_fn({'params': params}, images)
+    l2 = sum(jnp.sum(p ** 2) for p in jax.tree_util.tree_leaves(params))
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean() + 0.01 * l2, logits
+  (loss, logits), grads = jax.value_and_grad(loss_fn, has_aux=True)(state.params)
+  return grads, loss, jnp.mean(jnp.argmax(logits, -1) == labels)
+
+@jax.jit
+def update_model(state, grads):
+  return state.apply_gradients(grads=grads)
+
+def train_epoch(state, losses):
+  for batch in batches():
+    grads, loss, accuracy = apply_model(state, batch['x'], batch['y'])
+    state = update_model(state, grads)
+    losses.append(float(loss))
+  return state, losses
+
+def train_and_evaluate() -> train_state.TrainState:
+  state = create_train_state(jax.random.key(0), 0.1)
+  losses = []
+  for epoch in range(2):
+    state, losses = train_epoch(state, losses)
+    _, test_loss, _ = apply_model(state, jnp.ones((2, 5)), jnp.array([0, 1]))
+  return state, losses, test_loss
+
+state, losses, test_loss = train_and_evaluate()
+"""
+)
+
+NORMED = (
+    DATA
+    + """
+class TrainState(train_state.TrainState):
+  batch_stats: Any
+
+def create(key):
+  model = Normed(8)
+  variables = model.init({'params': key, 'dropout': jax.random.key(1)}, jnp.ones((1, 5)), train=False)
+  params, batch_stats = variables['params'], variables['batch_stats']
+  return TrainState.create(apply_fn=model.apply, params=params, batch_stats=batch_stats, tx=optax.adam(0.1))
+
+@functools.partial(jax.jit, static_argnums=(2,), donate_argnums=0)
+def train_step(state: TrainState, batch, train, key):
+  key = jax.random.fold_in(key, state.step)
+  def loss_fn(params):
+    logits, updates = state.apply_fn(
+        {'params': params, 'batch_stats': state.batch_stats}, batch['x'], train=train,
+        mutable=['batch_stats'], rngs={'dropout': key})
+    loss = optax.softmax_cross_entropy_with_integer_labels(logits, batch['y']).mean()
+    return loss, (logits, updates)
+  (loss, (logits, updates)), grads = jax.value_and_grad(loss_fn, has_aux=True)(state.params)
+  new_state = state.apply_gradients(grads=grads, batch_stats=updates['batch_stats'])
+  return new_state, loss, logits.mean()
+
+@jax.jit
+def predict(state, x):
+  variables = {'params': state.params, 'batch_stats': state.batch_stats}
+  return state.apply_fn({'params': state.params, 'batch_stats': state.batch_stats}, x, train=False)
+
+state = create(jax.random.key(0))
+losses = []
+for batch in batches():
+  state, loss, _ = train_step(state, batch, True, jax.random.key(3))
+  losses.append(float(loss))
+answer = predict(state, batch['x'])
+"""
+)
+
+
+def compare(done, *names: str) -> None:
+    before, after = done.both()
+    for name in names:
+        for a, b in zip(jax.tree.leaves(before[name]), jax.tree.leaves(after[name]), strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6, err_msg=name)
+    assert len(set(before["losses"])) > 1
+
+
+def test_a_script(kit) -> None:
+    done = kit.migrate(SCRIPT, kit.MLP)
+    assert done.codes == ["NNX601"] and not done.created
+    assert "model = MLP(8, in_features=5, rngs=nnx.Rngs(jax.random.key(0)))" in done.after
+    assert "optimizer = nnx.Optimizer(model, tx, wrt=nnx.Param)" in done.after
+    assert "@nnx.jit\ndef train_step(model, optimizer, batch):" in done.after
+    assert "@nnx.jit\ndef eval_step(model, batch):\n  return model(batch['x']).argmax(-1)" in done.after
+    assert "return loss  # and no more" in done.after
+    assert "  loss = train_step(model, optimizer, batch)" in done.after
+    compare(done, "losses", "answer", "steps")
+
+
+def test_functions_that_make_and_pass_the_state(kit) -> None:
+    done = kit.migrate(FUNCTIONS, kit.MLP)
+    assert done.codes == ["NNX601"] and not done.created
+    assert "return mlp, nnx.Optimizer(mlp, tx, wrt=nnx.Param)" in done.after
+    assert "update_model(model, optimizer, grads)" in done.after
+    assert "jax.tree_util.tree_leaves(nnx.state(model, nnx.Param))" in done.after
+    compare(done, "losses", "test_loss")
+
+
+def test_batch_statistics_and_dropout(kit) -> None:
+    program = NORMED.replace("  variables = {'params': state.params, 'batch_stats': state.batch_stats}\n", "")
+    done = kit.migrate(program, kit.NORMED)
+    assert done.codes == ["NNX601"] and not done.created
+    assert "nnx.reseed(model, dropout=key)" in done.after
+    assert "static_argnums=(3,), donate_argnums=(0, 1)" in done.after
+    compare(done, "losses", "answer")
+
+
+CHANGES = {
+    "an old state is kept": ("losses = []", "losses = []\nbest = state"),
+    "old params are kept": ("losses = []", "losses = []\nold = state.params"),
+    "an old state is used later": ("  state, loss = train_step", "  old, (state, loss) = state, train_step"),
+    "pmap": ("@jax.jit\ndef train_step", "@functools.partial(jax.pmap, axis_name='b')\ndef train_step"),
+    "vmap over params": ("losses = []", "losses = []\nmany = jax.vmap(eval_step, (None, 0))"),
+    "params as a dictionary": ("losses = []", "losses = []\nkeys = list(state.params)"),
+    "state.replace": ("losses = []", "losses = []\nstate = state.replace(step=3)"),
+    "another init": ("losses = []", "losses = []\nother = model.init(jax.random.key(1), jnp.ones([1, 5]))"),
+    "an f-string": ("losses = []", "losses = []\nprint(f'{state.step}')"),
+    "names that are taken": ("losses = []", "losses = []\noptimizer = opt = nnx_optimizer = None"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_anything_else_takes_the_other_form(kit, name: str) -> None:
+    done = kit.migrate(SCRIPT.replace(*CHANGES[name]), kit.MLP)
+    assert done.codes == ["NNX603"]
+    assert "@nnx.jit" not in done.after and "apply_gradients" in done.after
+
+
+def test_the_functional_form_on_demand(kit) -> None:
+    done = kit.migrate(SCRIPT, kit.MLP, options=kit.Options(jit="functional"))
+    assert done.codes == ["NNX603"]
+    compare(done, "losses", "answer", "steps")
