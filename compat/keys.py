@@ -102,6 +102,8 @@ class Renamer:
         self.patterns: list[tuple[re.Pattern[str], str]] = []
         if isinstance(rename, Mapping):
             for old, new in rename.items():
+                if not isinstance(old, str) or not isinstance(new, str):
+                    raise MismatchError("rename= is not valid:", [f"{old!r}: {new!r}: each must be a string"])
                 literal = not re.search(r"[\\^$*+?{}\[\]|()]", old)
                 pattern = rf"(?<![^/]){re.escape(old)}(?![^/])" if literal else old
                 try:
@@ -311,14 +313,6 @@ class _Matcher:
             keys = table.get(text)
             if not keys:
                 continue
-            # `value` may be a box's or a parameter's name: the unboxed reading counts only if nothing else is there.
-            if len(keys) > 1:
-                exact = [
-                    k
-                    for k in keys
-                    if unbox_key(k)[len(mount) :] in (tuple(map(str, slot.local)), linen_key(slot.local))
-                ]
-                keys = exact if len(exact) == 1 else keys
             if len(keys) > 1:
                 names = ", ".join("/".join(k) for k in keys)
                 self.plan.problems.append(f"{slot.name}: two keys map to one: {names}")
@@ -417,8 +411,8 @@ class _Matcher:
             if key in self.used:
                 continue
             root = next((r for r in roots.values() if key[: len(r)] == r), None)
-            if root is None:
-                self.plan.ignored.append(key)
+            if root is None:  # beside the part in use; without one, nothing was recognised
+                (self.plan.ignored if roots or self.plan.mounts else self.plan.extra).append(key)
                 continue
             head = key[len(root)] if len(key) > len(root) else ""
             placed = any(m != root and key[: len(m)] == m for m in mounts)
