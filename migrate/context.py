@@ -164,7 +164,7 @@ class FileContext:
                 break
         start = self.source.full_span(statement).start
         line = self.source.text.rfind("\n", 0, start) + 1
-        comment = f"# TODO(nnx-migrate): {text}"
+        comment = f"# TODO(nnx-migrate): {' '.join(text.split())}"
         if self.source.text[line:start].strip() or comment in self.source.text:
             return
         if (line, comment) not in self.todos:
