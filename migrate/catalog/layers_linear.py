@@ -304,7 +304,7 @@ class Conv(Layer):
         draft.size("in_features", shape_of(value).dim(-1), why_of(value))
         draft.move("features", "out_features", positional=True)
         draft.move("kernel_size", "kernel_size", positional=True)
-        draft.move("strides", "strides", positional=True)
+        draft.move("strides", "strides")
         function, maker = draft.args.get("conv_general_dilated"), draft.args.get("conv_general_dilated_cls")
         draft.drop("conv_general_dilated", "conv_general_dilated_cls")
         if not is_none(function) or not is_none(maker):
@@ -366,7 +366,7 @@ class ConvTranspose(Layer):
         draft.size("in_features", shape_of(value).dim(-1), why_of(value))
         draft.move("features", "out_features", positional=True)
         draft.move("kernel_size", "kernel_size", positional=True)
-        draft.move("strides", "strides", positional=True)
+        draft.move("strides", "strides")
         promote(draft)
         draft.rest()
         return draft.finish("flax.nnx.ConvTranspose")

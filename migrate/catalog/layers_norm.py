@@ -156,8 +156,8 @@ class GroupNorm(_Norm):
         return super().general(args) or not is_none(args.get("reduction_axes"))
 
     def own_arguments(self, draft: Draft) -> None:
-        draft.move("num_groups", "num_groups", positional=True)
-        draft.move("group_size", "group_size", positional=True)
+        draft.move("num_groups", "num_groups")
+        draft.move("group_size", "group_size")
 
 
 class BatchNorm(_Norm):

@@ -59,7 +59,6 @@ class PReLU(Layer):
     parameters = params("param_dtype=jnp.float32, negative_slope_init=0.01")
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
-        draft.move("negative_slope_init", "negative_slope_init", positional=True)
         draft.rest()
         return draft.finish("flax.nnx.PReLU", rngs=False)
 

@@ -48,12 +48,12 @@ WRITTEN = [
     ),
     (
         "nn.Conv(8, (3, 3), (2, 2), 'VALID')",
-        "flax.nnx.Conv(x.shape[-1], 8, (3, 3), (2, 2), padding='VALID', rngs=rngs)",
+        "flax.nnx.Conv(x.shape[-1], 8, (3, 3), strides=(2, 2), padding='VALID', rngs=rngs)",
     ),
     ("nn.Conv(8, (3, 3), padding=1)", "flax.nnx.Conv(x.shape[-1], 8, (3, 3), padding=1, rngs=rngs)"),
     (
         "nn.ConvTranspose(features=8, strides=(2, 2), kernel_size=(3, 3))",
-        "flax.nnx.ConvTranspose(x.shape[-1], 8, (3, 3), (2, 2), rngs=rngs)",
+        "flax.nnx.ConvTranspose(x.shape[-1], 8, (3, 3), strides=(2, 2), rngs=rngs)",
     ),
     (
         "nn.ConvLocal(8, (3,))",
@@ -69,10 +69,10 @@ WRITTEN = [
         "nn.LayerNorm(feature_axes=(-2, -1))",
         "linen_parity.LayerNorm((x.shape[-2], x.shape[-1]), feature_axes=(-2, -1), rngs=rngs)",
     ),
-    ("nn.GroupNorm(8)", "flax.nnx.GroupNorm(x.shape[-1], 8, rngs=rngs)"),
+    ("nn.GroupNorm(8)", "flax.nnx.GroupNorm(x.shape[-1], num_groups=8, rngs=rngs)"),
     (
         "nn.GroupNorm(num_groups=None, group_size=4)",
-        "flax.nnx.GroupNorm(x.shape[-1], None, 4, rngs=rngs)",
+        "flax.nnx.GroupNorm(x.shape[-1], num_groups=None, group_size=4, rngs=rngs)",
     ),
     ("nn.BatchNorm(use_running_average=True)", "flax.nnx.BatchNorm(x.shape[-1], use_running_average=True, rngs=rngs)"),
     ("nn.BatchNorm()", "flax.nnx.BatchNorm(x.shape[-1], use_running_average=None, rngs=rngs)"),
@@ -87,7 +87,7 @@ WRITTEN = [
         "linen_parity.MultiHeadAttention(8, x.shape[-1], attention_fn=linen_parity.dot_product_attention, decode=True, "
         "rngs=rngs)",
     ),
-    ("nn.PReLU(negative_slope_init=0.2)", "flax.nnx.PReLU(0.2)"),
+    ("nn.PReLU(negative_slope_init=0.2)", "flax.nnx.PReLU(negative_slope_init=0.2)"),
     ("nn.Sequential([nn.relu, nn.tanh])", "flax.nnx.Sequential(nn.relu, nn.tanh)"),
     ("nn.Sequential(layers)", "flax.nnx.Sequential(*layers)"),
     ("nn.BatchApply(f, 3)", "linen_parity.BatchApply(f, 3)"),
