@@ -1,0 +1,69 @@
+"""Every entry of the table of old jax names, looked up in the installed jax."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import warnings
+
+import jax
+import pytest
+from nnx_migrate.migrate.catalog.early_nnx import RENAMED
+from nnx_migrate.migrate.catalog.jax_names import DEAD_FLAGS, EXPRESSIONS, GONE, Gone, lookup
+
+
+def state(dotted: str) -> str:
+    """`gone`, `deprecated` or `ok`."""
+    parts = dotted.split(".")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found: object = None
+        for cut in range(len(parts), 0, -1):
+            try:
+                found = importlib.import_module(".".join(parts[:cut]))
+                break
+            except Exception:
+                continue
+        try:
+            for part in parts[cut:]:
+                found = getattr(found, part)
+        except AttributeError:
+            return "gone"
+    words = ("deprecated", "was removed, this is just an alias")
+    return "deprecated" if any(word in str(w.message) for w in said for word in words) else "ok"
+
+
+@pytest.mark.parametrize("entry", GONE, ids=lambda entry: entry.old)
+def test_old_names_are_gone_and_new_ones_are_there(entry: Gone) -> None:
+    assert state(entry.old) == ("deprecated" if entry.works else "gone")
+    if entry.new is not None:
+        assert state(entry.new) == "ok"
+    else:
+        assert entry.note
+    assert re.fullmatch(r"0\.\d+\.\d+", entry.removed)
+
+
+def test_expressions_and_flags() -> None:
+    for old, (new, _, _) in EXPRESSIONS.items():
+        assert state(old) == "gone" and (not new or state(new) == "ok")
+    for flag in DEAD_FLAGS:
+        with pytest.raises(AttributeError, match="Unrecognized config option"):
+            jax.config.update(flag, True)
+    assert not set(DEAD_FLAGS) & set(jax.config.values)
+
+
+def test_nnx_names() -> None:
+    for old, new in RENAMED.items():
+        if old != "flax.nnx.abstract_with_sharding":  # says so when it is called
+            assert state(old) in ("gone", "deprecated"), old
+        assert state(new) == "ok", new
+
+
+def test_lookup_takes_the_longest_entry() -> None:
+    found = lookup("jax.lib.xla_bridge.get_backend")
+    assert found is not None and found[1] == "jax.extend.backend.get_backend"
+    found = lookup("jax.lib.xla_bridge.something_else")
+    assert found is not None and found[1] is None
+    found = lookup("jax.linear_util.transformation")
+    assert found is not None and found[1] == "jax.extend.linear_util.transformation"
+    assert lookup("jax.numpy.ones") is None and lookup("jaxopt.tree_map") is None
