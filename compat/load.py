@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import MismatchError
-from .formats.base import Array, Leaf, normal_index
+from .formats.base import Array, Index, Leaf, normal_index
 from .target import Slot, is_typed_key, key_impl
 
 IN_FLIGHT = 1 << 27
@@ -57,6 +57,11 @@ def _finish(pending: _Pending, done: dict[tuple[Any, ...], Any], progress: Calla
         progress(pending.nbytes)
 
 
+def begin_read(leaf: Leaf, index: Index) -> Callable[[], Array]:
+    """Every block that this process reads passes through here."""
+    return leaf.start(index)
+
+
 class _Pending:
     """One leaf on its way."""
 
@@ -79,7 +84,8 @@ class _Pending:
 
     def begin(self) -> None:
         self.waits = [
-            (self.leaf.start(tuple(slice(*b) for b in bounds)), devices) for bounds, devices in self.blocks.items()
+            (begin_read(self.leaf, tuple(slice(*b) for b in bounds)), devices)
+            for bounds, devices in self.blocks.items()
         ]
 
     def finish(self) -> Any:

@@ -54,9 +54,11 @@ def _read_aggregate(path: Path) -> Checkpoint:
     """L3 and t5x: the msgpack file is the tree."""
     scanner, tree = scan(path / AGGREGATE)
     specs = 0
+    # Orbax 0.3 kept the arrays in OCDBT already, without `_METADATA`.
+    database: Database | None = None
 
     def claim(key: Key, value: Any) -> Leaf | None:
-        nonlocal specs
+        nonlocal specs, database
         if isinstance(value, str) and value.startswith(PLACEHOLDER):
             name = value[len(PLACEHOLDER) :]
         elif isinstance(value, dict) and "driver" in value and isinstance(value.get("kvstore"), dict):
@@ -66,6 +68,9 @@ def _read_aggregate(path: Path) -> Checkpoint:
             return None
         directory = inside(path, name)
         leaf = directory_array(key, directory)
+        if leaf is None and ((path / "manifest.ocdbt").is_file() or list(path.glob("ocdbt.process_*"))):
+            database = database or open_database(path)
+            leaf = database.array(key, name)
         if leaf is None:
             raise CorruptCheckpointError(
                 directory, f"is missing: the array of the key {'/'.join(key)!r}, named in {AGGREGATE!r}"
@@ -74,11 +79,16 @@ def _read_aggregate(path: Path) -> Checkpoint:
 
     leaves, others, sequences = flatten(scanner, tree, leaf=claim)
     t5x = specs or (isinstance(tree, dict) and "version" in tree and "optimizer" in tree)
-    directories = any(leaf.storage for leaf in leaves.values())
+    kinds = {leaf.storage[0] for leaf in leaves.values() if leaf.storage}
     return Checkpoint(
-        path, "t5x" if t5x else "L3", "t5x" if t5x else "Orbax 0.1 to 0.2",
-        leaves, others, sequences, storage="zarr" if directories else "msgpack",
-    )  # fmt: skip
+        path,
+        "t5x" if t5x else "L4" if database else "L3",
+        "t5x" if t5x else "Orbax 0.3" if database else "Orbax 0.1 to 0.2",
+        leaves,
+        others,
+        sequences,
+        storage="ocdbt" if kinds == {"ocdbt"} else "zarr" if kinds else "msgpack",
+    )
 
 
 def _read_tree(path: Path) -> Checkpoint:

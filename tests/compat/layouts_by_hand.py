@@ -153,3 +153,15 @@ def write_chunked(tree: Any, path: Path) -> Path:
     file = path.with_suffix(".msgpack")
     file.write_bytes(pack(mapped(tree, leaf)))
     return file
+
+
+def write_orbax_0_3(tree: Any, path: Path) -> Path:
+    """Arrays in OCDBT, the tree in `checkpoint`, no `_METADATA`."""
+    import orbax.checkpoint as ocp
+
+    with ocp.Checkpointer(ocp.PyTreeCheckpointHandler()) as checkpointer:
+        checkpointer.save(path, tree)
+    for name in ("_METADATA", "_CHECKPOINT_METADATA", "_sharding"):
+        (path / name).unlink(missing_ok=True)
+    (path / "checkpoint").write_bytes(pack(mapped(tree, lambda key, x: f"PLACEHOLDER://{'.'.join(key)}")))
+    return path

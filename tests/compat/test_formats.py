@@ -62,6 +62,7 @@ WRITERS: dict[str, tuple[Callable[[Any, Path], Path], str]] = {
     "msgpack, chunked": (by_hand.write_chunked, "L1"),
     "gda": (lambda t, p: by_hand.write_l2({"params": t}, p), "L2"),
     "orbax 0.2": (lambda t, p: by_hand.write_l3({"params": {"params": t}}, p), "L3"),
+    "orbax 0.3": (lambda t, p: by_hand.write_orbax_0_3({"params": t}, p), "L4"),
     "orbax ocdbt": (lambda t, p: orbax_tree({"params": t}, p), "L5"),
     "orbax zarr": (lambda t, p: orbax_tree({"params": t}, p, use_ocdbt=False), "L5"),
     "orbax zarr3": (lambda t, p: orbax_tree({"params": t}, p, use_zarr3=True), "L5"),
