@@ -436,12 +436,16 @@ class Flow:
         sites: frozenset[ast.Call] = frozenset()
         for keyword in node.keywords:
             value = self.value(keyword.value)
+            if keyword.arg in ("apply_fn", "params") and isinstance(value, Nothing):
+                return value
             if keyword.arg in ("apply_fn", "params") and isinstance(value, Tracked):
                 sites |= value.sites
         return State(sites, cls) if sites else ANY
 
     def _partial(self, source: SourceFile, node: ast.Call) -> Value:
         function = self.value(node.args[0])
+        if isinstance(function, Nothing):
+            return function
         if isinstance(function, Function):
             self._bind_arguments(source, node, function, node.args[1:])
             return dataclasses.replace(function, bound=function.bound + len(node.args) - 1)
@@ -452,6 +456,8 @@ class Flow:
     def _gradient(self, transform: str, node: ast.Call) -> Value:
         function = self.value(node.args[0])
         plain = all(k.arg == "has_aux" for k in node.keywords) and len(node.args) == 1
+        if isinstance(function, Nothing):
+            return function
         if not isinstance(function, Function) or not plain or function.transform:
             return ANY
         has_aux = any(isinstance(k.value, ast.Constant) and bool(k.value.value) for k in node.keywords)
@@ -493,6 +499,8 @@ class Flow:
             return result
         first = self.value(args[0]) if args else ANY
         gradients: Value = Gradients(first.sites) if isinstance(first, Tracked) else ANY
+        if isinstance(first, Nothing):
+            gradients = first
         if function.transform == "grad":
             return Items((gradients, _second(result))) if function.has_aux else gradients
         return Items((result, gradients))

@@ -1,8 +1,8 @@
 """The NNX idiom: the module holds its variables, `nnx.Optimizer` updates them, `nnx.jit` compiles the steps.
 
 A state becomes a model and an optimizer. Functions that took a state take both (or the model alone where that is all
-they need), functions that returned the state they were given return it no more, since both are updated in place. That is
-the same program only if nobody looks at an old state after its update: every use is checked, and one that does not
+they need), functions that returned the state they were given return it no more, since both are updated in place. That
+is the same program only if nobody looks at an old state after its update: every use is checked, and one that does not
 fit leaves the component to the other forms.
 """
 
@@ -257,6 +257,7 @@ class _Native(Rewrite):
             self._call(node, value)
         if self.leads_on(node):
             return
+        self.check_landing(node)
         if isinstance(value, Model):
             if node is not self.site and not self.passed_on(node):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...context import FileContext
 from ...edits import Conflict, Part, Span
-from ...linen.flow import Flow, Function, Tracked, Value
+from ...linen.flow import Flow, Function, Items, Tracked, Value
 from ...plan import ClassPlan
 from ...source import SourceFile
 from .components import Component
@@ -145,6 +145,62 @@ class Rewrite:
         if isinstance(parent, ast.Call):
             return isinstance(self.flow.value(parent.func), Function) or self.flow.name(parent.func) in _PASSING
         return False
+
+    def check_landing(self, node: ast.AST) -> None:
+        """Unsupported where a value goes on to a name, result or parameter that the analysis lost sight of."""
+        path: list[int] = []
+        child, parent = node, self.parent(node)
+        while isinstance(parent, ast.Tuple):
+            if any(isinstance(e, ast.Starred) for e in parent.elts):
+                raise Unsupported(node, "a starred tuple")
+            path.insert(0, parent.elts.index(child))  # type: ignore[arg-type]
+            child, parent = parent, self.parent(parent)
+        if isinstance(parent, ast.Starred | ast.List | ast.Set | ast.comprehension | ast.NamedExpr):
+            raise Unsupported(node, "a value in a container")
+        if isinstance(parent, ast.Assign) and parent.value is child:
+            for target in parent.targets:
+                self._target_holds(target, path, node)
+        elif isinstance(parent, ast.Return | ast.Lambda):
+            owner = self.function(node)
+            found = self.flow.returns.get(owner) if owner is not None else None
+            for index in path:
+                found = found.items[index] if isinstance(found, Items) and index < len(found.items) else None
+            if found is None or not self.component.holds(found):
+                raise Unsupported(node, "a result that is not followed")
+        else:
+            name = parent.arg if isinstance(parent, ast.keyword) else None
+            call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+            if isinstance(call, ast.Call) and call.func is not node and not path:
+                self._parameter_holds(call, node, name)
+
+    def _target_holds(self, target: ast.expr, path: list[int], node: ast.AST) -> None:
+        for index in path:
+            if not isinstance(target, ast.Tuple) or index >= len(target.elts):
+                break
+            target = target.elts[index]
+        if not isinstance(target, ast.Name) or not self.component.holds(self.flow.value(target)):
+            raise Unsupported(node, "a value under a name that also holds other things")
+
+    def _parameter_holds(self, call: ast.Call, node: ast.AST, name: str | None) -> None:
+        callee = self.flow.value(call.func)
+        shift = 0
+        if self.flow.name(call.func) in _PASSING and call.args:
+            callee, shift = self.flow.value(call.args[0]), 1
+        if not isinstance(callee, Function):
+            return
+        for target in callee.nodes:
+            arguments = target.args  # type: ignore[attr-defined]
+            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+            if name is None:
+                position = call.args.index(node) - shift + callee.bound  # type: ignore[arg-type]
+                if position < 0:
+                    return
+                parameter = names[position] if position < len(names) else ""
+            else:
+                parameter = name
+            held = self.flow.env.get((self.flow.source_of[target].module, target, parameter))
+            if held is None or not self.component.holds(held):
+                raise Unsupported(node, "a parameter that also holds other things")
 
     # at a call of init or apply --------------------------------------------------------------------------------
     def sizes(self, call: ast.Call, args: list[ast.expr], keywords: list[ast.keyword]) -> list[str]:

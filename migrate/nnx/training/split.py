@@ -67,6 +67,7 @@ class _Split(Rewrite):
         if self.leads_on(node):
             return
         parent = self.parent(node)
+        self.check_landing(node)
         if isinstance(value, Model):
             if not self.passed_on(node):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")
