@@ -298,6 +298,9 @@ class Layer:
       call_time_fields: constructor fields that NNX also takes when called, field → keyword of the NNX call.
       methods: other methods → their parameters.
       attributes: fields and parameters that are read under another name in NNX.
+      wrapper: has no variables of its own, only those of layers given to it. In a compact method Linen keeps these
+        layers in the calling module (`LSTMCell_0` beside `RNN_0`), so to keep the keys construct the wrapper where it
+        is called: `nnx.RNN(self.LSTMCell_0)(x)`. In `setup` it is an attribute that holds its layers (`rnn/cell`).
     """
 
     linen: str = ""
@@ -308,6 +311,7 @@ class Layer:
     call_time_fields: Mapping[str, str] = {}
     methods: Mapping[str, tuple[Param, ...]] = {}
     attributes: Mapping[str, str] = {}
+    wrapper: bool = False
 
     def collections_of(self, args: Mapping[str, Arg]) -> frozenset[str]:
         """Variable collections of this configuration."""

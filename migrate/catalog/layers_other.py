@@ -73,6 +73,7 @@ class Sequential(Layer):
     parameters = params("layers")
     call_parameters = params("*args")
     collections = frozenset()
+    wrapper = True
 
     def bind_call(self, call: Call) -> dict[str, Value]:
         return dict(call.keywords)
@@ -101,6 +102,7 @@ class BatchApply(Layer):
     parameters = params("f, num_dims=2")
     call_parameters = params("*args")
     collections = frozenset()
+    wrapper = True
 
     def bind_call(self, call: Call) -> dict[str, Value]:
         return dict(call.keywords)

@@ -130,6 +130,7 @@ class RNN(Layer):
         "reverse=None, keep_order=None"
     )
     collections = frozenset()
+    wrapper = True
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         args = draft.args

@@ -246,6 +246,11 @@ def transplant(variables: dict[str, Any], model: nnx.Module) -> None:
     nnx.update(model, nnx.state(model))
 
 
+def by_key(tree: Any) -> dict[str, Any]:
+    """A nested collection by path."""
+    return {"/".join(path): value for path, value in traverse_util.flatten_dict(tree).items()}
+
+
 def same(a: Any, b: Any, what: str) -> None:
     """Bitwise equal trees, dtypes too."""
     left, right = jax.tree.leaves(a), jax.tree.leaves(b)
