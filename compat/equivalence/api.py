@@ -1,0 +1,294 @@
+"""`check_equivalence` and what is built on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from . import numbers
+from .models import Call, LinenSide, NnxSide, abstract, abstract_key, is_array, leaks, programs
+from .proof import Program, Proof, prove
+from .report import Check, EquivalenceReport, NotEquivalent, Verdict
+from .specs import compare_specs
+
+
+def check_equivalence(
+    linen_module: Any,
+    variables: Any,
+    nnx_module: Any,
+    *args: Any,
+    rngs: Mapping[str, Any] | Iterable[str] | None = None,
+    mutable: Sequence[str] | str = (),
+    method: str | None = None,
+    rules: Any = None,
+    mesh: Any = None,
+    gradient: bool = True,
+    numbers_if_not_proved: bool = True,
+    seeds: int = 3,
+    tolerance: float | None = None,
+    nnx_args: tuple[Any, ...] | None = None,
+    nnx_kwargs: dict[str, Any] | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> EquivalenceReport:
+    """Compare a Linen module with the NNX module that is to replace it.
+
+    Args:
+        linen_module: an unbound Linen module.
+        variables: its variables, boxed or not; shapes (`jax.eval_shape(module.init, …)`) are enough for proofs.
+        nnx_module: the NNX module, concrete or abstract, or a function without arguments that makes it.
+        args, kwargs: the call, of both sides; `nnx_args`, `nnx_kwargs` where the NNX call differs. Arrays may be
+            `jax.ShapeDtypeStruct`s. Flags such as `train` are arguments like any other.
+        rngs: streams that the Linen call draws from: names, or name → key.
+        mutable: collections that the Linen call updates.
+        method: the method called, `__call__` by default.
+        rules: logical axis rules, in force on both sides and used to resolve specs.
+        mesh: set with `jax.set_mesh` while both sides are traced; an `AbstractMesh` will do.
+        gradient: also compare the vector-Jacobian product with respect to parameters and float arguments.
+        numbers_if_not_proved: run both sides on the same random weights where a proof fails.
+        seeds, tolerance: of that run; the tolerance follows from dtype and depth by default.
+
+    Returns:
+        A report with the checks `keys`, `shapes`, `specs`, `forward`, `gradient`.
+    """
+    started = time.perf_counter()
+    call = Call(
+        args,
+        kwargs,
+        nnx_args,
+        nnx_kwargs,
+        (mutable,) if isinstance(mutable, str) else tuple(mutable),
+        dict(rngs) if isinstance(rngs, Mapping) else dict.fromkeys(rngs or ()),
+        method,
+    )
+    report = EquivalenceReport(name or type(linen_module).__name__)
+    with in_context(mesh, rules):
+        linen = LinenSide(linen_module, variables)
+        nnx_side = NnxSide(nnx_module, list(linen.flat))
+        if mesh is not None:
+            report.mesh = dict(mesh.shape)
+        report.checks += _keys_and_shapes(report, linen, nnx_side)
+        specs = compare_specs(report, linen, nnx_side, rules, mesh)
+        if specs is not None:
+            report.checks.append(specs)
+        if nnx_side.made_abstract and leaks(nnx_side, call):
+            # An array made in the constructor is held where tracing cannot replace it: make the module for real.
+            nnx_side = NnxSide(nnx_module(), list(linen.flat))
+        for kind in ("forward", "gradient") if gradient else ("forward",):
+            report.checks += _compare(kind, linen, nnx_side, call, numbers_if_not_proved, seeds, tolerance)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def assert_equivalent(*args: Any, at_least: str = "close", **kwargs: Any) -> EquivalenceReport:
+    """`check_equivalence`, raising `NotEquivalent` (an AssertionError) unless the verdict is `at_least` that good."""
+    report = check_equivalence(*args, **kwargs)
+    order = list(Verdict)
+    if not report.equal or order.index(report.verdict) > order.index(Verdict(at_least)):
+        raise NotEquivalent(report)
+    return report
+
+
+def compare_migrated(
+    linen_module: Any,
+    nnx_factory: Callable[[], Any],
+    *args: Any,
+    init_rngs: Mapping[str, Any] | None = None,
+    init_kwargs: dict[str, Any] | None = None,
+    method: str | None = None,
+    **options: Any,
+) -> EquivalenceReport:
+    """`check_equivalence` for a module and example arguments: variables are those of `init`, traced for shapes only.
+
+    Args:
+        linen_module: an unbound Linen module.
+        nnx_factory: makes the NNX module: `lambda: Net(4, in_features=3, rngs=nnx.Rngs(0))`.
+        args, options: as for `check_equivalence`. `init_rngs`: streams needed at init beside `params`.
+        init_kwargs: keyword arguments of init where they differ from the call's.
+    """
+    reserved = {
+        "rngs", "mutable", "rules", "mesh", "gradient", "numbers_if_not_proved", "seeds", "tolerance", "nnx_args",
+        "nnx_kwargs", "name",
+    }  # fmt: skip
+    kwargs = {k: v for k, v in options.items() if k not in reserved} if init_kwargs is None else init_kwargs
+    streams = options.get("rngs") or ()
+    keys = {"params": jax.random.key(0), **dict.fromkeys(streams, jax.random.key(1)), **(init_rngs or {})}
+    with in_context(options.get("mesh"), None):
+        variables = init_shapes(linen_module, keys, args, kwargs, method)
+    return check_equivalence(linen_module, variables, nnx_factory, *args, method=method, **options)
+
+
+def init_shapes(module: Any, keys: Mapping[str, Any], args: Any, kwargs: Any, method: str | None = None) -> Any:
+    """`module.init` for shapes only, boxes kept. What is no array is static."""
+    flat, structure = jax.tree_util.tree_flatten((args, kwargs))
+    at = [i for i, leaf in enumerate(flat) if is_array(leaf)]
+
+    def init(arrays: Sequence[Any]) -> Any:
+        filled = list(flat)
+        for i, value in zip(at, arrays):
+            filled[i] = value
+        a, k = jax.tree_util.tree_unflatten(structure, filled)
+        return module.init(dict(keys), *a, **({"method": method} if method else {}), **k)
+
+    return jax.eval_shape(init, [abstract(flat[i]) for i in at])
+
+
+def in_context(mesh: Any, rules: Any) -> Any:
+    """The mesh and the rules in force, on both sides alike: Linen's constraints are silently left out without them."""
+    import contextlib
+
+    from flax import linen as nn
+
+    stack = contextlib.ExitStack()
+    if mesh is not None:
+        if isinstance(mesh, jax.sharding.AbstractMesh):
+            stack.enter_context(jax.sharding.use_abstract_mesh(mesh))
+        else:
+            stack.enter_context(jax.set_mesh(mesh))
+    if rules is not None:
+        stack.enter_context(nn.logical_axis_rules(rules))
+    return stack
+
+
+def _keys_and_shapes(report: EquivalenceReport, linen: LinenSide, nnx_side: NnxSide) -> list[Check]:
+    """Every Linen variable has one NNX Variable of its shape and dtype, and the other way about."""
+    found = {
+        label: (path, leaf)
+        for label, path, leaf, kind in zip(nnx_side.labels, nnx_side.paths, nnx_side.leaves, nnx_side.kinds)
+        if kind not in ("rng", "array", "intermediates", "perturbations")
+    }
+    wanted = {k: v for k, v in linen.flat.items() if k[0] not in ("intermediates", "perturbations")}
+    missing = [k for k in wanted if k not in found]
+    extra = [k for k in found if k not in wanted]
+    wrong = []
+    for label, leaf in wanted.items():
+        row = {
+            "linen": "/".join(map(str, label)),
+            "linen_shape": f"{leaf.dtype}{list(leaf.shape)}",
+            "nnx": "",
+            "nnx_shape": "",
+        }
+        if label in found:
+            path, other = found[label]
+            row["nnx"], row["nnx_shape"] = "/".join(map(str, path)), f"{other.dtype}{list(other.shape)}"
+            if row["nnx_shape"] != row["linen_shape"]:
+                wrong.append(f"{row['linen']}: {row['linen_shape']} in Linen, {row['nnx_shape']} in NNX")
+        report.variables.append(row)
+    for label in extra:
+        path, other = found[label]
+        report.variables.append(
+            {
+                "linen": "",
+                "linen_shape": "",
+                "nnx": "/".join(map(str, path)),
+                "nnx_shape": f"{other.dtype}{list(other.shape)}",
+            }
+        )
+    text = [f"missing in NNX: {'/'.join(map(str, k))}" for k in missing] + [
+        f"only in NNX: {'/'.join(map(str, k))}" for k in extra
+    ]
+    return [
+        Check("keys", Verdict.DIFFERENT if text else Verdict.PROVED, "; ".join(text) or f"{len(wanted)} variables"),
+        Check("shapes", Verdict.DIFFERENT if wrong else Verdict.PROVED, "; ".join(wrong) or "shapes and dtypes"),
+    ]
+
+
+def _compare(
+    kind: str, linen: LinenSide, nnx_side: NnxSide, call: Call, run: bool, seeds: int, tolerance: float | None
+) -> list[Check]:
+    try:
+        left, right = programs(linen, nnx_side, call, gradient=kind == "gradient")
+    except Exception as error:  # whatever the user's program raises belongs in the report
+        return [Check(kind, Verdict.UNCHECKED, f"could not be traced: {type(error).__name__}: {str(error)[:300]}")]
+    if not any(o is not None for o in left.outputs):
+        return [Check(kind, Verdict.PROVED, "nothing to compare: no outputs")]
+    given = dict(linen.flat)
+    for i, value in enumerate(call.arrays()[0]):
+        given[("argument", i)] = value
+    given = {k: v for k, v in given.items() if not isinstance(v, jax.ShapeDtypeStruct) and k[0] == "argument"}
+    size = numbers.size_of(linen, nnx_side, call)
+    return judge(kind, left, right, given, run=run, seeds=seeds, tolerance=tolerance, size=size, random=bool(call.rngs))
+
+
+def judge(
+    kind: str,
+    left: Program,
+    right: Program,
+    given: Mapping[Any, Any],
+    *,
+    run: bool = True,
+    seeds: int = 3,
+    tolerance: float | None = None,
+    size: int = 0,
+    random: bool = False,
+) -> list[Check]:
+    """Prove, and where that fails run."""
+    proof = prove(left, right)
+    if proof.proved:
+        return [Check(kind, Verdict.PROVED, _size(proof))]
+    divergences = [d.to_dict() for d in proof.divergences]
+    if proof.values_proved:
+        note = proof.notes[0]
+        return [
+            Check(kind, Verdict.PROVED, f"values; {_size(proof)}"),
+            Check(f"{kind} annotations", Verdict.DIFFERENT, note, note, divergences),
+        ]
+    reason = str(proof.divergences[0]).splitlines()[0] if proof.divergences else "other outputs"
+    if proof.missing or proof.extra:
+        parts = [f"only Linen has {m}" for m in proof.missing[:5]] + [f"only NNX has {e}" for e in proof.extra[:5]]
+        return [Check(kind, Verdict.DIFFERENT, "; ".join(parts), reason, divergences)]
+    if not run:
+        return [Check(kind, Verdict.UNCHECKED, "not proved, not run", reason, divergences)]
+    if any(d.output == "random state" for d in proof.divergences):
+        return [Check(kind, Verdict.DIFFERENT, divergences[-1]["reason"], divergences[-1]["reason"], divergences)]
+    if random and (left.roots or right.roots) and draws(left, right):
+        # Keys cannot be handed over where the programs differ, so numbers would say nothing.
+        text = "random draws, and the programs differ: " + reason
+        return [Check(kind, Verdict.DIFFERENT, text, reason, divergences)]
+    if size > numbers.LIMIT:
+        return [
+            Check(kind, Verdict.UNCHECKED, f"not proved, and too large to run ({size >> 30} GiB)", reason, divergences)
+        ]
+    if any(isinstance(v, jax.ShapeDtypeStruct) for v in given.values()):
+        return [Check(kind, Verdict.UNCHECKED, "not proved, and no values to run on", reason, divergences)]
+    try:
+        found = numbers.compare_programs(left, right, given, seeds, tolerance)
+    except Exception as error:
+        return [
+            Check(
+                kind,
+                Verdict.UNCHECKED,
+                f"could not be run: {type(error).__name__}: {str(error)[:300]}",
+                reason,
+                divergences,
+            )
+        ]
+    worst = max(found, key=lambda d: (not d.close, not d.bitwise, d.maximum))
+    verdict = (
+        Verdict.BITWISE
+        if all(d.bitwise for d in found)
+        else Verdict.CLOSE
+        if all(d.close for d in found)
+        else Verdict.DIFFERENT
+    )
+    text = (
+        f"{seeds} seeds, largest difference {worst.maximum:.3g} at {worst.output} "
+        f"(tolerance {worst.tolerance:.2g} of {worst.scale:.3g})"
+    )
+    return [Check(kind, verdict, text, reason, divergences, [d.to_dict() for d in found])]
+
+
+def draws(*programs_: Program) -> bool:
+    """Does any of the programs draw random numbers?"""
+    return any("random_bits" in str(p.jaxpr) or "random_gamma" in str(p.jaxpr) for p in programs_)
+
+
+def _size(proof: Proof) -> str:
+    keys = f", {proof.keys} random keys matched" if proof.keys else ""
+    return f"{len(proof.outputs)} outputs, {proof.terms} terms{keys}"
+
+
+__all__ = ["abstract_key", "assert_equivalent", "check_equivalence", "compare_migrated", "init_shapes", "judge"]

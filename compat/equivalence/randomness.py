@@ -1,0 +1,49 @@
+"""Random keys as opaque labels.
+
+Linen and NNX derive keys differently, from seeds and paths the one, from counters the other, so masks never agree by
+number. What a migration must keep is the pattern: which uses share a key, which have their own, in which loops a key
+changes, and what data it was folded with. So a key that is derived from random roots (rng inputs, streams' keys and
+counters) becomes an opaque node at the place where it is consumed; the comparison then looks for a one-to-one
+matching of the
+two sides' keys. Under the usual assumption that distinct derivations give independent keys, matched programs
+compute the same distribution, and the same numbers when given each other's keys.
+"""
+
+from __future__ import annotations
+
+from .terms import CONST, DATA, RNG, Terms
+
+#: Primitives that draw from a key, as their first operand.
+CONSUMERS = frozenset({"random_bits", "random_gamma", "rng_bit_generator"})
+
+
+def abstract_key(terms: Terms, key: int) -> int:
+    """The opaque key for a derived one; keys that are not made from roots alone stay as they are.
+
+    Repeating a key over an axis (`broadcast`) is kept outside: the parts share a key, which is not what a split gives.
+    """
+    node = terms[key]
+    if node.purity != RNG or node.aval is None:
+        return key
+    if node.op == "broadcast" and node.args:
+        inner = abstract_key(terms, node.args[0])
+        return terms.make(node.op, node.params, (inner,), node.aval)
+    return terms.key(key, node.aval, _data(terms, key))
+
+
+def _data(terms: Terms, key: int) -> list[int]:
+    """The data that a derivation was folded with: the maximal subterms that are neither keys nor constants."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = [key]
+    while stack:
+        term = stack.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        node = terms[term]
+        if node.purity == DATA:
+            found.add(term)
+        elif node.purity != CONST:
+            stack.extend(node.args)
+    return sorted(found)
