@@ -234,9 +234,9 @@ class _File:
         if _alone_in_block(source.parents.get(node), node):
             self.ctx.replace(node, "pass", code="NNX800")
             return
-        line = source.line_span(node)
-        if source.text[line.start : line.end].strip() == source.text_of(node):
-            self.ctx.replace(line, code="NNX800")
+        whole = source.line_span(node)
+        if source.text[whole.start : whole.end].strip() == source.text_of(node):
+            self.ctx.replace(whole, code="NNX800")
         else:
             self.ctx.replace(node, "pass", code="NNX800")
 

@@ -140,6 +140,19 @@ def check(before, after):
 )
 
 
+# What these answer holds no None.
+_WITHOUT_NONE = frozenset(
+    {
+        "jax.sharding.PartitionSpec",
+        "jax.sharding.NamedSharding",
+        "flax.linen.get_partition_spec",
+        "flax.linen.get_sharding",
+        "flax.linen.logical_to_mesh",
+        "flax.linen.logical_to_mesh_sharding",
+    }
+)
+
+
 @RULE.register(ast.Call)
 def pjit_call(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
@@ -186,8 +199,10 @@ def _report_open_trees(node: ast.Call, ctx: FileContext) -> None:
         if keyword.arg in ("in_axis_resources", "out_axis_resources") and isinstance(
             keyword.value, ast.Name | ast.Attribute | ast.Call
         ):
-            called = ctx.qualname(keyword.value.func) if isinstance(keyword.value, ast.Call) else None
-            if called == "jax.sharding.PartitionSpec":
+            made: ast.AST | None = keyword.value
+            if isinstance(made, ast.Name):
+                made = ctx.source.names.single_assignments.get(made.id)
+            if isinstance(made, ast.Call) and ctx.qualname(made.func) in _WITHOUT_NONE:
                 continue
             ctx.report(
                 keyword.value,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from ...context import FileContext
+from ...linen.axis_rules import uses_logical_names
 from ...linen.flow import Collection, Flow, Gradients, Method, Model, State, Value, Variables
 from .components import Component
 from .rewrite import Rewrite, Unsupported
@@ -261,7 +262,7 @@ class _Split(Rewrite):
     def _specs(self, call: ast.Call) -> None:
         """Bare PartitionSpecs in the state's tree, as Linen gives them."""
         context = self.context(call)
-        logical = any("with_logical_partitioning" in c.parity_parts for c in self.contexts.values())
+        logical = context.project is not None and uses_logical_names(context.project)
         specs = context.parity("get_partition_spec") if logical else context.name("flax.nnx.get_partition_spec")
         self.replace(call, f"{context.name('flax.nnx.as_pure')}({specs}(", call.args[0], "))")
 
