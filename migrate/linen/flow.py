@@ -358,7 +358,23 @@ class Flow:
             return self.value(node.value)
         if isinstance(node, ast.Lambda):
             return Function(frozenset([node]))
+        if isinstance(node, ast.Dict):
+            return self._dictionary(node)
         return ANY
+
+    def _dictionary(self, node: ast.Dict) -> Value:
+        """`{'params': state.params, 'batch_stats': state.batch_stats}`."""
+        sites: frozenset[ast.Call] = frozenset()
+        names = set()
+        for key, item in zip(node.keys, node.values):
+            value = self.value(item)
+            if isinstance(value, Nothing):
+                return value
+            if not (isinstance(key, ast.Constant) and isinstance(value, Collection) and value.name == key.value):
+                return ANY
+            sites |= value.sites
+            names.add(value.name)
+        return Variables(sites) if "params" in names else ANY
 
     def _subscript(self, base: Value, index: ast.expr) -> Value:
         if isinstance(base, Nothing):

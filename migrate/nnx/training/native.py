@@ -218,8 +218,26 @@ class _Native(Rewrite):
                     self.new_names[symbol] = self.home_name
                 elif argument:
                     self.new_names[symbol] = self.free(source, scope, ["model", "net"])
-                else:
+                elif not isinstance(value, Variables):
                     raise Unsupported(self.site, f"params under the name {name}")
+        for node, value in self.uses:
+            if isinstance(value, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self._spelled_out(node)
+
+    def _spelled_out(self, name: ast.Name) -> None:
+        """`variables = {'params': state.params, ...}` goes, and the name stands for the state's model."""
+        statement = self.statement(name)
+        symbol = self.flow.symbol(self.source(name), name)
+        if symbol in self.new_names and statement is self.init_statement:
+            return
+        plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is name
+        if symbol in self.new_names or not plain or not isinstance(statement.value, ast.Dict):  # type: ignore[attr-defined]
+            raise Unsupported(name, "variables that are put together")
+        assert isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Dict)
+        for key, value in zip(statement.value.keys, statement.value.values):
+            if isinstance(key, ast.Constant) and key.value == "params":
+                self.new_names[symbol] = self.model_of(value)
+        self.delete(statement)
 
     def model_of(self, node: ast.AST) -> str:
         """The name of the module that an expression of variables, params or a state stands for."""
@@ -321,6 +339,8 @@ class _Native(Rewrite):
     def _params(self, node: ast.AST, parent: ast.AST) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             if self.parent(node) is self.init_statement or loops.drop_assignment(self, node):
+                return
+            if self.statement(node) in self.dropped:
                 return
             raise Unsupported(node, "params under another name")
         if isinstance(node, ast.Call):
