@@ -6,7 +6,7 @@ import ast
 
 from ..catalog.functions import MODULES, class_name, function
 from ..context import FileContext
-from ..plan import Outcome
+from ..plan import Outcome, Plan
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -62,6 +62,8 @@ small = initializers.normal(stddev=0.02)
 zeros = zeros_init()
 ones = nn.ones_init()
 act = {"relu": nn.relu, "swish": nn.activation.swish, "norm": nn.normalize}
+init = nn.initializers
+small_too = init.normal(stddev=0.02)
 """,
             after="""\
 from flax import nnx
@@ -71,12 +73,14 @@ small = nnx.initializers.normal(stddev=0.02)
 zeros = nnx.initializers.zeros_init()
 ones = nnx.initializers.ones_init()
 act = {"relu": nnx.relu, "swish": nnx.swish, "norm": nnx.standardize}
+init = nnx.initializers
+small_too = init.normal(stddev=0.02)
 """,
             run="""\
 def check(before, after):
     import jax
     key = jax.random.key(0)
-    for name in ('default', 'small', 'zeros', 'ones'):
+    for name in ('default', 'small', 'zeros', 'ones', 'small_too'):
         assert (before[name](key, (3, 2)) == after[name](key, (3, 2))).all()
     assert before['act'] == after['act']
 """,
@@ -124,10 +128,46 @@ def attend(q, k, v):
 )
 
 
-@RULE.register(ast.Attribute, ast.Name)
-def rewrite(node: ast.AST, ctx: FileContext) -> None:
-    if not isinstance(getattr(node, "ctx", None), ast.Load):
+@RULE.register(ast.Module)
+def visit(node: ast.AST, ctx: FileContext) -> None:
+    roots = linen_roots(ctx)
+    if not roots:
         return
+    for found in ctx.source.nodes:
+        if isinstance(found, ast.Name):
+            if found.id in roots and isinstance(found.ctx, ast.Load):
+                # The innermost name and every attribute around it: `nn`, `nn.initializers`, `nn.initializers.normal`.
+                chain: ast.AST | None = found
+                while isinstance(chain, ast.Name | ast.Attribute):
+                    if not ctx.suppressions.covers(chain, RULE.code):
+                        rewrite(chain, ctx)
+                    parent = ctx.source.parents.get(chain)
+                    chain = parent if isinstance(parent, ast.Attribute) else None
+
+
+_reexports: tuple[Plan, frozenset[str]] | None = None
+
+
+def linen_roots(ctx: FileContext) -> frozenset[str]:
+    """Imported names that may lead to flax.linen, perhaps by a module of the project that re-exports it.
+
+    An alias (`act = nn.relu`) is rewritten where it is made, and its uses stay.
+    """
+    global _reexports
+    if _reexports is None or _reexports[0] is not ctx.plan:
+        holders = {key.rpartition(".")[0] for key, to in ctx.plan.aliases.items() if to.startswith("flax")}
+        _reexports = (ctx.plan, frozenset(holders))
+    holders = _reexports[1]
+    names = ctx.source.names
+    found = set()
+    for local, target in names.imports.items():
+        meant = ctx.plan.canonical(target)
+        if meant.startswith("flax") or meant in holders or any(h.startswith(meant + ".") for h in holders):
+            found.add(local)
+    return frozenset(found - names.single_assignments.keys())
+
+
+def rewrite(node: ast.AST, ctx: FileContext) -> None:
     name = ctx.qualname(node)
     if name is None or not name.startswith("flax.linen."):
         return
