@@ -22,7 +22,7 @@ import jax.extend.core
 import numpy as np
 
 from . import loops, randomness, rules
-from .freeze import array_key, freeze, sharding_key
+from .freeze import array_key, freeze, says_nothing, sharding_key
 from .terms import COMMUTATIVE, CONST, DATA, RNG, Terms
 
 Literal = jax.extend.core.Literal
@@ -164,7 +164,7 @@ class Canonicaliser:
             return self.closed(jaxpr, depth + 1)
 
         return tuple(
-            (key, freeze(value, nested))
+            (key, None if key.endswith("sharding") and says_nothing(value) else freeze(value, nested))
             for key, value in sorted(params.items())
             if key not in IGNORED and key not in leave_out
         )

@@ -39,6 +39,20 @@ def sharding_key(value: Any) -> Hashable:
     return ("sharding", value)
 
 
+def says_nothing(sharding: Any) -> bool:
+    """Is this result sharding of an equation void: none, or one that names no axis of a mesh whose axes are all Auto?
+
+    Transposition fills in such shardings under a mesh. The layout over Auto axes is the compiler's to choose, so one that names
+    none of them constrains nothing. (Constraints proper are an operation of their own and not judged here.)
+    """
+    if sharding is None:
+        return True
+    if not isinstance(sharding, jax.sharding.NamedSharding):
+        return False
+    auto = all(kind == jax.sharding.AxisType.Auto for kind in sharding.mesh.axis_types)
+    return auto and not spec_key(sharding.spec)
+
+
 def spec_key(spec: Any) -> tuple[Any, ...]:
     """Canonical entries of a PartitionSpec."""
     entries = [tuple(e) if isinstance(e, (tuple, list)) else e for e in tuple(spec)]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .freeze import says_nothing
+
 if TYPE_CHECKING:
     from .canonical import Aval, Canonicaliser
 
@@ -32,7 +34,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 def _sharded(params: dict[str, Any]) -> bool:
     """Does the equation state where its result lies? Then it is not merely a movement of data."""
-    return params.get("sharding") is not None or params.get("out_sharding") is not None
+    return any(not says_nothing(params.get(key)) for key in ("sharding", "out_sharding"))
 
 
 # identities ----------------------------------------------------------------------------------------------------------
@@ -53,7 +55,7 @@ def convert(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], 
     to the inside. Two conversions are one where the first loses nothing (every value of the source type exists in the
     middle type), and only then: f32 → bf16 → f32 rounds.
     """
-    if params.get("sharding") is not None:
+    if _sharded(params):
         return None
     (term,) = arguments
     (shape, dtype) = avals[0]
