@@ -117,6 +117,7 @@ class Execution(Expressions):
         self.entry = ""
         self.in_setup = False
         self.depth = 0
+        self.active: list[ast.AST] = []  # functions that are being executed, outermost first
         self.trial = 0
         self.problems: list[Unmigratable] = []
         self.summaries: dict[str, Summary] = {}
@@ -236,9 +237,11 @@ class Execution(Expressions):
 
     def run_function(self, node: ast.FunctionDef | ast.Lambda, env: Env) -> Abs:
         """Execute a function body whose parameters are bound in `env`."""
-        if self.depth > MAX_DEPTH:
+        # A function that calls itself more than once would be followed exponentially often.
+        if self.depth > MAX_DEPTH or self.active.count(node) > 1:
             return Abs(Unknown("recursion"))
         self.depth += 1
+        self.active.append(node)
         try:
             if isinstance(node, ast.Lambda):
                 return self.evaluate(node.body, env)
@@ -247,6 +250,7 @@ class Execution(Expressions):
             return self.merge_values(returned.values) if returned.values else Abs(Const(None), static=True)
         finally:
             self.depth -= 1
+            self.active.pop()
 
     def run_block(self, statements: Sequence[ast.stmt], env: Env, returned: Returned) -> bool:
         """Execute statements; True where every path has returned."""
