@@ -131,6 +131,12 @@ def read_padding(value: Value) -> Padding:
     return pairs
 
 
+@rule("promote_dtype", "*args", "flax.linen.dtypes")
+def _promote_dtype(call: Call) -> Value:
+    """The same arrays in one dtype."""
+    return Tup(call.items("args"), "list")
+
+
 # jax.lax -------------------------------------------------------------------------------------------------------
 
 

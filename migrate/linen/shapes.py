@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec
 
 from ..catalog import shape_table as table
-from . import shape_arith, shape_index, shape_numpy
+from . import shape_arith, shape_builtins, shape_index, shape_move, shape_nn, shape_numpy
 from .shape_args import RULES, as_shape, bind, join
 from .shape_conv import (
     conv_output_dims,
@@ -40,6 +40,7 @@ from .values import (
 )
 
 __all__ = [
+    "RULE_MODULES",
     "Slice",
     "Star",
     "Stop",
@@ -70,6 +71,7 @@ __all__ = [
 ]
 
 P = ParamSpec("P")
+RULE_MODULES = (shape_builtins, shape_move, shape_nn, shape_numpy)  # importing them registers their rules
 truth = shape_arith.truth
 array_index = shape_index.array_index
 
@@ -231,7 +233,7 @@ def _array_attribute(value: Array, name: str) -> Value:
             return Int(size)
         raise stop("the size of an array whose dimensions are not all known")
     if name == "T":
-        return Array(shape_numpy.transpose(shape, None), value.boolean)
+        return Array(shape_move.transpose(shape, None), value.boolean)
     if name == "mT":
         return _rule_call("jax.numpy.matrix_transpose", [value], {})
     if name in ("real", "imag"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from .dims import Atom, Dim, DimLike
+from .dims import Atom, Dim, DimLike, Render
 
 
 @dataclasses.dataclass(frozen=True)
@@ -342,3 +342,33 @@ def shape_value(shape: Shape, kind: str = "tuple") -> Value:
         return ShapeOf(shape, kind)
     why = "a dimension that is not known"
     return Tup(tuple(Unknown(why) if d is None else Int(d) for d in shape.dims), kind)
+
+
+def value_text(value: Value, render: Render | None = None) -> str | None:
+    """Python source of a value whose parts are all known: sizes, numbers, constants, tuples of them; else None."""
+    if isinstance(value, Int):
+        return value.dim.text(render)
+    if isinstance(value, Real):
+        text = value.template.format(*[d.operand_text(render) for d in value.dims])
+        return text[1:-1] if _is_bracketed(text) else text
+    if isinstance(value, Const):
+        return "..." if value.value is ... else repr(value.value)
+    if isinstance(value, Tup):
+        items = [value_text(item, render) for item in value.items]
+        if any(item is None for item in items):
+            return None
+        listed = ", ".join(item for item in items if item is not None)
+        if value.kind == "list":
+            return f"[{listed}]"
+        return f"({listed},)" if len(items) == 1 else f"({listed})"
+    return None
+
+
+def _is_bracketed(text: str) -> bool:
+    """Is the whole text inside one pair of brackets?"""
+    depth = 0
+    for index, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if depth == 0:
+            return text[0] == "(" and index == len(text) - 1
+    return False

@@ -12,7 +12,19 @@ from nnx_migrate.migrate.linen.dims import (
     provably_equal,
     strided_difference,
 )
-from nnx_migrate.migrate.linen.values import Lead, Shape, value_with_rank
+from nnx_migrate.migrate.linen.values import (
+    Array,
+    Const,
+    Int,
+    Lead,
+    Real,
+    Shape,
+    Tup,
+    Unknown,
+    Value,
+    value_text,
+    value_with_rank,
+)
 
 A, B, C = Dim.local("a"), Dim.local("b"), Dim.local("c")
 H, W = Dim.input("x", -3), Dim.input("x", -2)
@@ -197,8 +209,6 @@ def test_shapes() -> None:
     assert headed.with_rank("x", 2) == Shape.of(Dim.input("x", -2), 1, Dim.input("x", -1))
     assert headed.implied_rank(4) == ("x", 3)
     assert headed.needs() == ("x",)
-    from nnx_migrate.migrate.linen.values import Array
-
     assert value_with_rank(Array(x), "x", 2) == Array(Shape.ranked("x", 2))
 
 
@@ -208,3 +218,24 @@ def test_sizes_of_shapes() -> None:
     assert x.replace_last(1, A).size() == Dim.atom("lead", "x", 1) * A
     assert Shape.of(2, None).size() is None
     assert Shape.unknown("x").size() is None
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (Int(4 * A), "4 * a"),
+        (Real("(1 / math.sqrt({0}))", (A + 1,)), "1 / math.sqrt((a + 1))"),
+        (Real("({0} ** -0.5)", (A,)), "a ** -0.5"),
+        (Real("(({0} / {1}) + ({0} * 2.0))", (A, B)), "(a / b) + (a * 2.0)"),
+        (Const(None), "None"),
+        (Const("x"), "'x'"),
+        (Tup((Int(Dim.of(1)), Int(A), Const(0.5))), "(1, a, 0.5)"),
+        (Tup((Int(A),)), "(a,)"),
+        (Tup((Int(A),), "list"), "[a]"),
+        (Tup(()), "()"),
+        (Tup((Int(A), Unknown("?"))), None),
+        (Array(Shape.of(1)), None),
+    ],
+)
+def test_text_of_values(value: Value, text: str | None) -> None:
+    assert value_text(value) == text

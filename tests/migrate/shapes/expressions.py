@@ -2,6 +2,8 @@
 
 # Known even where no rank is.
 OPEN = [
+    "nn.dtypes.promote_dtype(x, None, dtype=jnp.bfloat16)[0]",
+    "jnp.bincount(t.ravel(), length=h)",
     # elementwise
     "x",
     "x + 1",
@@ -374,6 +376,13 @@ OPEN = [
 
 # Known once the ranks are.
 RANKED = [
+    "jnp.append(v, v)",
+    "jnp.append(x, x, axis=1)",
+    "jnp.append(x, 1.0)",
+    "jax.scipy.linalg.block_diag(m, m, jnp.ones((h, n)))",
+    "jnp.trace(x)",
+    "jnp.trace(x, axis1=2, axis2=1)",
+    "lax.batch_matmul(y, y.mT)",
     "jnp.einsum('td,de', jnp.zeros((2, 5)), m[:5])",
     "jnp.einsum('td,de', m, m[:7])",
     "jnp.concatenate([y, y[:, :1]], axis=1)",
