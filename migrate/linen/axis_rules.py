@@ -280,12 +280,12 @@ def uses_logical_names(project: Project) -> bool:
 def stacked_axis(project: Project, name: object) -> str:
     """What follows `nnx.PARTITION_NAME:` in the metadata of a transform that stacks modules under an axis name.
 
-    A logical name is no mesh axis: it is kept beside the variable's other logical names. Where the rules are known
-    statically the stacked axis is unsharded, else they would not have been taken (`find_rules`).
+    Variables keep their logical names, so it is the name itself; where they are resolved statically the stacked axis is
+    unsharded, else the rules would not have been taken (`find_rules`).
     """
     if name is None or not uses_logical_names(project):
         return repr(name)
-    return "None" if find_rules(project).rules is not None else f"None, 'logical_names': {name!r}"
+    return "None" if find_rules(project).rules is not None else repr(name)
 
 
 def _constants(project: Project) -> set[Rules]:

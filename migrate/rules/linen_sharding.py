@@ -140,7 +140,7 @@ def check(before, after):
     import jax, types
     config = types.SimpleNamespace(rules=(('mlp', 'model'),))
     value = after['nnx'].Param(after['make'](config, jax.random.key(0), (2, 4)))
-    assert value.out_sharding == (None, 'model') and value.get_metadata('logical_names') == ('embed', 'mlp')
+    assert value.out_sharding == ('embed', 'mlp') and value.get_metadata('sharding_rules') == config.rules
 """,
         ),
     ),
