@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..rule import Rule
+from ..rule import Example, Rule
 
 RULES = (
     Rule(
@@ -34,5 +34,35 @@ RULES = (
         why="Code that hands variables around, replicates, freezes, flattens or serializes them keeps its meaning.",
         how_sure="By construction; outputs, gradients, updates and captured intermediates are compared with Linen's "
         "in the tests. Random values of dropout differ, as Linen and NNX derive keys differently.",
+    ),
+    Rule(
+        "NNX604",
+        "module-class-goes-where-no-call-is-seen",
+        "A migrated class is handed to something that may construct it with Linen's arguments.",
+        what="Leaves the code and marks it: a class in a dictionary, in a list, or taken with getattr.",
+        why="The NNX class needs its input sizes and rngs, and the call that must give them cannot be found.",
+        how_sure="diagnostic only",
+    ),
+    Rule(
+        "NNX605",
+        "linen-layer-as-a-model",
+        "A layer of flax.linen is used as a whole model outside of module classes.",
+        what="Leaves it a Linen layer, which runs as before, and marks it.",
+        why="It has no class of its own that could become an NNX module.",
+        how_sure="diagnostic only",
+        examples=(
+            Example(
+                title="a dense layer",
+                before="""\
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+model = nn.Dense(features=5)
+params = model.init(jax.random.PRNGKey(0), jnp.ones((2, 10)))
+""",
+                after=None,
+            ),
+        ),
     ),
 )

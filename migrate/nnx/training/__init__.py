@@ -6,7 +6,7 @@ from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.index import Project
 from ...plan import Outcome, Plan
-from . import adapter, components, native, split
+from . import adapter, components, native, notices, split
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
@@ -15,9 +15,11 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
     Each component (the models, variables, states and functions that values flow between) takes one form as a whole:
     the NNX idiom where every use is understood, else the same program over a `Functional`.
     """
-    if not any(found.outcome is Outcome.NATIVE for found in plan.classes.values()):
+    native_classes = any(found.outcome is Outcome.NATIVE for found in plan.classes.values())
+    if not native_classes and not any("linen" in source.text for source in project.files.values()):
         return
     flow = Flow(project, plan)
     for component in components.find(flow):
         if not (native.write(component, flow, contexts) or split.write(component, flow, contexts)):
             adapter.write(component, flow, contexts)
+    notices.report(flow, contexts)

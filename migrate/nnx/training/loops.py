@@ -95,7 +95,8 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.Dict, name: str) -> None:
     stacked = any(
         word in info.source.text for info in form.flow.project.linen_classes.values() for word in ("nn.scan", "nn.vmap")
     )
-    keys = ", ".join(f"{k.value}={form.text(v)}" for k, v in zip(rngs.keys, rngs.values) if isinstance(k, ast.Constant))
+    given = {str(k.value): v for k, v in zip(rngs.keys, rngs.values) if isinstance(k, ast.Constant)}
+    keys = ", ".join(f"{stream}={form.text(key)}" for stream, key in given.items())
     policy = "policy='match_shape', " if stacked else ""
     form.insert_before(statement, f"{form.context(call).name('flax.nnx.reseed')}({name}, {policy}{keys})")
 

@@ -220,8 +220,8 @@ class _Native(Rewrite):
                     self.new_names[symbol] = self.free(source, scope, ["model", "net"])
                 elif not isinstance(value, Variables):
                     raise Unsupported(self.site, f"params under the name {name}")
-        for node, value in self.uses:
-            if isinstance(value, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        for node, held in self.uses:
+            if isinstance(held, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 self._spelled_out(node)
 
     def _spelled_out(self, name: ast.Name) -> None:

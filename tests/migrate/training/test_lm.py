@@ -38,7 +38,8 @@ for path, value in jax.tree_util.tree_leaves_with_path({'params': following.para
   names = [str(getattr(k, 'key', getattr(k, 'name', getattr(k, 'idx', '')))) for k in path]
   name = 'next/' + '/'.join(n for n in names if n != 'value')
   worst = max(worst, float(np.abs(expected[name] - value).max()))
-print(json.dumps({'same': bool(same), 'losses': losses, 'worst': worst, 'compared': len(jax.tree.leaves(following.params)),
+print(json.dumps({'same': bool(same), 'losses': losses, 'worst': worst,
+                  'compared': len(jax.tree.leaves(following.params)),
                   'logits': float(np.abs(logits - expected['logits']).max()),
                   'loss': float(np.abs(metrics['loss'] - expected['loss'])),
                   'specs': {jax.tree_util.keystr(p): str(v.sharding.spec)
@@ -56,9 +57,10 @@ def test_the_period_checkpoint_continues(tmp_path) -> None:
     for path, text in result.created.items():
         (tmp_path / path.name).write_text(text)
     # The line of the fixture's own script that makes a model without dropout, migrated as that script's was.
-    made = next(line.strip() for line in texts["make_checkpoint.py"].splitlines() if line.strip().startswith("quiet ="))
+    lines = [line.strip() for line in texts["make_checkpoint.py"].splitlines()]
+    made = next(line for line in lines if line.startswith("quiet ="))
     check = CHECK.replace("quiet = train.TransformerLM(dataclasses.replace(settings, dropout_rate=0.0))", made)
-    check = check.replace("import checkpointing", "import linen_parity\nfrom config import Config\nimport checkpointing")
+    check = f"import linen_parity\nfrom config import Config\n{check}"
     (tmp_path / "check.py").write_text(check + REST)
     env = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(

@@ -1,0 +1,105 @@
+"""What the training writer leaves, said: classes that go where no call can be followed, layers used as whole models."""
+
+from __future__ import annotations
+
+import ast
+
+from ...context import FileContext
+from ...diagnostics import Severity
+from ...linen.flow import ANY, ClassValue, Flow, Function
+from ...plan import Outcome
+
+_CHECKS = {"isinstance", "issubclass", "type"}
+_INIT = {"init", "apply", "init_with_output", "lazy_init", "bind", "tabulate"}
+
+
+def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
+    """NNX604 and NNX605, once for each place."""
+    for node, source in flow.source_of.items():
+        context = contexts[source.module]
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            value = flow.value(node)
+            if isinstance(value, ClassValue) and _escapes(flow, node):
+                _escaped(context, flow, node, value)
+        elif isinstance(node, ast.Call):
+            _dynamic(context, flow, node)
+            _layer(context, flow, node)
+
+
+def _escapes(flow: Flow, node: ast.expr) -> bool:
+    """Does the class go where its constructor may be called unseen?"""
+    parents = flow.source_of[node].parents
+    parent = parents[node]
+    if isinstance(parent, ast.Attribute | ast.ClassDef | ast.AnnAssign | ast.arg | ast.FunctionDef | ast.Subscript):
+        return False
+    if isinstance(parent, ast.BinOp):  # an annotation: Model | None
+        return False
+    if isinstance(parent, ast.Assign):
+        return not all(isinstance(flow.value(target), ClassValue) for target in parent.targets)
+    call = parents[parent] if isinstance(parent, ast.keyword) else parent
+    if isinstance(call, ast.Call):
+        if call.func is node:
+            return False
+        if isinstance(call.func, ast.Name) and call.func.id in _CHECKS:
+            return False
+        if flow.name(call.func) == "functools.partial" and call.args and call.args[0] is node:
+            holder = parents[call]
+            direct = isinstance(holder, ast.Call) and holder.func is call
+            return not (direct or (isinstance(holder, ast.Assign) and isinstance(flow.value(holder.value), ClassValue)))
+        return not isinstance(flow.value(call.func), Function)
+    return True
+
+
+def _escaped(context: FileContext, flow: Flow, node: ast.expr, value: ClassValue) -> None:
+    plan = flow.plan.module_class(value.qualname)
+    if plan is None or plan.outcome is not Outcome.NATIVE:
+        return
+    sizes = ", ".join([*(a.name for a in plan.added_arguments), "rngs"])
+    context.report(
+        node,
+        "NNX604",
+        f"{value.qualname.rpartition('.')[2]} is an nnx.Module now: whatever constructs it here must give {sizes}",
+        severity=Severity.WARNING,
+        help="The class goes into a container or an unknown function, so its construction could not be rewritten.",
+    )
+
+
+def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
+    """`getattr(models, name)` over a module of the project with migrated classes."""
+    if not (isinstance(call.func, ast.Name) and call.func.id == "getattr" and call.args):
+        return
+    module = flow.name(call.args[0])
+    names = [
+        q for q, plan in flow.plan.classes.items() if plan.outcome is Outcome.NATIVE and q.rpartition(".")[0] == module
+    ]
+    if module and names and flow.value(call) is ANY:
+        context.report(
+            call,
+            "NNX604",
+            f"the classes of {module} are nnx.Modules now: whatever constructs one here must give its sizes and rngs",
+            severity=Severity.WARNING,
+            help="Construct it as `linen_parity.Functional(cls, ..., sizes=...)`, or give in_features and rngs.",
+        )
+
+
+def _layer(context: FileContext, flow: Flow, call: ast.Call) -> None:
+    """`nn.Dense(3).init(key, x)`: a Linen layer that is a whole model."""
+    parent = flow.source_of[call].parents[call]
+    name = flow.name(call.func) or ""
+    if not (name.startswith("flax.linen.") and name.rpartition(".")[2][:1].isupper()):
+        return
+    used = isinstance(parent, ast.Attribute) and parent.attr in _INIT
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        symbol = parent.targets[0].id
+        used = any(
+            isinstance(n, ast.Attribute) and n.attr in _INIT and isinstance(n.value, ast.Name) and n.value.id == symbol
+            for n in flow.source_of
+        )
+    if used:
+        context.report(
+            call,
+            "NNX605",
+            f"{name.replace('flax.linen', 'nn')} is used as a whole model and stays a Linen layer",
+            severity=Severity.WARNING,
+            help="Wrap it in a module class of its own to have it migrated.",
+        )

@@ -1,0 +1,40 @@
+"""What cannot be followed is said, at its place."""
+
+from __future__ import annotations
+
+import pytest
+
+ESCAPES = {
+    "a dictionary": "models = {'mlp': MLP}\n",
+    "a list": "models = [MLP]\n",
+    "an unknown function": "import somewhere\nsomewhere.register(MLP)\n",
+    "a partial in a container": "models = [functools.partial(MLP, 3)]\n",
+}
+FINE = {
+    "a call": "model = MLP(3)\n",
+    "an alias": "cls = MLP\nmodel = cls(3)\n",
+    "a partial": "make = functools.partial(MLP, 3)\nmodel = make()\n",
+    "a check": "x = 1\nok = isinstance(x, MLP)\n",
+    "an annotation": "def f(model: MLP, other: MLP | None = None) -> MLP: ...\n",
+    "a method": "method = MLP.__call__\n",
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_a_class_that_escapes(kit, name: str) -> None:
+    done = kit.migrate(ESCAPES[name], kit.MLP)
+    assert "NNX604" in done.codes
+    assert "TODO(nnx-migrate): NNX604 MLP is an nnx.Module now" in done.after
+    assert "in_features, rngs" in done.after
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_a_class_that_does_not(kit, name: str) -> None:
+    assert "NNX604" not in kit.migrate(FINE[name], kit.MLP).codes
+
+
+def test_partials_and_aliases_of_classes_run(kit) -> None:
+    program = FINE["a partial"] + "v = model.init(jax.random.key(0), jnp.ones((2, 5)))\nn = model.features\n"
+    done = kit.migrate(program + "y = model.apply(v, jnp.ones((2, 5)))\nkept = [v]\n", kit.MLP)
+    before, after = done.both()
+    assert (before["y"] == after["y"]).all() and before["n"] == after["n"] == 3
