@@ -157,12 +157,12 @@ def linen_roots(ctx: FileContext) -> frozenset[str]:
     if _reexports is None or _reexports[0] is not ctx.plan:
         holders = {key.rpartition(".")[0] for key, to in ctx.plan.aliases.items() if to.startswith("flax")}
         _reexports = (ctx.plan, frozenset(holders))
-    holders = _reexports[1]
+    modules = _reexports[1]
     names = ctx.source.names
     found = set()
     for local, target in names.imports.items():
         meant = ctx.plan.canonical(target)
-        if meant.startswith("flax") or meant in holders or any(h.startswith(meant + ".") for h in holders):
+        if meant.startswith("flax") or meant in modules or any(m.startswith(meant + ".") for m in modules):
             found.add(local)
     return frozenset(found - names.single_assignments.keys())
 

@@ -146,6 +146,15 @@ class Sides:
         return eval(self.nnx_call, {**self.scope, "layer": model, **inputs})
 
 
+def created(make: Any, *, traced: bool = True) -> nnx.Module:
+    """A model whose variables are zeros: initializers are traced, not compiled. Other arrays need the real thing."""
+    model: nnx.Module = nnx.eval_shape(make) if traced else make()
+    for _, leaf in nnx.to_flat_state(nnx.state(model)) if traced else []:
+        is_key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        leaf.set_value(jax.random.key(0) if is_key else np.zeros(leaf.shape, leaf.dtype))
+    return model
+
+
 def rewrite_call(layer: layers.Layer, args: dict[str, Arg], node: ast.Call) -> tuple[str, tuple[str, ...]]:
     positional = [(ast.unparse(a),) for a in node.args]
     keywords = [(k.arg, (ast.unparse(k.value),)) for k in node.keywords]
@@ -184,7 +193,7 @@ def construct(case: Case) -> Sides:
     nnx_call, call_parts = rewrite_call(layer, printed, call_node)
     scope = namespace((*built.parity, *call_parts, *needed))
     linen = eval(case.ctor, scope)
-    model = eval(source(built), {**scope, "rngs": nnx.Rngs(0)})
+    model = created(lambda: eval(source(built), {**scope, "rngs": nnx.Rngs(0)}), traced="mask=" not in case.ctor)
     output = layer.method_output(call_node.func.attr, args, call) if is_method else layer.output(args, call)
     sides = Sides(built, linen, model, {}, case.call, nnx_call, scope, output)
 
