@@ -263,4 +263,4 @@ _DEAD_MODULES = frozenset(
     }
 )
 # Members of those modules that another rule rewrites.
-HANDLED_ELSEWHERE = frozenset({"jax.experimental.maps.mesh"})
+HANDLED_ELSEWHERE = frozenset({"jax.experimental.maps.mesh", "jax.experimental.maps.thread_resources"})

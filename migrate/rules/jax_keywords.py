@@ -1,0 +1,90 @@
+"""Keyword arguments of jax functions that have other names today."""
+
+from __future__ import annotations
+
+import ast
+
+from ..context import FileContext
+from ..edits import Span
+from ..rule import Example, Rule
+
+RULE = Rule(
+    code="NNX810",
+    name="jax-keyword",
+    summary="keywords of jnp.clip, reshape, quantile, sort and where have today's names",
+    what="Renames keywords that NumPy or jax renamed, drops `kind=` of sorts (every sort is stable) and writes the"
+    " arguments of jnp.where by position; `jax.random.shuffle` becomes `permutation(..., independent=True)`.",
+    why="The old keywords raise TypeError: clip since 0.4.27, reshape 0.4.28, where 0.4.27, sort's kind 0.4.28.",
+    how_sure="by construction; bitwise for shuffle",
+    examples=(
+        Example(
+            title="keywords",
+            before="""\
+import jax
+import jax.numpy as jnp
+
+x = jnp.asarray([3.0, 1.0, 2.0])
+a = jnp.clip(x, a_min=1.5, a_max=None)
+b = jnp.reshape(x, newshape=(3, 1))
+c = jnp.quantile(x, 0.4, interpolation='nearest')
+d = jnp.sort(x, kind='mergesort')
+e = jnp.where(condition=x > 1, x=x, y=0)
+f = jax.random.shuffle(jax.random.PRNGKey(0), x)
+""",
+            after="""\
+import jax
+import jax.numpy as jnp
+
+x = jnp.asarray([3.0, 1.0, 2.0])
+a = jnp.clip(x, min=1.5, max=None)
+b = jnp.reshape(x, shape=(3, 1))
+c = jnp.quantile(x, 0.4, method='nearest')
+d = jnp.sort(x)
+e = jnp.where(x > 1, x, 0)
+f = jax.random.permutation(jax.random.PRNGKey(0), x, independent=True)
+""",
+            run="""\
+def check(before, after):
+    assert after['a'].tolist() == [3, 1.5, 2] and after['b'].shape == (3, 1) and float(after['c']) == 2
+    assert after['d'].tolist() == [1, 2, 3] and after['e'].tolist() == [3, 0, 2]
+    assert sorted(after['f'].tolist()) == [1, 2, 3]
+""",
+        ),
+    ),
+)
+_RENAMED: dict[str, dict[str, str]] = {
+    "jax.numpy.clip": {"a_min": "min", "a_max": "max"},
+    "jax.numpy.reshape": {"newshape": "shape"},
+    **{
+        f"jax.numpy.{name}": {"interpolation": "method"}
+        for name in ("quantile", "percentile", "nanquantile", "nanpercentile")
+    },
+}
+_SORTS = frozenset({"jax.numpy.sort", "jax.numpy.argsort"})
+
+
+@RULE.register(ast.Call)
+def keywords(node: ast.AST, ctx: FileContext) -> None:
+    assert isinstance(node, ast.Call)
+    name = ctx.qualname(node.func) or ""
+    if not name.startswith("jax."):
+        return
+    for keyword in node.keywords:
+        new = _RENAMED.get(name, {}).get(keyword.arg or "")
+        start = ctx.source.offset(keyword.lineno, keyword.col_offset)
+        if new:
+            ctx.replace(Span(start, start + len(keyword.arg or "")), new, code=RULE.code)
+        elif name in _SORTS and keyword.arg == "kind":
+            comma = ctx.source.text.rfind(",", 0, start)
+            ctx.replace(Span(comma, ctx.span(keyword.value).end), code=RULE.code)
+    if name == "jax.numpy.where" and not node.args and len(node.keywords) == 3:
+        given = {k.arg: k.value for k in node.keywords}
+        if set(given) == {"condition", "x", "y"}:
+            first, second, third = (ctx.span(given[key]) for key in ("condition", "x", "y"))
+            inside = Span(ctx.source.offset(node.keywords[0].lineno, node.keywords[0].col_offset), 0)
+            end = max(ctx.span(value).end for value in given.values())
+            ctx.replace(Span(inside.start, end), first, ", ", second, ", ", third, code=RULE.code)
+    elif name == "jax.random.shuffle" and len(node.args) + len(node.keywords) >= 2:
+        ctx.replace(node.func, ctx.name("jax.random.permutation"), code=RULE.code)
+        last = [*node.args, *[k.value for k in node.keywords]][-1]
+        ctx.insert(ctx.span(last).end, ", independent=True", code=RULE.code)
