@@ -42,7 +42,8 @@ def sharding_key(value: Any) -> Hashable:
 def says_nothing(sharding: Any) -> bool:
     """Is this result sharding of an equation void: none, or one that names no axis of a mesh whose axes are all Auto?
 
-    Transposition fills in such shardings under a mesh. The layout over Auto axes is the compiler's to choose, so one that names
+    Transposition fills in such shardings under a mesh. The layout over Auto axes is the compiler's to choose, so
+    one that names
     none of them constrains nothing. (Constraints proper are an operation of their own and not judged here.)
     """
     if sharding is None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..target import group_of
 from .api import draws, in_context, judge
@@ -78,10 +79,19 @@ def check_steps(
     return report
 
 
-def compare_steps(left: Program, right: Program, steps: int, *, seed: int = 0, tolerance: float | None = None) -> Check:
+def compare_steps(
+    left: Program,
+    right: Program,
+    steps: int,
+    *,
+    seed: int = 0,
+    tolerance: float | None = None,
+    losses: dict[str, list[float]] | None = None,
+) -> Check:
     """Run `steps` steps of both programs, each on its own state, from the same weights on the same batches.
 
-    Programs as `step_programs` makes them: outputs that are also inputs are fed back.
+    Programs as `step_programs` makes them: outputs that are also inputs are fed back. `losses` is filled with the first
+    scalar metric of each step, for `EquivalenceReport.losses`.
     """
     if draws(left, right):
         return Check("steps", Verdict.UNCHECKED, "random draws: the two sides' keys cannot be handed over, only proved")
@@ -91,7 +101,7 @@ def compare_steps(left: Program, right: Program, steps: int, *, seed: int = 0, t
     states: list[dict[Label, Any]] = [dict(drawn), dict(drawn)]
     limit = (tolerance if tolerance is not None else tolerance_of(left)) * max(1, steps)
     for _ in range(steps):
-        for program, function, state in zip((left, right), functions, states):
+        for side, program, function, state in zip(("linen", "nnx"), (left, right), functions, states):
             for name, variable in zip(program.inputs, program.jaxpr.jaxpr.invars):
                 if name not in state:
                     state[name] = any_key(variable.aval)
@@ -100,6 +110,9 @@ def compare_steps(left: Program, right: Program, steps: int, *, seed: int = 0, t
                 for n, v in zip(program.inputs, program.jaxpr.jaxpr.invars)
             ]
             state.update({n: v for n, v in zip(program.outputs, function(*values)) if n is not None})
+            metric = next((n for n in program.outputs if n and n[0] == "metrics" and np.ndim(state[n]) == 0), None)
+            if losses is not None and metric is not None:
+                losses.setdefault(side, []).append(float(state[metric]))
     found = [difference(_text(n), states[0][n], states[1][n], limit) for n in left.outputs if n in states[1]]
     worst = max(found, key=lambda d: (not d.close, not d.bitwise, d.maximum))
     verdict = (

@@ -120,7 +120,9 @@ def test_several_steps_run_to_the_same_bits() -> None:
         return value
 
     left, right = step_programs(linen_eval, linen_state(), native_eval, target(), (X, Y))
-    assert compare_steps(left, right, 5).verdict is Verdict.BITWISE
+    losses: dict[str, list[float]] = {}
+    assert compare_steps(left, right, 5, losses=losses).verdict is Verdict.BITWISE
+    assert losses["linen"] == losses["nnx"] and len(set(losses["nnx"])) == 5
 
     def slower(model: Any, optimizer: Any, x: Any, y: Any) -> Any:
         value, grads = nnx.value_and_grad(lambda m: jnp.mean((m(x, False) - y) ** 2))(model)

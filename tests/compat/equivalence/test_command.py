@@ -1,0 +1,200 @@
+"""`nnx-migrate verify` on two small trees, each case in its own process."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from nnx_migrate.compat.equivalence import cases, worker
+from nnx_migrate.compat.equivalence.command import verify
+from nnx_migrate.compat.equivalence.page import page
+
+LINEN = """
+import flax.linen as nn, jax, jax.numpy as jnp
+class Net(nn.Module):
+    width: int = 8
+    @nn.compact
+    def __call__(self, x, train=False):
+        x = nn.relu(nn.Dense(self.width)(x))
+        return nn.Dense(2)(nn.Dropout(0.5, deterministic=not train)(x))
+class Other(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(x)
+class Opaque(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(x)
+class Dies(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(x)
+def main(data):
+    x = jnp.ones((4, 6))
+    Net(width=5).init(jax.random.key(0), x)
+    Other().init(jax.random.key(0), jnp.zeros((2, 3), dtype=jnp.float32))
+    Dies().init(jax.random.key(0), jnp.zeros((2, 3)))
+    Opaque().init(jax.random.key(0), data)
+"""
+NATIVE = """
+import os
+from flax import nnx
+class Net(nnx.Module):
+    def __init__(self, width=8, *, in_features, rngs):
+        self.Dense_0 = nnx.Linear(in_features, width, rngs=rngs)
+        self.Dropout_0 = nnx.Dropout(0.5, rngs=rngs)
+        self.Dense_1 = nnx.Linear(width, 2, rngs=rngs)
+    def __call__(self, x, train=False):
+        return self.Dense_1(self.Dropout_0(nnx.relu(self.Dense_0(x)), deterministic=not train))
+class Other(nnx.Module):
+    def __init__(self, *, in_features, rngs):
+        self.Dense_0 = nnx.Linear(in_features, 3, rngs=rngs)
+    def __call__(self, x):
+        return 1.5 * self.Dense_0(x)
+class Opaque(Other):
+    pass
+class Dies(nnx.Module):
+    def __init__(self, *, in_features, rngs):
+        os._exit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root = tmp_path_factory.mktemp("verify")
+    before, after = root / "before", root / "after"
+    for folder, code in ((before, LINEN), (after, NATIVE)):
+        folder.mkdir()
+        (folder / "net.py").write_text(code)
+    return before, after
+
+
+@pytest.fixture(scope="module")
+def document(trees: tuple[Path, Path]) -> dict[str, Any]:
+    before, after = trees
+    html_file, json_file = after.parent / "r.html", after.parent / "r.json"
+    arguments = [str(after), "--against", str(before), "--report", str(html_file), "--report", str(json_file)]
+    result = CliRunner().invoke(verify, arguments)
+    assert result.exit_code == 2, result.output
+    assert "Net(train=True)" in result.output and "Not checked:" in result.output
+    loaded: dict[str, Any] = json.loads(json_file.read_text())
+    loaded["html"] = html_file.read_text()
+    return loaded
+
+
+@pytest.mark.slow
+def test_modules_are_found_run_and_judged(document: dict[str, Any]) -> None:
+    verdicts = {r["name"]: r["verdict"] for r in document["results"]}
+    assert verdicts == {"Net(train=False)": "proved", "Net(train=True)": "proved", "Other": "different"}
+    other = next(r for r in document["results"] if r["name"] == "Other")
+    forward = next(c for c in other["checks"] if c["name"] == "forward")
+    assert "net.py" in forward["divergences"][0]["right"]["source"]
+
+
+@pytest.mark.slow
+def test_what_cannot_be_run_is_listed_with_reason_and_remedy(document: dict[str, Any]) -> None:
+    found = {u["name"]: u for u in document["unchecked"]}
+    assert "`data` cannot be read" in found["Opaque"]["reason"]
+    assert 'module = "net.py:Opaque"' in found["Opaque"]["remedy"]
+    assert "status 3" in found["Dies"]["reason"]
+
+
+@pytest.mark.slow
+def test_page_is_self_contained_and_well_formed(document: dict[str, Any]) -> None:
+    text = document["html"]
+    assert "1 of 3 comparisons differ: Other" in text
+    assert "<script" not in text and "http" not in text.replace("https://", "http") and "prefers-color-scheme" in text
+
+    class Check(html.parser.HTMLParser):
+        ids: set[str] = set()
+        links: set[str] = set()
+
+        def handle_starttag(self, tag: str, attrs: Any) -> None:
+            given = dict(attrs)
+            if "id" in given:
+                self.ids.add(given["id"])
+            if tag == "a":
+                self.links.add(given["href"].removeprefix("#"))
+
+    checker = Check()
+    checker.feed(text)
+    assert checker.links == checker.ids and len(checker.ids) == 3
+
+
+def test_page_draws_layouts_histograms_and_losses() -> None:
+    result = {
+        "name": "<Net>",
+        "verdict": "close",
+        "seconds": 1.0,
+        "mesh": {"data": 2, "model": 4},
+        "checks": [
+            {
+                "name": "forward",
+                "verdict": "close",
+                "detail": "",
+                "divergences": [],
+                "differences": [{"histogram": [0] * 5 + [7] + [0] * 7}],
+            }
+        ],
+        "variables": [
+            {
+                "linen": "params/a",
+                "nnx": "a",
+                "linen_shape": "float32[8, 16]",
+                "nnx_shape": "float32[8, 16]",
+                "linen_spec": "PartitionSpec('data', 'model')",
+                "nnx_spec": "PartitionSpec(None, 'model')",
+            }
+        ],
+        "losses": {"linen": [1.0, 0.5], "nnx": [1.0, 0.5]},
+    }
+    text = page({"results": [result], "unchecked": []})
+    assert "8 parts, 1 copies" in text and "4 parts, 2 copies" in text
+    assert "<polyline" in text and "<title>7</title>" in text and "&lt;Net&gt;" in text
+
+
+def test_configured_cases_and_their_errors(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[[tool.nnx-migrate.verify]]\nmodule = "a.b:Net"\ninputs = ["i32[2, 8]"]\nmesh = {data = 2}\n')
+    (case,) = cases.configured(tmp_path)
+    assert (case.file, case.cls, case.inputs, case.mesh) == ("a/b.py", "Net", ["i32[2, 8]"], {"data": 2})
+    for bad, message in (
+        ('module = "a.b:Net"', "`inputs` is missing"),
+        ('module = "Net"\ninputs = ["f32[2]"]', "`module` must be"),
+        ('module = "a:N"\ninputs = ["float"]', "expected a dtype and a shape"),
+        ('module = "a:N"\ninput = ["f32[2]"]', "unknown key `input`"),
+    ):
+        file.write_text(f"[[tool.nnx-migrate.verify]]\n{bad}\n")
+        with pytest.raises(cases.CaseError, match=message):
+            cases.configured(tmp_path)
+
+
+def test_nothing_to_compare_with_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("")
+    result = CliRunner().invoke(verify, [str(tmp_path)])
+    assert result.exit_code == 2 and "--against" in result.output
+
+
+def test_sizes_follow_the_naming_contract() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    class Native:
+        def __init__(self, *, in_features: int, memory_features: int, in_shape: Any, rngs: Any) -> None: ...
+
+    class Needy:
+        def __init__(self, *, vocabulary: int) -> None: ...
+
+    def call(self: Any, x: Any, memory: Any) -> None: ...
+
+    shapes = [jax.ShapeDtypeStruct((2, 3), jnp.float32), jax.ShapeDtypeStruct((2, 5), jnp.float32)]
+    sizes = worker.added_arguments(Native, call, shapes, {}, [])
+    assert sizes == {"in_features": 3, "memory_features": 5, "in_shape": (2, 3)}
+    given = worker.added_arguments(Needy, call, shapes, {}, [{"name": "vocabulary", "from": "memory.shape[-1] * 2"}])
+    assert given == {"vocabulary": 10}
+    with pytest.raises(TypeError, match="requires `vocabulary`"):
+        worker.added_arguments(Needy, call, shapes, {}, [])
