@@ -39,3 +39,7 @@ clean:
 corpus: venv
 	$(BIN)/python benchmarks/corpus.py fetch
 	$(BIN)/python benchmarks/corpus.py all
+
+# Random Linen modules, migrated and compared side by side.
+fuzz: venv
+	$(BIN)/python benchmarks/fuzz.py --count 200

@@ -16,11 +16,13 @@ import os
 import sys
 import traceback
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import sides
+
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
@@ -149,84 +151,8 @@ def make_inputs(specs: Sequence[str]) -> list[Any]:
     return out
 
 
-def arrays(tree: Any) -> list[Any]:
-    import jax
-
-    return [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
-
-
-def linen_key(path: Sequence[Any], known: Mapping[tuple[str, ...], Any]) -> tuple[str, ...]:
-    """NNX path → Linen key: an index in a list joins the name before it (`Block/0` → `Block_0`)."""
-    out: list[str] = []
-    for step in path:
-        joined = [*out[:-1], f"{out[-1]}_{step}"] if out else [str(step)]
-        apart = [*out, str(step)]
-        if isinstance(step, int) or (str(step).isdigit() and out):
-            fits_apart = any(key[: len(apart)] == tuple(apart) for key in known)
-            out = apart if fits_apart else joined
-        else:
-            fits_joined = any(key[: len(joined)] == tuple(joined) for key in known)
-            fits_apart = any(key[: len(apart)] == tuple(apart) for key in known)
-            out = joined if fits_joined and not fits_apart else apart
-    return tuple(out)
-
-
-def transplant(variables: Any, model: Any) -> list[str]:
-    """Give `model` the Linen values by key; what does not fit, as text."""
-    import jax
-    import numpy as np
-    from flax import linen as nn
-    from flax import nnx, traverse_util
-
-    flat: dict[tuple[str, ...], Any] = {}
-    for collection, tree in nn.unbox(variables).items():
-        for key, value in traverse_util.flatten_dict(dict(tree)).items():
-            flat.setdefault(tuple(key), (collection, value))
-    problems = []
-    used = set()
-    for path, variable in nnx.to_flat_state(nnx.state(model)):
-        if isinstance(variable, nnx.RngState) or issubclass(variable.type, nnx.RngState):
-            continue
-        key = linen_key(path, flat)
-        if key not in flat:
-            problems.append(f"NNX has {'/'.join(map(str, path))}, Linen does not")
-            continue
-        value = flat[key][1]
-        used.add(key)
-        if np.shape(value) != variable.shape:
-            problems.append(f"{'/'.join(key)}: Linen {np.shape(value)}, NNX {variable.shape}")
-            continue
-        variable[...] = jax.numpy.asarray(value)
-    problems += [
-        f"Linen has {found[0]}/{'/'.join(key)}, NNX does not"
-        for key, found in flat.items()
-        if key not in used and found[0] not in ("params_axes", "intermediates")
-    ]
-    return problems
-
-
-def evaluate_added(arguments: Sequence[Mapping[str, str]], call: Mapping[str, Any]) -> dict[str, Any]:
-    """The sizes that Linen took from the inputs, each from its expression over the call's arguments."""
-    import jax.numpy as jnp
-    import numpy as np
-
-    return {item["name"]: eval(item["from"], {"jnp": jnp, "np": np, **call}) for item in arguments}
-
-
-def bound_call(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The call's arguments by the names that Linen's `__call__` gives them."""
-    try:
-        bound = inspect.signature(type(module).__call__).bind(module, *args, **kwargs)
-        bound.apply_defaults()
-    except (TypeError, ValueError):
-        return dict(kwargs)
-    return dict(bound.arguments)
-
-
 def compare(case: Any, linen_root: Path, nnx_root: Path) -> dict[str, Any]:
     import jax
-    import jax.numpy as jnp
-    import numpy as np
 
     shim_removed_names()
     stubs = []
@@ -248,10 +174,10 @@ def compare(case: Any, linen_root: Path, nnx_root: Path) -> dict[str, Any]:
     variables = jax.jit(lambda keys: linen.init(keys, *args, **case.call))(keys)
     variables = dict(variables)
     variables.pop("intermediates", None)
-    variables = fuzz(variables)
-    expected = arrays(linen.apply(variables, *args, **case.call))
+    variables = sides.fuzz(variables)
+    expected = sides.arrays(linen.apply(variables, *args, **case.call))
     constructor_name = getattr(type(linen), "__name__", "")
-    call = bound_call(linen, args, case.call)
+    call = sides.bound_call(linen, args, case.call)
 
     sys.path.pop(0)
     prefix = {name.partition(".")[0] for name in set(sys.modules) - before}
@@ -271,7 +197,7 @@ def compare(case: Any, linen_root: Path, nnx_root: Path) -> dict[str, Any]:
     sys.path.insert(0, str(nnx_root / case.subdirectory))
     try:
         constructor, positional, keywords = case.build(importlib.import_module)
-        added = evaluate_added(mine[0]["added_arguments"], call) if mine else {}
+        added = sides.evaluate_added(mine[0]["added_arguments"], call) if mine else {}
         if not mine:
             added = {
                 name: value
@@ -280,118 +206,10 @@ def compare(case: Any, linen_root: Path, nnx_root: Path) -> dict[str, Any]:
             }
         model = constructor(*positional, **keywords, **added, rngs=nnx.Rngs(0))
     except Exception as error:
-        return {**result, "verdict": "broken", "detail": "construction: " + _last(error)}
+        return {**result, "verdict": "broken", "detail": "construction: " + sides.last(error)}
     if not isinstance(model, nnx.Module):
         return {**result, "verdict": "not nnx", "detail": f"{type(model).__mro__[1].__module__}"}
-    problems = transplant(variables, model)
-    if problems:
-        return {**result, "verdict": "different", "detail": f"{len(problems)} keys: " + "; ".join(problems[:3])}
-    try:
-        outputs = arrays(model(*args, **case.call))
-    except Exception as error:
-        return {**result, "verdict": "broken", "detail": "call: " + _last(error)}
-    if len(outputs) != len(expected):
-        return {**result, "verdict": "different", "detail": f"{len(expected)} outputs in Linen, {len(outputs)} in NNX"}
-    worst = 0.0
-    for want, got in zip(expected, outputs):
-        if want.shape != got.shape or want.dtype != got.dtype:
-            return {
-                **result,
-                "verdict": "different",
-                "detail": f"output {want.shape} {want.dtype}, NNX {got.shape} {got.dtype}",
-            }
-        if want.size:
-            worst = max(
-                worst, float(np.nanmax(np.abs(np.asarray(want, np.complex128) - np.asarray(got, np.complex128))))
-            )
-    result["error"] = worst
-    try:
-        worst_gradient = gradients(linen, variables, model, args, case.call)
-    except Exception as error:
-        return {**result, "verdict": "broken", "detail": "gradient: " + _last(error)}
-    result["gradient_error"] = worst_gradient
-    scale = max(
-        (float(jnp.max(jnp.abs(w))) for w in expected if w.size and jnp.issubdtype(w.dtype, jnp.inexact)), default=1.0
-    )
-    verdict = "bitwise" if worst == 0.0 and worst_gradient == 0.0 else "close"
-    if worst > 1e-5 * max(scale, 1.0) or worst_gradient > 1e-4:
-        verdict = "different"
-    detail = f"output {worst:.1e}, gradient {worst_gradient:.1e}"
-    proof = prove(linen, variables, model, args, case.call)
-    if proof and verdict != "different":
-        detail += f"; {proof}"
-        if proof == "proved":
-            verdict = "proved"
-    return {**result, "verdict": verdict, "detail": detail}
-
-
-def fuzz(variables: Any) -> Any:
-    """Values that no initialiser gives: zeros and ones would hide exchanged or unused parameters."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-
-    random = np.random.RandomState(1)
-
-    def shake(path: Any, leaf: Any) -> Any:
-        if not hasattr(leaf, "dtype") or not jnp.issubdtype(leaf.dtype, jnp.floating):
-            return leaf
-        noise = jnp.asarray(random.uniform(0.01, 0.1, leaf.shape), leaf.dtype)
-        return leaf + noise
-
-    return {
-        name: tree if name == "params_axes" else jax.tree_util.tree_map_with_path(shake, tree)
-        for name, tree in variables.items()
-    }
-
-
-def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> float:
-    """Largest difference of the parameters' gradients of a sum of squares, relative to the largest gradient."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    from flax import linen as nn
-    from flax import nnx, traverse_util
-
-    def score(outputs: Any) -> Any:
-        return sum(
-            jnp.sum(jnp.abs(out.astype(jnp.float32)) ** 2)
-            for out in arrays(outputs)
-            if jnp.issubdtype(out.dtype, jnp.inexact)
-        )
-
-    rest = {name: tree for name, tree in variables.items() if name != "params"}
-    want = jax.grad(lambda p: score(linen.apply({"params": p, **rest}, *args, **call)))(variables["params"])
-    flat = {tuple(k): v for k, v in traverse_util.flatten_dict(dict(nn.unbox(want))).items()}
-    graphdef, parameters, others = nnx.split(model, nnx.Param, ...)
-    got = jax.grad(lambda p: score(nnx.merge(graphdef, p, others, copy=True)(*args, **call)))(parameters)
-    worst, scale = 0.0, 1e-12
-    for path, variable in nnx.to_flat_state(got):
-        expected = np.asarray(flat[linen_key(path, flat)])
-        scale = max(scale, float(np.max(np.abs(expected), initial=0.0)))
-        worst = max(worst, float(np.max(np.abs(expected - np.asarray(variable[...])), initial=0.0)))
-    return worst / scale if worst else 0.0
-
-
-def prove(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> str:
-    """The verdict of compat's own check, where it can be had."""
-    try:
-        from nnx_migrate import compat
-
-        check = compat.check_equivalence
-    except (ImportError, AttributeError):
-        return ""
-    try:
-        return str(check(linen, variables, model, *args, **call).verdict)
-    except Exception as error:
-        return "no proof: " + _last(error)[:120]
-
-
-def _last(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    mine = [f for f in frames if "/corpus/out/" in f.filename or "/corpus/pypi" in f.filename] or frames
-    place = f"{Path(mine[-1].filename).name}:{mine[-1].lineno}"
-    return f"{type(error).__name__} at {place}: {' '.join(str(error).split())[:220]}"
+    return {**result, **sides.compare_pair(linen, variables, model, args, case.call, expected)}
 
 
 def main() -> None:
@@ -404,7 +222,7 @@ def main() -> None:
     except Exception as error:
         if "-v" in sys.argv:
             traceback.print_exc()
-        found = {"verdict": "baseline", "detail": "Linen side: " + _last(error)}
+        found = {"verdict": "baseline", "detail": "Linen side: " + sides.last(error)}
     print("RESULT " + json.dumps(found))
 
 

@@ -1,0 +1,206 @@
+"""A Linen module and its migrated form beside each other: weights carried by key, outputs and gradients compared."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def arrays(tree: Any) -> list[Any]:
+    import jax
+
+    return [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
+
+
+def linen_key(path: Sequence[Any], known: Mapping[tuple[str, ...], Any]) -> tuple[str, ...]:
+    """NNX path → Linen key: an index in a list joins the name before it (`Block/0` → `Block_0`)."""
+    out: list[str] = []
+    for step in path:
+        joined = [*out[:-1], f"{out[-1]}_{step}"] if out else [str(step)]
+        apart = [*out, str(step)]
+        if isinstance(step, int) or (str(step).isdigit() and out):
+            fits_apart = any(key[: len(apart)] == tuple(apart) for key in known)
+            out = apart if fits_apart else joined
+        else:
+            fits_joined = any(key[: len(joined)] == tuple(joined) for key in known)
+            fits_apart = any(key[: len(apart)] == tuple(apart) for key in known)
+            out = joined if fits_joined and not fits_apart else apart
+    return tuple(out)
+
+
+def transplant(variables: Any, model: Any) -> list[str]:
+    """Give `model` the Linen values by key; what does not fit, as text."""
+    import jax
+    import numpy as np
+    from flax import linen as nn
+    from flax import nnx, traverse_util
+
+    flat: dict[tuple[str, ...], Any] = {}
+    for collection, tree in nn.unbox(variables).items():
+        for key, value in traverse_util.flatten_dict(dict(tree)).items():
+            flat.setdefault(tuple(key), (collection, value))
+    problems = []
+    used = set()
+    for path, variable in nnx.to_flat_state(nnx.state(model)):
+        if isinstance(variable, nnx.RngState) or issubclass(variable.type, nnx.RngState):
+            continue
+        key = linen_key(path, flat)
+        if key not in flat:
+            problems.append(f"NNX has {'/'.join(map(str, path))}, Linen does not")
+            continue
+        collection, value = flat[key]
+        used.add(key)
+        if (collection == "params") != issubclass(variable.type, nnx.Param):
+            problems.append(f"{'/'.join(key)}: of collection {collection} in Linen, {variable.type.__name__} in NNX")
+            continue
+        if np.shape(value) != variable.shape:
+            problems.append(f"{'/'.join(key)}: Linen {np.shape(value)}, NNX {variable.shape}")
+            continue
+        variable[...] = jax.numpy.asarray(value)
+    problems += [
+        f"Linen has {found[0]}/{'/'.join(key)}, NNX does not"
+        for key, found in flat.items()
+        if key not in used and found[0] not in ("params_axes", "intermediates")
+    ]
+    return problems
+
+
+def evaluate_added(arguments: Sequence[Mapping[str, str]], call: Mapping[str, Any]) -> dict[str, Any]:
+    """The sizes that Linen took from the inputs, each from its expression over the call's arguments."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    return {item["name"]: eval(item["from"], {"jnp": jnp, "np": np, **call}) for item in arguments}
+
+
+def bound_call(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The call's arguments by the names that Linen's `__call__` gives them."""
+    try:
+        bound = inspect.signature(type(module).__call__).bind(module, *args, **kwargs)
+        bound.apply_defaults()
+    except (TypeError, ValueError):
+        return dict(kwargs)
+    return dict(bound.arguments)
+
+
+def compare_pair(
+    linen: Any, variables: Any, model: Any, args: Sequence[Any], call: Mapping[str, Any], expected: Sequence[Any]
+) -> dict[str, Any]:
+    """The verdict on one pair; `expected` are the Linen outputs. Leaves the Linen weights in `model`."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    result: dict[str, Any] = {}
+    problems = transplant(variables, model)
+    if problems:
+        return {"verdict": "different", "detail": f"{len(problems)} keys: " + "; ".join(problems[:3])}
+    try:
+        outputs = arrays(model(*args, **call))
+    except Exception as error:
+        return {"verdict": "broken", "detail": "call: " + last(error)}
+    if len(outputs) != len(expected):
+        return {"verdict": "different", "detail": f"{len(expected)} outputs in Linen, {len(outputs)} in NNX"}
+    worst = 0.0
+    for want, got in zip(expected, outputs):
+        if want.shape != got.shape or want.dtype != got.dtype:
+            return {
+                **result,
+                "verdict": "different",
+                "detail": f"output {want.shape} {want.dtype}, NNX {got.shape} {got.dtype}",
+            }
+        one, other = np.asarray(want, np.complex128), np.asarray(got, np.complex128)
+        if not np.array_equal(np.isnan(one), np.isnan(other)):
+            return {"verdict": "different", "detail": "one side has NaN where the other has not"}
+        if want.size:
+            worst = max(worst, float(np.max(np.abs(np.nan_to_num(one) - np.nan_to_num(other)))))
+    result["error"] = worst
+    try:
+        worst_gradient = gradients(linen, variables, model, args, call)
+    except Exception as error:
+        return {"verdict": "broken", "detail": "gradient: " + last(error)}
+    result["gradient_error"] = worst_gradient
+    scale = max(
+        (float(jnp.max(jnp.abs(w))) for w in expected if w.size and jnp.issubdtype(w.dtype, jnp.inexact)), default=1.0
+    )
+    verdict = "bitwise" if worst == 0.0 and worst_gradient == 0.0 else "close"
+    if worst > 1e-5 * max(scale, 1.0) or worst_gradient > 1e-4:
+        verdict = "different"
+    detail = f"output {worst:.1e}, gradient {worst_gradient:.1e}"
+    proof = prove(linen, variables, model, args, call)
+    if proof and verdict != "different":
+        detail += f"; {proof}"
+        if proof == "proved":
+            verdict = "proved"
+    return {**result, "verdict": verdict, "detail": detail}
+
+
+def fuzz(variables: Any) -> Any:
+    """Values that no initialiser gives: zeros and ones would hide exchanged or unused parameters."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    random = np.random.RandomState(1)
+
+    def shake(path: Any, leaf: Any) -> Any:
+        if not hasattr(leaf, "dtype") or not jnp.issubdtype(leaf.dtype, jnp.floating):
+            return leaf
+        noise = jnp.asarray(random.uniform(0.01, 0.1, leaf.shape), leaf.dtype)
+        return leaf + noise
+
+    return {
+        name: tree if name == "params_axes" else jax.tree_util.tree_map_with_path(shake, tree)
+        for name, tree in variables.items()
+    }
+
+
+def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> float:
+    """Largest difference of the parameters' gradients of a sum of squares, relative to the largest gradient."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from flax import linen as nn
+    from flax import nnx, traverse_util
+
+    def score(outputs: Any) -> Any:
+        return sum(
+            jnp.sum(jnp.abs(out.astype(jnp.float32)) ** 2)
+            for out in arrays(outputs)
+            if jnp.issubdtype(out.dtype, jnp.inexact)
+        )
+
+    rest = {name: tree for name, tree in variables.items() if name != "params"}
+    want = jax.grad(lambda p: score(linen.apply({"params": p, **rest}, *args, **call)))(variables["params"])
+    flat = {tuple(k): v for k, v in traverse_util.flatten_dict(dict(nn.unbox(want))).items()}
+    graphdef, parameters, others = nnx.split(model, nnx.Param, ...)
+    got = jax.grad(lambda p: score(nnx.merge(graphdef, p, others, copy=True)(*args, **call)))(parameters)
+    worst, scale = 0.0, 1e-12
+    for path, variable in nnx.to_flat_state(got):
+        expected = np.asarray(flat[linen_key(path, flat)])
+        scale = max(scale, float(np.max(np.abs(expected), initial=0.0)))
+        worst = max(worst, float(np.max(np.abs(expected - np.asarray(variable[...])), initial=0.0)))
+    return worst / scale if worst else 0.0
+
+
+def prove(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> str:
+    """The verdict of compat's own check, where it can be had."""
+    try:
+        from nnx_migrate import compat
+
+        check = compat.check_equivalence
+    except (ImportError, AttributeError):
+        return ""
+    try:
+        return str(check(linen, variables, model, *args, **call).verdict)
+    except Exception as error:
+        return "no proof: " + last(error)[:120]
+
+
+def last(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [f for f in frames if "/corpus/out/" in f.filename or "/corpus/pypi" in f.filename] or frames
+    place = f"{Path(mine[-1].filename).name}:{mine[-1].lineno}"
+    return f"{type(error).__name__} at {place}: {' '.join(str(error).split())[:220]}"
