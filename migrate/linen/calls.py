@@ -32,7 +32,7 @@ from .sites import (
     Unmigratable,
     Variable,
 )
-from .values import Array, Const, Global, Int, Lead, Shape, ShapeOf, Star, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Star, Tup, Unknown, Value
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "mT", "real", "imag", "value", "aval"})
 _BUILTINS = frozenset({"int", "min", "max", "len", "tuple", "list", "abs", "round", "sum", "bool", "str", "range"})
@@ -477,6 +477,8 @@ def library(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs:
         window = keywords.get("window_shape", args[1] if len(args) > 1 else Unknown(""))
         _assume_rank(run, layers.Arg((), window), args[0])
     found = shapes.call(qualname, args, keywords)
+    if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
+        found = _reshaped_width(args[1:2], found)
     if isinstance(found, Unknown) and arguments.static and not qualname.startswith("jax.random."):
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     static = arguments.static and not qualname.startswith("jax.random.")
@@ -640,7 +642,23 @@ def _method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) ->
     arguments = arguments_of(run, node, env)
     args, keywords = arguments.values(run)
     found = shapes.method(value, func.attr, args, keywords)
+    if func.attr == "reshape" and isinstance(found, Unknown):
+        found = _reshaped_width(args, found)
     return Abs(found, False, base.flags | arguments.flags)
+
+
+def _reshaped_width(args: Sequence[Value], found: Value) -> Value:
+    """Of a reshape to sizes that are not all known, the last one may be."""
+    last = args[-1] if args else None
+    if isinstance(last, Tup) and last.items:
+        last = last.items[-1]
+    if isinstance(last, ShapeOf):
+        dim = last.shape.dim(-1)
+        last = Int(dim) if dim is not None else None
+    if isinstance(last, Int) and last.dim.value != -1:
+        needs = found.arguments if isinstance(found, NeedsRank) else ()
+        return Array(Shape((last.dim,), Lead.unknown(*needs)))
+    return found
 
 
 def _append(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) -> Abs:
@@ -1145,9 +1163,14 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     )  # fmt: skip
     site.name = _name_spec(run, name_node, name, env)
     rest = arguments.positional[2:]
+    site.lazy = isinstance(name.value, Const) and (site.target, str(name.value.value)) in run.lazy
     localized: list[Localized] = []
     for argument_node, _ in rest:
-        said = run.localize(argument_node, env)
+        said = run.localize(argument_node, env) if not site.lazy else None
+        if said is None and (site.lazy or site.target == "cache"):
+            site.lazy = True
+            localized = []
+            break
         if said is None:
             raise Unmigratable(
                 "NNX112",
@@ -1165,9 +1188,11 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         site.shape = shapes.call(init.name, args, {}) if isinstance(init, Global) else Unknown("variable")
     else:
         site.shape = Unknown("variable")
+    if site.lazy and (run.in_setup or site.loops or site.name is None or site.name.constant is None):
+        raise Unmigratable("NNX112", f"the variable `{_shown(name)}` is made when called, in a loop or in setup", node)
     site.origin = len(run.sites)
     run.sites.append(site)
-    if not run.in_setup:
+    if not run.in_setup and not site.lazy:
         run.block.steps.append(Make(site))
     return Abs(Variable(site), False)
 
@@ -1206,7 +1231,7 @@ def _self_perturb(run: Any, node: ast.Call, env: Any) -> Abs:
 def _initializing(answer: bool) -> Callable[[Any, ast.Call, Any], Abs]:
     def answered(run: Any, node: ast.Call, env: Any) -> Abs:
         arguments_of(run, node, env)
-        run.constants[node] = answer
+        run.constants[node] = str(answer)
         return Abs(Const(answer), static=True)
 
     return answered
@@ -1223,8 +1248,14 @@ def _has_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     collection = arguments.positional[0][1].value if arguments.positional else None
     if isinstance(collection, Const) and collection.value in ("params", "batch_stats"):
-        run.constants[node] = True
+        run.constants[node] = "True"
         return Abs(Const(True), static=True)
+    name = arguments.positional[1][1].value if len(arguments.positional) > 1 else None
+    if isinstance(collection, Const) and isinstance(name, Const) and not run.in_setup:
+        # Such a variable comes to be when the module is called in a certain way: a decode cache.
+        run.lazy.add((str(collection.value), str(name.value)))
+        run.constants[node] = f'hasattr(self, "{name.value}")'
+        return Abs(Unknown("whether a variable exists"), False, frozenset({str(name.value)}))
     raise Unmigratable("NNX146", f"`{ast.unparse(node)}` asks whether a variable was given", node)
 
 
@@ -1232,8 +1263,14 @@ def _is_mutable(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     collection = arguments.positional[0][1].value if arguments.positional else None
     if isinstance(collection, Const) and collection.value == "params":
-        run.constants[node] = False
+        run.constants[node] = "False"
         return Abs(Const(False), static=True)
+    if isinstance(collection, Const) and collection.value == "batch_stats" and not run.in_setup:
+        # Linen's callers chose by `mutable=`; NNX's choose by train() and eval(), which set this attribute.
+        if "use_running_average" not in run.fields:
+            run.constants[node] = "(not self.use_running_average)"
+            run.mode_flag = True
+            return Abs(Unknown("whether batch_stats are mutable"), False, frozenset({"use_running_average"}))
     raise Unmigratable("NNX146", f"`{ast.unparse(node)}` asks which collections are mutable", node)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..catalog import layers
@@ -38,7 +38,7 @@ from .sites import (
     Unmigratable,
     Variable,
 )
-from .values import Array, Const, Int, Shape, Tup, Unknown, Value
+from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 MAX_DEPTH = 24
 _OPAQUE = Unknown("")
@@ -130,12 +130,14 @@ class Execution(Expressions):
         self.all_names: set[str] = {
             n.id for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.Name)
         } | {n.arg for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.arg)}
+        self.lazy: set[tuple[str, str]] = set()  # (collection, name) of variables that come to be when called
         self.loose: set[str] = set()  # arrays whose leading dimensions a loop changes
         self.sows: list[ast.Call] = []
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
         self.inlined: set[Method] = set()
-        self.constants: dict[ast.Call, bool] = {}  # self.is_initializing() and the like → what it is in NNX
+        self.mode_flag = False  # batch statistics are used or updated by train() and eval()
+        self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
 
@@ -177,6 +179,17 @@ class Execution(Expressions):
                 if node is not None:
                     defaults[p.arg] = self.constant(node, method.source)
             self.summaries[name] = Summary(tuple(p.arg for p in method.positional), defaults, self.outward(result.value))
+
+    def wanted_ranks(self) -> tuple[str, ...]:
+        """Arguments of the class whose number of dimensions would tell more."""
+        found: set[str] = set()
+        for value in self.evaluated.values():
+            if isinstance(value.value, NeedsRank):
+                found.update(value.value.arguments)
+            elif isinstance(value.value, Array) and value.value.shape.lead is not None:
+                if not value.value.shape.lead.known:
+                    found.update(value.value.shape.lead.needs)
+        return tuple(sorted(a for a in found if a in self.arguments and a not in self.ranks))
 
     def outward(self, value: Value) -> Value:
         """A result without the constructor's own variables: sizes after a loop in terms of the fields, if they can be."""
@@ -993,6 +1006,7 @@ class Analyser:
                     execution.run()
                 except Unmigratable as error:
                     failure = error
+                    failure.wanted_ranks = execution.wanted_ranks()
             own = {k: v for k, v in {**execution.assumed_ranks, **implied}.items() if k in execution.arguments}
             if not (set(own) - set(ranks)):
                 if failure is not None:
@@ -1002,6 +1016,17 @@ class Analyser:
         if failure is not None:
             raise failure
         return execution
+
+    def assume(self, qualname: str, ranks: Mapping[str, int]) -> None:
+        """Run a class again, taking arguments to have these numbers of dimensions."""
+        self.ranks.setdefault(qualname, {}).update(ranks)
+        self.done.pop(qualname, None)
+
+    def forget(self, qualname: str, arguments: Iterable[str]) -> None:
+        """Take back what `assume` said."""
+        for argument in arguments:
+            self.ranks.get(qualname, {}).pop(argument, None)
+        self.done.pop(qualname, None)
 
     def passes(self, execution: Execution, site: Site) -> None:
         """Remember the factories that a site passes to a class; two different ones for a field cannot be native."""

@@ -376,7 +376,10 @@ class Expressions:
             if isinstance(b, Array):
                 return b
             return Unknown("")
-        return shapes.binary(op, self.plain(a), self.plain(b))
+        result = shapes.binary(op, self.plain(a), self.plain(b))
+        if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):
+            return _same_width(a, b, result)
+        return result
 
     def extended(self, a: Value, b: Value, node: ast.AST) -> Value:
         """`+` or `+=` of lists of modules."""
@@ -840,6 +843,32 @@ class Expressions:
             return localized, "", None
         text = calls.presence_condition(self, node, env)
         return None, text, None
+
+
+def _same_width(a: Array, b: Array, result: Value) -> Value:
+    """Two arrays that are added have one width: of two symbolic sizes, the one that the fields give.
+
+    Broadcasting would allow one of them to be 1; sizes that are 1 are mostly written so. Where it is not so the
+    migrated constructor asks for another size than the weights have, and fails.
+    """
+    left, right = a.shape.dim(-1), b.shape.dim(-1)
+    if left is None or right is None or left.value is not None or right.value is not None or left == right:
+        if isinstance(result, Array) or left is None or right is None:
+            return result
+        picked = right if left.value == 1 else left
+    else:
+        by_input = [any(atom.kind == "input" for atom in dim.atoms()) for dim in (left, right)]
+        picked = right if by_input[0] and not by_input[1] else left
+    if isinstance(result, Array) and result.shape.dims:
+        dims = list(result.shape.dims)
+        for place in range(-len(dims), 0):
+            atom = dims[place].single_atom() if dims[place] is not None else None  # type: ignore[union-attr]
+            if dims[place] is None or (atom is not None and atom.kind == "max"):
+                x, y = a.shape.dim(place), b.shape.dim(place)
+                dims[place] = x if place != -1 and x is not None and y is not None else dims[place]
+        dims[-1] = picked
+        return Array(Shape(tuple(dims), result.shape.lead))
+    return Array(Shape((picked,), Shape.unknown().lead))
 
 
 def sayable(shape: Shape) -> bool:

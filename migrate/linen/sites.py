@@ -25,6 +25,7 @@ class Unmigratable(Exception):
         self.code = code
         self.reason = reason
         self.node = node
+        self.wanted_ranks: tuple[str, ...] = ()  # arguments whose number of dimensions might have helped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +121,7 @@ class Site:
     method: str = ""  # name of the method whose text holds the node
     calltime: dict[str, Any] = dataclasses.field(default_factory=dict)  # call keyword → source node of its value
     origin: int = 0  # order of creation
+    lazy: bool = False  # a variable made where it is first asked for, as its first value needs the call
 
 
 @dataclasses.dataclass(frozen=True)

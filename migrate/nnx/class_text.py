@@ -161,7 +161,7 @@ class ClassText:
     def _build_all(self) -> None:
         self.built.clear()
         for site in self.run.sites:
-            if site.kind != "rng":
+            if site.kind != "rng" and not site.lazy:
                 self.needs = set()
                 lines = self.site_lines(site)
                 self.built[site] = (lines, set(self.needs))

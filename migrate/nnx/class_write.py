@@ -105,6 +105,9 @@ class ClassWriter:
             self._setup_site(site)
             self._calls(site)
             return
+        if site.lazy:
+            self._lazy_variable(site)
+            return
         if site.kind == "rng":
             self.put(site.node, f"self.{self._stream(site.target)}()", source=site.source)
             return
@@ -126,6 +129,30 @@ class ClassWriter:
         self.put(site.node, *said, source=site.source)
         self.moved.append((site.source, site.source.span(site.node)))
         self._calls(site)
+
+    def _lazy_variable(self, site: Site) -> None:
+        """A variable whose first value needs the call is made where it is first asked for, as Linen did."""
+        assert site.name is not None
+        source, name = site.source, site.name.constant
+        statement = _statement_of(source, site.node)
+        start, indent, newline = source.line_span(statement).start, source.indent_of(statement), source.newline
+        rest = [a for a in [*site.node.args[2:], *[k.value for k in site.node.keywords if k.arg == "init_fn"]]]
+        if not rest or any(isinstance(a, ast.Starred) for a in rest):
+            raise Unmigratable("NNX166", "a variable has no plain initial value", site.node)
+        function: Parts = (source.span(rest[0]),)
+        if isinstance(rest[0], ast.Lambda):
+            function = ("(", *function, ")")
+        made = joined(function, [(source.span(a),) for a in rest[1:]])
+        kind = self.text.variable_type(site.target)
+        inner = indent + source.indent_unit
+        self.insert(
+            start,
+            f"{indent}if not hasattr(self, {name!r}):{newline}{inner}self.{name} = {kind}(",
+            *self._laid_out(made, inner),
+            f"){newline}",
+            source=source,
+        )
+        self.put(site.node, f"self.{name}", source=source)
 
     def _stream(self, stream: str) -> str:
         name = "rngs" if stream == "rngs" else f"{stream}_rngs"
@@ -354,10 +381,10 @@ class ClassWriter:
         iterator = self.source.span(loop.iter)
         self.put(iterator, "enumerate(", iterator, ")", in_place=True)
 
-    def _constant(self, call: ast.Call, value: bool) -> None:
+    def _constant(self, call: ast.Call, value: str) -> None:
         for method in self.model.methods().values():
             if any(n is call for n in ast.walk(method.node)):
-                self.put(call, str(value), source=method.source)
+                self.put(call, value, source=method.source)
 
     def _sow(self, node: ast.Call) -> None:
         for method in self.model.own_methods.values():
@@ -445,7 +472,7 @@ class ClassWriter:
     def _constructor(self) -> None:
         model, source = self.model, self.source
         setup = model.own_methods.get("setup")
-        makes = [s for s in self.run.sites if s.kind != "rng"]
+        makes = [s for s in self.run.sites if s.kind != "rng" and not s.lazy]
         own_nodes = {n for m in model.own_methods.values() for n in ast.walk(m.node)}
         inherited = [s for s in makes if s.node not in own_nodes]
         base_fields = {f.name for b in model.bases for f in b.fields()}
@@ -467,6 +494,8 @@ class ClassWriter:
                 lines.append((f"if {field.name} is None:",))
                 lines.append((source.indent_unit, f"{field.name} = ", self._default(field.factory, field), "()"))
         lines += [(f"self.{f.name} = {f.name}",) for f in fields if f.name in stored]
+        if self.run.mode_flag:
+            lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
         compact: list[Parts] = []
         for name in self.text.names.lists:
             compact.append((f"self.{name} = {self.namer.name('flax.nnx.List')}()",))

@@ -59,19 +59,47 @@ def _decide_class(
     name = model.qualname
     if name in reasons or name in texts or name in path:
         return
-    try:
-        if "." in name.removeprefix(f"{model.source.module}."):
-            raise Unmigratable("NNX175", "it is defined inside a function or another class", model.node)
-        run = analyser.execution(name)
-        for site in run.sites:  # what it contains is planned first
-            inner = analyser.classes.get(site.target) if site.kind == "class" else None
-            if inner is not None:
-                _decide_class(inner, analyser, plan, reasons, texts, (*path, name))
-        text = ClassText(run, analyser, plan.classes)
-        text.prepare()
-    except Unmigratable as error:
-        reasons[name] = error
+    if "." in name.removeprefix(f"{model.source.module}."):
+        reasons[name] = Unmigratable("NNX175", "it is defined inside a function or another class", model.node)
         return
+    text: ClassText | None = None
+    failure: Unmigratable | None = None
+    tried: dict[str, int] = {}
+    for guess in (None, 3, 4, 2):
+        if guess is not None and failure is not None:
+            wanted = [*failure.wanted_ranks, *tried]
+            if not wanted:
+                break
+            tried = dict.fromkeys(wanted, guess)
+            analyser.assume(name, tried)
+        try:
+            run = analyser.execution(name)
+            for site in run.sites:  # what it contains is planned first
+                inner = analyser.classes.get(site.target) if site.kind == "class" else None
+                if inner is not None:
+                    _decide_class(inner, analyser, plan, reasons, texts, (*path, name))
+            text = ClassText(run, analyser, plan.classes)
+            try:
+                text.prepare()
+            except Unmigratable as error:
+                error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
+                raise
+            break
+        except Unmigratable as error:
+            text = None
+            if failure is None:
+                failure = error
+                if not error.code.startswith("NNX11"):
+                    break
+    if text is None:
+        assert failure is not None
+        if tried:
+            analyser.forget(name, tried)
+        reasons[name] = failure
+        return
+    for argument, rank in tried.items():
+        message = f"`{argument}` is taken to have {rank} dimensions; with another number the constructor fails"
+        text.notes.append(("NNX115", message, model.node))
     texts[name] = text
     details = text.details()
     method = model.method("__call__")

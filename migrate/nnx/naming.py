@@ -69,7 +69,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             names.places[site] = Place("attribute", f"{label}_{number}")
     explicit: dict[str, list[Site]] = {}
     for site in run.sites:
-        if site.method != entry or site.in_setup or site.kind == "rng" or site in names.places:
+        if site.method != entry or site.in_setup or site.kind == "rng" or site.lazy or site in names.places:
             continue
         spec = site.name
         assert spec is not None, site.node

@@ -1,0 +1,126 @@
+"""What is known of the ranks of module arguments before anything is executed, and from where.
+
+The code itself says some (`assert x.ndim == 3`, `chex.assert_rank(x, 3)`, `x: Float[Array, "b t d"]`), examples of use
+and traces say others. Sources that disagree say nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from .classes import Classes, ClassModel, Method
+from .examples import find_examples
+from .index import Project
+from .trace import trace_project
+
+Ranks = dict[str, dict[str, int]]
+
+
+def known_ranks(project: Project, classes: Classes, targets: Sequence[str] = ()) -> Ranks:
+    """Class → argument → rank. `targets`: the MODULE:CALLABLEs of --trace. Raises trace.TraceError."""
+    seen = [find_examples(project, classes).ranks()]
+    if targets:
+        seen.append(trace_project(targets, project).ranks(project))
+    merged = _agreeing(seen)
+    for model in classes:
+        stated = stated_ranks(model)
+        if stated:
+            merged[model.qualname] = {**merged.get(model.qualname, {}), **stated}
+    return merged
+
+
+def _agreeing(tables: Sequence[Ranks]) -> Ranks:
+    out: Ranks = {}
+    for qualname in dict.fromkeys(name for table in tables for name in table):
+        arguments: dict[str, set[int]] = {}
+        for table in tables:
+            for name, rank in table.get(qualname, {}).items():
+                arguments.setdefault(name, set()).add(rank)
+        agreed = {name: next(iter(ranks)) for name, ranks in arguments.items() if len(ranks) == 1}
+        if agreed:
+            out[qualname] = agreed
+    return out
+
+
+def stated_ranks(model: ClassModel) -> dict[str, int]:
+    """Argument → rank as the class's own methods state it; arguments that they state differently are left out."""
+    found: dict[str, set[int]] = {}
+    for method in model.methods().values():
+        for name, rank in _stated(method):
+            found.setdefault(name, set()).add(rank)
+    return {name: next(iter(ranks)) for name, ranks in found.items() if len(ranks) == 1}
+
+
+def _stated(method: Method) -> Iterator[tuple[str, int]]:
+    parameters = {p.arg for p in method.parameters}
+    for parameter in method.parameters:
+        rank = _annotated_rank(parameter.annotation)
+        if rank is not None:
+            yield parameter.arg, rank
+    for statement in method.node.body:  # only what always runs, and only until a parameter gets another value
+        if isinstance(statement, ast.Assert):
+            for name, rank in _asserted(statement.test):
+                if name in parameters:
+                    yield name, rank
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            for name, rank in _checked(method, statement.value):
+                if name in parameters:
+                    yield name, rank
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                parameters.discard(node.id)
+
+
+def _asserted(test: ast.expr) -> Iterator[tuple[str, int]]:
+    """`x.ndim == 3`, `len(x.shape) == 3`, and conjunctions of them."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for value in test.values:
+            yield from _asserted(value)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return
+    for left, right in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
+        if not isinstance(right, ast.Constant) or type(right.value) is not int:
+            continue
+        array: ast.expr | None = None
+        if isinstance(left, ast.Attribute) and left.attr == "ndim":
+            array = left.value
+        elif isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "len" and left.args:
+            inner = left.args[0]
+            if isinstance(inner, ast.Attribute) and inner.attr == "shape":
+                array = inner.value
+        if isinstance(array, ast.Name):
+            yield array.id, right.value
+
+
+def _checked(method: Method, call: ast.Call) -> Iterator[tuple[str, int]]:
+    """`chex.assert_rank(x, 3)` and `chex.assert_rank([x, y], 3)`."""
+    name = method.owner.project.qualname(method.source, call.func)
+    if name != "chex.assert_rank" or len(call.args) != 2:
+        return
+    arrays, rank = call.args
+    if isinstance(rank, ast.Constant) and type(rank.value) is int:
+        for array in arrays.elts if isinstance(arrays, ast.Tuple | ast.List) else [arrays]:
+            if isinstance(array, ast.Name):
+                yield array.id, rank.value
+
+
+def _annotated_rank(annotation: ast.expr | None) -> int | None:
+    """The rank that jaxtyping spells: `Float[Array, "batch time dim"]`."""
+    if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.slice, ast.Tuple):
+        return None
+    parts = annotation.slice.elts
+    if len(parts) != 2 or not isinstance(parts[1], ast.Constant) or not isinstance(parts[1].value, str):
+        return None
+    head = ast.unparse(annotation.value).rpartition(".")[2]
+    if head not in _JAXTYPING or ast.unparse(parts[0]).rpartition(".")[2] not in ("Array", "ArrayLike", "ndarray"):
+        return None
+    axes = parts[1].value.split()
+    return None if any("..." in axis or axis.startswith("*") for axis in axes) else len(axes)
+
+
+_JAXTYPING = frozenset(
+    {"Shaped", "Num", "Inexact", "Float", "Float16", "Float32", "Float64", "BFloat16", "Complex", "Integer", "Int"}
+    | {f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)}
+    | {"UInt", "Real", "Bool", "Key"}
+)
