@@ -85,6 +85,9 @@ class MultiHeadDotProductAttention(Layer):
             size = shape_of(keys).dim(-1)
             if size != in_features:
                 draft.size("in_kv_features", size, why_of(keys), keyword=True)
+            values = (call or {}).get("inputs_v")
+            if isinstance(values, Array) and size is not None and values.shape.dim(-1) not in (None, size):
+                raise Unsupported("NNX203", "attention whose keys and values have different sizes")
         draft.move("qkv_features", "qkv_features")
         draft.move("out_features", "out_features")
         self._flag(draft)
@@ -102,6 +105,10 @@ class MultiHeadDotProductAttention(Layer):
         normalize = args.get("normalize_qk")
         if normalize is not None and not is_const(normalize, False) and not keeps_order(args):
             draft.put("ln_promote_dtype", draft.need("keep"))
+        if caches:
+            draft.notes.append(
+                ("NNX207", "the first call of a decoding model makes its cache: give it the full length")
+            )
         return draft.finish(draft.need("MultiHeadAttention") if caches else "flax.nnx.MultiHeadAttention")
 
     @staticmethod

@@ -118,7 +118,21 @@ CARRY = Rule(
     how_sure="diagnostic only",
 )
 
-RULES = (PARTIAL, UNSUPPORTED, TABULATE, GETATTR, CARRY)
+CACHE = Rule(
+    code="NNX207",
+    name="decoding-cache",
+    summary="a decoding model makes its cache at the first call, which must have the full length",
+    what=(
+        "Linen made the cache in `model.init(key, inputs_of_full_length)`. An NNX model is constructed without inputs, "
+        "so `linen_parity.MultiHeadAttention` makes the cache at its first call with `decode=True`: call the model "
+        "once with inputs of full length, as `init` was, then token by token. The first call attends to all positions "
+        "and leaves the cache empty, as Linen's does."
+    ),
+    why="The cache's shape (batch, length, heads, depth) follows from inputs.",
+    how_sure="bitwise, caches included; diagnostic for the call that must come first",
+)
+
+RULES = (PARTIAL, UNSUPPORTED, TABULATE, GETATTR, CARRY, CACHE)
 
 _TABULATE_LINEN = params(
     "module, rngs, depth=None, show_repeated=False, mutable=DenyList('intermediates'), console_kwargs=None,"

@@ -239,6 +239,18 @@ def test_a_random_carry_is_reported() -> None:
     assert [code for code, _ in built.notes] == ["NNX206"]
 
 
+def test_keys_and_values_of_different_sizes_are_refused() -> None:
+    q, k, v = (Array(Shape.of(2, 5, n)) for n in (6, 7, 8))
+    with pytest.raises(Unsupported, match="NNX203"):
+        make("nn.MultiHeadAttention(2, qkv_features=4)", q, k, v)
+    assert "in_kv_features=7" in make("nn.MultiHeadAttention(2, qkv_features=4)", q, k, k)
+
+
+def test_a_decoding_cache_is_reported() -> None:
+    layer, args = parse(ast.parse("nn.SelfAttention(3, decode=flag)", mode="eval").body, {})  # type: ignore[arg-type]
+    assert [code for code, _ in layer.build(args, Call((INPUT,)), str).notes] == ["NNX207"]
+
+
 # What is missing -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "ctor, value, argument",
