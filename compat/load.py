@@ -16,7 +16,7 @@ from .errors import MismatchError
 from .formats.base import Array, Index, Leaf, normal_index
 from .target import Slot, is_typed_key, key_impl
 
-IN_FLIGHT = 1 << 27
+IN_FLIGHT = 1 << 29
 
 
 def load(
