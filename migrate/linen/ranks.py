@@ -27,7 +27,36 @@ def known_ranks(project: Project, classes: Classes, targets: Sequence[str] = ())
         stated = stated_ranks(model)
         if stated:
             merged[model.qualname] = {**merged.get(model.qualname, {}), **stated}
-    return merged
+    out: Ranks = {}
+    for model in classes:
+        kept = _without_strangers(model, merged.get(model.qualname, {}))
+        if kept:
+            out[model.qualname] = kept
+    return out
+
+
+def _without_strangers(model: ClassModel, ranks: dict[str, int]) -> dict[str, int]:
+    """`ranks` without arguments that another public method has too, which may take something else by that name.
+
+    A method that is handed the argument under its own name (`def __call__(self, x): self.encode(x)`) is no stranger.
+    """
+    entries = [m for name, m in model.methods().items() if name == "__call__" or not name.startswith("_")]
+    kept = dict(ranks)
+    for argument in ranks:
+        having = [m for m in entries if any(p.arg == argument for p in m.parameters)]
+        handed = {
+            called.func.attr
+            for m in having
+            for called in ast.walk(m.node)
+            if isinstance(called, ast.Call)
+            and isinstance(called.func, ast.Attribute)
+            and isinstance(called.func.value, ast.Name)
+            and called.func.value.id == "self"
+            and any(isinstance(a, ast.Name) and a.id == argument for a in called.args)
+        }
+        if len([m for m in having if m.name not in handed]) > 1:
+            del kept[argument]
+    return kept
 
 
 def _agreeing(tables: Sequence[Ranks]) -> Ranks:

@@ -1,0 +1,85 @@
+"""Ranks of module arguments: stated in the code, seen in examples, traced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.linen.classes import Classes
+from nnx_migrate.migrate.linen.index import Project
+from nnx_migrate.migrate.linen.ranks import known_ranks
+from nnx_migrate.migrate.linen.trace import TraceError
+from nnx_migrate.migrate.source import SourceFile
+
+HEADER = """
+import chex
+import jax.numpy as jnp
+from flax import linen as nn
+from jaxtyping import Array, Float
+"""
+
+
+def ranks(text: str, *targets: str, folder: Path = Path(".")) -> dict[str, dict[str, int]]:
+    project = Project([SourceFile.parse(folder / "m.py", "m", HEADER + text)])
+    return known_ranks(project, Classes(project), targets)
+
+
+def body(*lines: str, signature: str = "self, x, y=None") -> str:
+    inner = "\n".join(f"        {line}" for line in lines)
+    return f"class Net(nn.Module):\n    @nn.compact\n    def __call__({signature}):\n{inner}\n        return x\n"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (body("assert x.ndim == 3"), {"x": 3}),
+        (body("assert 3 == len(x.shape), 'no'"), {"x": 3}),
+        (body("assert x.ndim == 3 and y.ndim == 2"), {"x": 3, "y": 2}),
+        (body("chex.assert_rank([x, y], 4)"), {"x": 4, "y": 4}),
+        (body("pass", signature='self, x: Float[Array, "b t d"], y: Float[Array, "... d"]'), {"x": 3}),
+        (body("assert x.ndim == 3 or x.ndim == 4"), {}),
+        (body("assert x.ndim >= 3"), {}),
+        (body("x = x[None]", "assert x.ndim == 3"), {}),
+        (body("if y is None:", "    assert x.ndim == 3"), {}),
+        (body("assert x.ndim == 3", "assert x.ndim == 4"), {}),
+        (body("assert z.ndim == 3"), {}),
+    ],
+)
+def test_stated_in_the_code(text: str, expected: dict[str, int]) -> None:
+    assert ranks(text) == ({"m.Net": expected} if expected else {})
+
+
+def test_sources_together(tmp_path: Path) -> None:
+    text = body("assert y is None or True") + "Net().init(0, jnp.ones((1, 2)), jnp.ones((3,)))\n"
+    text += "def trace():\n    return Net(), jnp.ones((5, 6)), jnp.ones((3, 3))\n"
+    runnable = HEADER + text
+    for line in (
+        "import chex\n",
+        "from jaxtyping import Array, Float\n",
+        "Net().init(0, jnp.ones((1, 2)), jnp.ones((3,)))\n",
+    ):
+        runnable = runnable.replace(line, "")
+    (tmp_path / "m.py").write_text(runnable)
+    assert ranks(text) == {"m.Net": {"x": 2, "y": 1}}
+    assert ranks(text, "m:trace", folder=tmp_path) == {"m.Net": {"x": 2}}  # they disagree about y
+    with pytest.raises(TraceError, match="m:absent"):
+        ranks(text, "m:absent", folder=tmp_path)
+
+
+METHODS = """
+class Net(nn.Module):
+    def setup(self):
+        self.dense = nn.Dense(3)
+
+    def __call__(self, x):
+        assert x.ndim == 2
+        return self.{called}(x)
+
+    def encode(self, x):
+        return self.dense(x)
+"""
+
+
+def test_an_argument_of_two_methods_may_be_two_things() -> None:
+    assert ranks(METHODS.format(called="encode")) == {"m.Net": {"x": 2}}
+    assert ranks(METHODS.format(called="dense")) == {}
