@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,10 @@ def test_every_part_that_is_named_exists() -> None:
         text = file.read_text()
         named |= set(re.findall(r"linen_parity\.([A-Za-z_]+)", text)) | set(re.findall(r'\.need\("(\w+)"\)', text))
     assert named and named <= set(ALL) | {"part"}, named - set(ALL)
+
+
+def test_parts_are_in_the_wheel() -> None:
+    """A folder that is no package is packaged only where it is named."""
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    data = project["tool"]["setuptools"]["package-data"]
+    assert "parity_parts/*.py.txt" in data["nnx_migrate.migrate.catalog"]
