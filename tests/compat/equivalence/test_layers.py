@@ -212,9 +212,7 @@ class LinenStack(nn.Module):
     @nn.compact
     def __call__(self, x: Any) -> Any:
         block = nn.remat(LinenBlock, prevent_cse=False)
-        stack = nn.scan(
-            block, variable_axes={"params": 0}, split_rngs={"params": True, "dropout": True}, length=self.layers
-        )
+        stack = nn.scan(block, variable_axes={"params": 0}, split_rngs={"params": True, "dropout": True}, length=self.layers)
         x, _ = stack(name="blocks")(x, None)
         return x
 
@@ -255,8 +253,7 @@ def test_scanned_and_rematerialised_stack_with_dropout_is_proved() -> None:
 
 def test_a_stack_of_another_length_is_different() -> None:
     assert (
-        compare_migrated(LinenStack(), lambda: Stack(2, rngs=nnx.Rngs(0)), SEQUENCE, rngs=["dropout"]).verdict
-        == "different"
+        compare_migrated(LinenStack(), lambda: Stack(2, rngs=nnx.Rngs(0)), SEQUENCE, rngs=["dropout"]).verdict == "different"
     )
 
 
@@ -268,9 +265,7 @@ def test_lost_rematerialisation_is_said_and_values_are_proved_all_the_same() -> 
 
 
 def test_masks_that_repeat_on_every_call_are_caught() -> None:
-    report = compare_migrated(
-        LinenStack(), lambda: Stack(plain_scan=True, rngs=nnx.Rngs(0)), SEQUENCE, rngs=["dropout"]
-    )
+    report = compare_migrated(LinenStack(), lambda: Stack(plain_scan=True, rngs=nnx.Rngs(0)), SEQUENCE, rngs=["dropout"])
     assert report["forward"].verdict is Verdict.DIFFERENT
     assert "does not advance" in report["forward"].detail
 
