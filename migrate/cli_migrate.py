@@ -18,6 +18,7 @@ from .context import Options
 from .diagnostics import Severity
 from .files import git, journal
 from .files.atomic import write_atomic
+from .linen.trace import TraceError
 from .report import formats, patch
 from .report.model import FileReport, Finding, RunReport, Status
 
@@ -61,8 +62,12 @@ def migrate(
     if stdin:
         return _standard_input(options, config, show_diff, check, reports)
     progress = _Progress()
-    report = migrate_paths(paths, options, config, version=version(), progress=progress)
-    progress.done()
+    try:
+        report = migrate_paths(paths, options, config, version=version(), progress=progress)
+    except TraceError as error:
+        raise _Failure(str(error)) from error
+    finally:
+        progress.done()
     dry = show_diff or check
     if not dry and output is not None:
         _write_tree(report, paths, output)

@@ -134,7 +134,8 @@ def import_roots(project: Project) -> list[Path]:
     roots: list[Path] = []
     for source in project.files.values():
         path = Path(os.path.abspath(source.path))
-        depth = source.module.count(".") + (1 if source.is_package else 0)
+        own = source.module.removeprefix(source.prefix).lstrip(".") if source.prefix else source.module
+        depth = own.count(".") + (1 if source.is_package else 0)
         if depth < len(path.parents):
             root = path.parents[depth]
             if root not in roots:
@@ -190,9 +191,7 @@ def _run_one(target: str, roots: Sequence[Path], python: str, cwd: Path | None, 
 def _frame(traceback: str) -> str:
     """The last place of the user's own code in a traceback."""
     lines = [line for line in traceback.splitlines() if line.strip().startswith("File ")]
-    own = [
-        line for line in lines if "trace_child.py" not in line and "site-packages" not in line and "<frozen" not in line
-    ]
+    own = [line for line in lines if "trace_child.py" not in line and "site-packages" not in line and "<frozen" not in line]
     return f"{own[-1].strip()}\n" if own else ""
 
 

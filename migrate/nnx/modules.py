@@ -11,6 +11,7 @@ from ..edits import Conflict, Edit
 from ..linen.classes import Classes, ClassModel
 from ..linen.execute import Analyser
 from ..linen.index import Project
+from ..linen.ranks import known_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from .class_text import ClassText, DryNamer
@@ -20,7 +21,7 @@ from .class_write import ClassWriter
 def decide(project: Project, plan: Plan, options: Options) -> None:
     """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments."""
     classes = Classes(project)
-    analyser = Analyser(classes)
+    analyser = Analyser(classes, known_ranks(project, classes, options.trace))
     for model in classes:  # once through everything, so that every field knows what factories it is given
         _try_execution(analyser, model)
     reasons: dict[str, Unmigratable] = {}
@@ -177,9 +178,9 @@ def _check_edits(texts: dict[str, ClassText], reasons: dict[str, Unmigratable], 
             key = (str(edit.source.path), edit.span.start, edit.span.end)
             other = wanted.setdefault(key, (name, edit.parts))
             if other[1] != edit.parts:
-                error = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
-                reasons.setdefault(name, error)
-                reasons.setdefault(other[0], error)
+                shared = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
+                reasons.setdefault(name, shared)
+                reasons.setdefault(other[0], shared)
 
 
 def _spread(classes: Classes, analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
@@ -272,7 +273,7 @@ def _register_collection(context: FileContext, collection: str, name: str) -> No
     unit = source.indent_unit
     context.insert(
         at,
-        f"class {name}({variable}):{n}{unit}\"\"\"Linen's collection {collection!r}.\"\"\"{n}{n}{n}"
+        f'class {name}({variable}):{n}{unit}"""Linen\'s collection {collection!r}."""{n}{n}{n}'
         f"{register}({collection!r}, {name}, overwrite=True){n}{n}{n}",
     )
 

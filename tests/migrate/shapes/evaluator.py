@@ -94,9 +94,7 @@ def number_of(dim: Dim, actual: Mapping[str, tuple[int, ...]], locals_: Mapping[
     return dim.substitute(change).value
 
 
-def concrete(
-    shape: Shape, actual: Mapping[str, tuple[int, ...]], locals_: Mapping[str, int]
-) -> list[int | None] | None:
+def concrete(shape: Shape, actual: Mapping[str, tuple[int, ...]], locals_: Mapping[str, int]) -> list[int | None] | None:
     """All dimensions as numbers (None: not known); None if the number of dimensions is not known."""
     dims: list[Dim | None] = []
     if shape.lead is not None:

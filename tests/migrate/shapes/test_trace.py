@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from nnx_migrate.migrate.cli import program
 from nnx_migrate.migrate.linen.index import Project
 from nnx_migrate.migrate.linen.trace import TraceError, import_roots, run_trace, trace_project
 from nnx_migrate.migrate.linen.values import Shape
@@ -164,3 +166,33 @@ def test_this_process_stays_clean(project: Project) -> None:
     trace_project(["pkg.models:inputs"], project)
     assert "pkg.models" not in sys.modules
     assert not Path("trace.json").exists()
+
+
+AMBIGUOUS = """
+import jax.numpy as jnp
+from flax import linen as nn
+
+class Pool(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = jnp.mean(x, axis=1)
+        return nn.Dense(3)(x)
+
+def inputs():
+    return Pool(), jnp.ones((2, 4, 6))
+"""
+
+
+def test_the_option(tmp_path: Path) -> None:
+    """`--trace` settles what reading cannot, and its errors end the run with status 2 and nothing written."""
+    file = tmp_path / "ambiguous.py"
+    file.write_text(AMBIGUOUS)
+    failed = CliRunner().invoke(program, [str(file), "--diff", "--trace", "ambiguous:absent"])
+    assert failed.exit_code == 2
+    assert "ambiguous:absent" in failed.output and "has no attribute" in failed.output
+    assert file.read_text() == AMBIGUOUS
+    done = CliRunner().invoke(program, [str(file), "--diff", "--trace", "ambiguous:inputs"])
+    assert done.exit_code == 1, done.output
+    assert "in_features" in done.output
+    assert "is taken to have" not in done.output  # nothing had to be assumed
+    assert "ambiguous" not in sys.modules
