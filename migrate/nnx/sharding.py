@@ -56,6 +56,17 @@ _MODULES = frozenset({"flax.linen.Module", "flax.nnx.Module"})
 PARTIALS = frozenset({"functools.partial", "jax.util.partial", "jax.partial", "jax.tree_util.Partial"})
 
 
+def is_alias(ctx: FileContext, node: ast.AST) -> bool:
+    """Is the expression spelled through a name that the module assigns itself (`constrain = nn.with_logical_constraint`)?
+
+    Such an alias is rewritten where it is made, and its uses stay.
+    """
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    names = ctx.source.names
+    return isinstance(node, ast.Name) and node.id in names.single_assignments and not names.is_hidden(node.id, node)
+
+
 def today(ctx: FileContext, node: ast.AST) -> str | None:
     """Canonical name of an expression with jax's own renames followed: `maps.Mesh` → `jax.sharding.Mesh`."""
     name = ctx.qualname(node)
@@ -270,10 +281,7 @@ def spec_name(ctx: FileContext) -> str:
     """How the file calls PartitionSpec, by whatever path it imports it."""
     for local, target in ctx.source.names.imports.items():
         found = lookup(target)
-        if (
-            canonical(found[1] if found is not None and found[1] is not None else target)
-            == "jax.sharding.PartitionSpec"
-        ):
+        if canonical(found[1] if found is not None and found[1] is not None else target) == "jax.sharding.PartitionSpec":
             return local
     return ctx.name("jax.sharding.PartitionSpec")
 

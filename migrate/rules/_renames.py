@@ -84,8 +84,9 @@ class _File:
                 continue
             if isinstance(parent, ast.Attribute) and lookup(f"{dotted}.{parent.attr}") is not None:
                 continue  # the longer chain is the one that is known
-            if self._root(node) in kept:
-                continue
+            root = self._root(node)
+            if root in kept or (root in names.single_assignments and not names.is_hidden(root, node)):
+                continue  # the import names the new path, or an alias is rewritten where it is made
             self._use(node, dotted)
 
     @staticmethod

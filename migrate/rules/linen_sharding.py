@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from ..catalog.shardings import MANUAL, MOVES, PLAIN
+from ..catalog.shardings import MANUAL, MOVES, PLAIN, Move
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import find_rules, uses_logical_names
-from ..nnx.sharding import partitioning_call, stays_linen
+from ..nnx.sharding import is_alias, partitioning_call, stays_linen
 from ..rule import Example, Rule
 
 FUNCTIONS = Rule(
@@ -189,12 +189,19 @@ def function(node: ast.AST, ctx: FileContext) -> None:
     move = MOVES.get(name)
     if move is None or stays_linen(ctx, node):
         return
+    if is_alias(ctx, node):
+        _rename_keywords(node, move, ctx)
+        return
     target = move.target
     if name in PLAIN and not (ctx.project is not None and uses_logical_names(ctx.project)):
         target = PLAIN[name]
     text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
     if not ctx.replace(node, text, code=FUNCTIONS.code):
         return
+    _rename_keywords(node, move, ctx)
+
+
+def _rename_keywords(node: ast.AST, move: Move, ctx: FileContext) -> None:
     parent = ctx.source.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
         for keyword in parent.keywords:
@@ -244,7 +251,7 @@ def box(node: ast.AST, ctx: FileContext) -> None:
         return
     name = ctx.qualname(node) or ""
     advice = MANUAL.get(name)
-    if advice is None or stays_linen(ctx, node) or ctx.edits.has(ctx.span(node)):
+    if advice is None or stays_linen(ctx, node) or ctx.edits.has(ctx.span(node)) or is_alias(ctx, node):
         return
     last = name.rpartition(".")[2]
     ctx.report(node, BOXES.code, f"{last} has no counterpart in NNX: {advice}", severity=Severity.WARNING, help=advice)

@@ -8,6 +8,7 @@ from ..catalog.early_nnx import MOVED_MODULES, RENAMED, SHARDING_KEYWORDS
 from ..context import FileContext
 from ..edits import Span
 from ..nnx.early import Types
+from ..nnx.sharding import is_alias
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -64,7 +65,7 @@ def renamed(node: ast.AST, ctx: FileContext) -> None:
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return
     new = RENAMED.get(ctx.qualname(node) or "")
-    if new is not None:
+    if new is not None and not is_alias(ctx, node):
         ctx.replace(node, ctx.name(new), code=RULE.code)
 
 

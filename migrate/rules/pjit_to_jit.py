@@ -7,7 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.sharding import PARTIALS, PJIT, JitArgument, jit_arguments
+from ..nnx.sharding import PARTIALS, PJIT, JitArgument, is_alias, jit_arguments
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -165,7 +165,8 @@ def pjit_call(node: ast.AST, ctx: FileContext) -> None:
 def _rewrite(node: ast.Call, ctx: FileContext, *, function: ast.expr, skip: int) -> None:
     if ctx.edits.has(ctx.span(node)) or ctx.edits.has(ctx.span(function)):
         return  # the training writer has written this call
-    ctx.replace(function, ctx.name("jax.jit"), code=RULE.code)
+    if not is_alias(ctx, function):
+        ctx.replace(function, ctx.name("jax.jit"), code=RULE.code)
     arguments = jit_arguments(ctx, node, skip=skip)
     if arguments is None:
         ctx.report(
@@ -218,7 +219,7 @@ def pjit_value(node: ast.AST, ctx: FileContext) -> None:
     """Any other mention: `@pjit`, an argument, a value of a variable."""
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return
-    if ctx.qualname(node) != "jax.experimental.pjit.pjit":
+    if ctx.qualname(node) != "jax.experimental.pjit.pjit" or is_alias(ctx, node):
         return
     parent = ctx.source.parents.get(node)
     if isinstance(parent, ast.Call) and (parent.func is node or (parent.args and parent.args[0] is node)):

@@ -7,7 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.sharding import PARTIALS
+from ..nnx.sharding import PARTIALS, is_alias
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -144,7 +144,8 @@ def shard_map_call(node: ast.AST, ctx: FileContext) -> None:
         return
     if ctx.edits.has(ctx.span(function)):
         return
-    ctx.replace(function, ctx.name("jax.shard_map"), code=RULE.code)
+    if not is_alias(ctx, function):
+        ctx.replace(function, ctx.name("jax.shard_map"), code=RULE.code)
     if any(isinstance(a, ast.Starred) for a in own) or any(k.arg is None for k in node.keywords):
         ctx.report(
             node,
@@ -213,7 +214,7 @@ def _strip(specs: ast.expr, ctx: FileContext) -> None:
 def shard_map_value(node: ast.AST, ctx: FileContext) -> None:
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return
-    if ctx.qualname(node) != _OLD:
+    if ctx.qualname(node) != _OLD or is_alias(ctx, node):
         return
     parent = ctx.source.parents.get(node)
     if isinstance(parent, ast.Call) and (parent.func is node or ctx.qualname(parent.func) in PARTIALS):

@@ -6,7 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..edits import Span
-from ..nnx.sharding import replicated
+from ..nnx.sharding import is_alias, replicated
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -73,7 +73,7 @@ def constraint(node: ast.AST, ctx: FileContext) -> None:
     old = ctx.qualname(node) == _OLD
     if not old and ctx.qualname(node) != "jax.lax.with_sharding_constraint":
         return
-    if old:
+    if old and not is_alias(ctx, node):
         ctx.replace(node, ctx.name("jax.lax.with_sharding_constraint"), code=RULE.code)
     parent = ctx.source.parents.get(node)
     if not isinstance(parent, ast.Call) or parent.func is not node:

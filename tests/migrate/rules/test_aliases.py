@@ -1,0 +1,52 @@
+"""Functions under names of the user's own: an alias is rewritten where it is made, look-alikes are left alone."""
+
+from __future__ import annotations
+
+import pathlib
+
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+
+def migrate(text: str, name: str = "program") -> str:
+    after = migrate_project([SourceFile.parse(pathlib.Path(f"{name}.py"), name, text)]).files[0].after
+    assert after is not None
+    return after
+
+
+def test_aliases_are_rewritten_where_they_are_made() -> None:
+    got = migrate(
+        "import jax\nfrom flax.linen import partitioning as nn_partitioning\nfrom jax.experimental import pjit\n\n"
+        "tree_map = jax.tree_map\nconstrain = nn_partitioning.with_sharding_constraint\njit = pjit.pjit\n\n\n"
+        "def f(x, spec):\n    x = constrain(x, logical_axis_resources=('batch',))\n"
+        "    return jit(lambda y: y, in_axis_resources=spec)(tree_map(abs, x))\n"
+    )
+    assert "tree_map = jax.tree.map\n" in got and "constrain = linen_parity.with_logical_constraint\n" in got
+    assert "jit = jax.jit\n" in got
+    assert "constrain(x, names=('batch',))" in got
+    assert "jit(lambda y: y, in_shardings=spec)(tree_map(abs, x))" in got
+
+
+def test_look_alikes_are_left_alone() -> None:
+    text = (
+        "import mylib\nfrom mylib import tree_map, pjit, KeyArray, Mesh as M\n\n\n"
+        "def with_sharding_constraint(x, axis_resources=None):\n    return x\n\n\n"
+        "def f(x, mesh, lock, jnp):\n"
+        "    with lock:\n        x = tree_map(abs, x)\n"
+        "    x = with_sharding_constraint(x, axis_resources=None)\n"
+        "    return pjit(x, in_axis_resources=None), jnp.product(x), x.value, x.sharding, mylib.jax.tree_map\n"
+    )
+    assert migrate(text) == text
+
+
+def test_names_that_a_function_shadows() -> None:
+    text = "import jax\n\n\ndef f(jax, x):\n    return jax.tree_map(x)\n\n\ny = jax.devices()\n"
+    assert migrate(text) == text
+
+
+def test_other_context_managers_are_left_alone() -> None:
+    text = (
+        "import jax\nimport trimesh\n\n\ndef f(path, tape):\n    mesh = trimesh.load(path)\n"
+        "    with mesh:\n        pass\n    with tape, open(path) as g:\n        return jax.devices(), g\n"
+    )
+    assert migrate(text) == text
