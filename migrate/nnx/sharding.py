@@ -229,7 +229,9 @@ def jit_arguments(ctx: FileContext, call: ast.Call, *, skip: int = 1) -> list[Ji
     out = []
     for old, value, start in given:
         name = _RENAMED.get(old, old)
-        parts = sharding_tree(ctx, value) if name in _SHARDINGS else [ctx.span(value)]
+        parts: Parts | None = [ctx.span(value)]
+        if name in _SHARDINGS:
+            parts = sharding_tree(ctx, value)
         out.append(JitArgument(name, Span(start, ctx.span(value).end), parts))
     return out
 
