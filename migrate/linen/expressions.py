@@ -13,18 +13,18 @@ from .dims import Dim
 from .sites import (
     Abs,
     Block,
+    DimPart,
     Factory,
     For,
     Function,
     InitPart,
-    DimPart,
     Localized,
     LocalizedPart,
     Module,
     ModuleField,
     Repeated,
-    Site,
     ShapePart,
+    Site,
     SitePart,
     Static,
     Table,
@@ -150,7 +150,7 @@ class Expressions:
         return Abs(Const(node.value), static=True)
 
     def _eval_Name(self, node: ast.Name, env: Any) -> Abs:
-        bound = env.get(node.id)
+        bound: Abs | None = env.get(node.id)
         if bound is not None:
             return bound
         if node.id == "self":
@@ -366,9 +366,9 @@ class Expressions:
             assert isinstance(x, Int) and isinstance(y, Int)
             if x.dim.value is not None and y.dim.value is not None and y.dim.value >= 0:
                 return Int(Dim.of(x.dim.value**y.dim.value))
-            text = f"{x.dim.factor_text()} ** {y.dim.factor_text()}"
+            text = f"{x.dim.operand_text()} ** {y.dim.operand_text()}"
             return Int(Dim.opaque(text, x.dim.dependencies() | y.dim.dependencies()))
-        if isinstance(a, Static) and isinstance(b, Tup) or isinstance(b, Static) and isinstance(a, Tup):
+        if (isinstance(a, Static) and isinstance(b, Tup)) or (isinstance(b, Static) and isinstance(a, Tup)):
             return Unknown("")
         if op not in _ARITHMETIC and (isinstance(a, Static) or isinstance(b, Static)):
             if isinstance(a, Array):
@@ -629,17 +629,13 @@ class Expressions:
         if isinstance(inner, Tup) and len(inner.items) == count:
             return [Abs(item, value.static, value.flags) for item in inner.items]
         if isinstance(inner, Static):
-            return [
-                Abs(Static(f"{inner.text}[{i}]", inner.deps), value.static, value.flags) for i in range(count)
-            ]
+            return [Abs(Static(f"{inner.text}[{i}]", inner.deps), value.static, value.flags) for i in range(count)]
         if isinstance(inner, Repeated):
             return [Abs(inner.element, False, value.flags)] * count
         if isinstance(inner, Array):
             lead = inner.shape.lead
             if lead is not None and lead.known and not inner.shape.dims and not lead.dropped:
-                return [
-                    Abs(Array(Shape.argument(f"{lead.argument}[{i}]")), False, value.flags) for i in range(count)
-                ]
+                return [Abs(Array(Shape.argument(f"{lead.argument}[{i}]")), False, value.flags) for i in range(count)]
         items = calls.unpack_shape(self, inner, count)
         if items is None:
             return unknown
@@ -688,7 +684,12 @@ class Expressions:
             return
         a, b = _shape_holder(left), _shape_holder(right)
         known, other = (env.get(a) if a else None), (env.get(b) if b else None)
-        if known is not None and other is not None and isinstance(known.value, Array) and isinstance(other.value, Array):
+        if (
+            known is not None
+            and other is not None
+            and isinstance(known.value, Array)
+            and isinstance(other.value, Array)
+        ):
             env.names[a] = dataclasses.replace(known, value=other.value)
 
     # the constructor's words -----------------------------------------------------------------------------------
@@ -787,8 +788,17 @@ class Expressions:
                     isinstance(found.value, Unknown)
                     and not isinstance(
                         node,
-                        ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.BinOp | ast.JoinedStr | ast.Subscript | ast.Call
-                        | ast.ListComp | ast.GeneratorExp | ast.Tuple | ast.List,
+                        ast.BoolOp
+                        | ast.UnaryOp
+                        | ast.IfExp
+                        | ast.BinOp
+                        | ast.JoinedStr
+                        | ast.Subscript
+                        | ast.Call
+                        | ast.ListComp
+                        | ast.GeneratorExp
+                        | ast.Tuple
+                        | ast.List,
                     )
                 ):
                     return False
@@ -803,9 +813,7 @@ class Expressions:
             arguments = node.args
             inner = bound | {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
-            inner = bound | {
-                n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
-            }
+            inner = bound | {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         return all(self._localize(child, env, inner, replaced, needs) for child in ast.iter_child_nodes(node))
 
     def _put_value(self, found: Abs, put: Any, needs: set[str]) -> bool:
