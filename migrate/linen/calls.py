@@ -350,7 +350,9 @@ class Arguments:
         return args, {k: run.plain(a.value) for k, _, a in self.keywords if k is not None}
 
     def starred(self) -> bool:
-        return any(isinstance(n, ast.Starred) for n, _ in self.positional) or any(k is None for k, _, _ in self.keywords)
+        return any(isinstance(n, ast.Starred) for n, _ in self.positional) or any(
+            k is None for k, _, _ in self.keywords
+        )
 
 
 def arguments_of(run: Any, node: ast.Call, env: Any) -> Arguments:
@@ -515,7 +517,9 @@ def _run_functions(run: Any, arguments: Arguments) -> None:
                 raise
             if len(run.sites) > before:
                 raise Unmigratable(
-                    "NNX134", f"modules are made in a function given to `{ast.unparse(arguments.node.func)}`", arguments.node
+                    "NNX134",
+                    f"modules are made in a function given to `{ast.unparse(arguments.node.func)}`",
+                    arguments.node,
                 )
 
 
@@ -570,12 +574,14 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     static = arguments.static and result.static and len(run.sites) == before
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
         # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
-        return run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result  # type: ignore[no-any-return]
+        return (
+            run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
+        )  # type: ignore[no-any-return]
     return Abs(result.value, False, result.flags)
 
 
 def _worth_following(run: Any, function: Function, arguments: Arguments) -> bool:
-    return run.depth < 20
+    return bool(run.depth < 20)
 
 
 def _defaults(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
@@ -1059,7 +1065,7 @@ def _axes(run: Any, found: Abs | None, count: int) -> list[int | None] | None:
         return [0] * count
     value = found.value
 
-    def one(item: Value) -> int | None | str:
+    def one(item: Value) -> int | str | None:
         if isinstance(item, Int) and item.dim.value is not None:
             return item.dim.value
         if isinstance(item, Const) and item.value is None:
@@ -1430,12 +1436,13 @@ class Substitution:
             if position < len(value.items):
                 return value.items[position]
         if isinstance(value, Array) and value.shape.lead is not None and not value.shape.dims:
-            return Array(Shape.argument(f"{value.shape.lead.argument}{argument[len(name):]}"))
+            return Array(Shape.argument(f"{value.shape.lead.argument}{argument[len(name) :]}"))
         return Unknown(argument)
 
     def _field(self, name: str) -> Value | None:
         if name in self.site.bound:
-            return self.site.bound[name].abs.value
+            bound: BoundArg = self.site.bound[name]
+            return bound.abs.value
         found = self.defaults.get(name)
         return found.value if found is not None else None
 
@@ -1496,7 +1503,8 @@ class Substitution:
                         deps.update(value.deps)
                     elif isinstance(value, Int):
                         deps.update(value.dim.dependencies())
-                    return ast.parse(said, mode="eval").body
+                    parsed: ast.AST = ast.parse(said, mode="eval").body
+                    return parsed
                 self.generic_visit(node)
                 return node
 

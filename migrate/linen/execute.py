@@ -11,26 +11,20 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..catalog import layers
 from ..source import SourceFile
-from . import calls, shape_ops, shapes
+from . import calls, shape_ops
 from .classes import Classes, ClassModel, Field, Method
 from .dims import Atom, Dim
 from .expressions import Expressions, replace_dims
 from .sites import (
     Abs,
     Block,
-    BoundArg,
     Branch,
     CallRecord,
     Factory,
     For,
-    Function,
     Local,
     Localized,
-    Make,
-    Module,
-    Repeated,
     Site,
     Static,
     Table,
@@ -178,7 +172,9 @@ class Execution(Expressions):
                 node = method.default(p.arg)
                 if node is not None:
                     defaults[p.arg] = self.constant(node, method.source)
-            self.summaries[name] = Summary(tuple(p.arg for p in method.positional), defaults, self.outward(result.value))
+            self.summaries[name] = Summary(
+                tuple(p.arg for p in method.positional), defaults, self.outward(result.value)
+            )
 
     def wanted_ranks(self) -> tuple[str, ...]:
         """Arguments of the class whose number of dimensions would tell more."""
@@ -192,7 +188,7 @@ class Execution(Expressions):
         return tuple(sorted(a for a in found if a in self.arguments and a not in self.ranks))
 
     def outward(self, value: Value) -> Value:
-        """A result without the constructor's own variables: sizes after a loop in terms of the fields, if they can be."""
+        """A result without the constructor's own variables: sizes after a loop in terms of the fields."""
 
         def change(atom: Atom) -> Dim | None:
             return self.closed.get(atom.args[0]) if atom.kind == "local" else None
@@ -236,7 +232,9 @@ class Execution(Expressions):
         length = _tuple_length(field.annotation)
         if length:
             return Abs(Tup(tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(length))), static=True)
-        if isinstance(field.default, ast.Tuple) and annotation.lower().startswith(("tuple", "sequence", "typing.tuple")):
+        if isinstance(field.default, ast.Tuple) and annotation.lower().startswith(
+            ("tuple", "sequence", "typing.tuple")
+        ):
             default = self.constant(field.default, field.source).value
             if isinstance(default, Tup) and default.items and all(isinstance(i, Int) for i in default.items):
                 items = tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(len(default.items)))
@@ -470,7 +468,7 @@ class Execution(Expressions):
         certain = self.truth(test.value)
         if certain is not None:
             return self.run_block(node.body if certain else node.orelse, env, returned)
-        localized, text, features = self.condition(node.test, test, env)
+        localized, text, _ = self.condition(node.test, test, env)
         outer = self.block
         then, orelse = Block(), Block()
         branch = Branch(localized, then, orelse, env.source, text)
@@ -519,10 +517,8 @@ class Execution(Expressions):
         self._took_rest = took_rest
         return False
 
-    def _merge_envs(
-        self, env: Env, a: Env, b: Env, then: Block, orelse: Block, branch: Branch, calltime: bool
-    ) -> None:
-        names = {n for n in [*a.names, *b.names]}
+    def _merge_envs(self, env: Env, a: Env, b: Env, then: Block, orelse: Block, branch: Branch, calltime: bool) -> None:
+        names = set(a.names) | set(b.names)
         for name in names:
             left, right = a.names.get(name), b.names.get(name)
             if left is None or right is None:
@@ -700,9 +696,7 @@ class Execution(Expressions):
             elif dim != Dim.local(tracker):
                 block.steps.append(Track(tracker, dim))
             if dim is not None:
-                last = self._last_value(
-                    dim, target, iterator, iterated, {t for t in phis.values() if t is not None}
-                )
+                last = self._last_value(dim, target, iterator, iterated, {t for t in phis.values() if t is not None})
                 if last is not None:
                     self.closed[tracker] = last
         self._carry_sizes(iterated.value, start, inner, phis)
@@ -795,7 +789,9 @@ class Execution(Expressions):
                 continue
             if isinstance(a, Array) and isinstance(b, Array):
                 count = max(len(a.shape.dims), len(b.shape.dims))
-                left, right = a.shape.expand(count), b.shape.expand(count)
+                left: Shape | None = a.shape.expand(count)
+                right: Shape | None = b.shape.expand(count)
+                assert left is not None and right is not None
                 if len(left.dims) != len(right.dims) or left.lead != right.lead:
                     left, right = _last_only(a.shape), _last_only(b.shape)
                     if left is not None and right is not None and name not in self.loose:
@@ -1048,7 +1044,9 @@ class Analyser:
         try:
             called = self.execution(site.target)
         except Unmigratable as error:
-            raise Unmigratable("NNX150", f"it contains {name}, which is not native: {error.reason}", site.node) from error
+            raise Unmigratable(
+                "NNX150", f"it contains {name}, which is not native: {error.reason}", site.node
+            ) from error
         summary = called.summaries.get(method)
         if summary is None:
             return Unknown(f"what {name}.{method} returns")

@@ -286,7 +286,6 @@ class For:
 def overlay(localized: Localized, resolve: Any) -> Overlay:
     """The expression as a renderable part; `resolve` turns SitePart and DimPart into text."""
 
-
     def said(part: InitPart) -> Part:
         if isinstance(part, LocalizedPart):
             return overlay(part.localized, resolve)

@@ -19,6 +19,7 @@ from ..linen.calls import layer_arg
 from ..linen.classes import Field, Method
 from ..linen.dims import Atom, Dim
 from ..linen.execute import Analyser, Execution
+from ..linen.expressions import sayable
 from ..linen.sites import (
     Block,
     BoundArg,
@@ -30,15 +31,14 @@ from ..linen.sites import (
     Localized,
     Make,
     Module,
-    Site,
     ShapePart,
+    Site,
     SitePart,
     Track,
     Unmigratable,
     Variable,
     overlay,
 )
-from ..linen.expressions import sayable
 from ..linen.values import Array, Shape, Unknown, Value
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
@@ -135,7 +135,9 @@ class ClassText:
         fields = self.run.fields
         for name in ("rngs",):
             if name in fields:
-                raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
+                raise Unmigratable(
+                    "NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node
+                )
         for base in self.model.foreign_bases:
             if base.startswith("flax.linen.") and base != "flax.linen.Module":
                 raise Unmigratable("NNX160", f"it inherits from {base}", self.model.node)
@@ -389,7 +391,9 @@ class ClassText:
     def _class(self, site: Site) -> Parts:
         called = self.plans.get(site.target)
         if called is None or called.details is None:
-            raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
+            raise Unmigratable(
+                "NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node
+            )
         callee = self.callee(site, site.target)
         arguments: list[Parts] = []
         order = [f.name for f in self.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
@@ -401,7 +405,9 @@ class ClassText:
             arguments.append(parts if in_place else (f"{name}=", *parts))
         if "**" in site.renders:
             if site.renders["**"] is None:
-                raise Unmigratable("NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node)
+                raise Unmigratable(
+                    "NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node
+                )
             arguments.append(("**", *self.expression(site.renders["**"], site)))
         details: Details = called.details
         for added, argument, index in details.added:
@@ -428,7 +434,9 @@ class ClassText:
         if isinstance(value, Const) and value.value is None:
             return "None"
         if not isinstance(value, Array):
-            raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known: `{argument}` is not an array here", site.node)
+            raise Unmigratable(
+                "NNX110", f"`{added.name}` of {name} is not known: `{argument}` is not an array here", site.node
+            )
         if index == -1:
             dim = value.shape.dim(-1)
             if dim is None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ..catalog import layers
-from ..edits import Overlay, Part, Parts, Span
+from ..edits import Part, Parts, Span
 from ..linen.calls import _Param
 from ..linen.classes import Field, Method
 from ..linen.execute import Execution
@@ -14,7 +14,7 @@ from ..linen.sites import Factory, Local, Module, Site, Unmigratable, Variable
 from ..linen.values import Const
 from ..source import SourceFile
 from . import lifted
-from .class_text import BREAK, CLOSE, ClassText, MethodEdit, Namer, VARIABLE_TYPES, joined
+from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
 
 
 class ClassWriter:
@@ -40,9 +40,7 @@ class ClassWriter:
         self._constructor()
         return self.edits
 
-    def put(
-        self, node: ast.AST | Span, *parts: Part, source: SourceFile | None = None, in_place: bool = False
-    ) -> None:
+    def put(self, node: ast.AST | Span, *parts: Part, source: SourceFile | None = None, in_place: bool = False) -> None:
         where = source or self.source
         span = node if isinstance(node, Span) else where.span(node)
         edit = MethodEdit(where, span, tuple(parts), in_place=in_place)
@@ -73,7 +71,7 @@ class ClassWriter:
 
     # methods ---------------------------------------------------------------------------------------------------
     def _methods(self) -> None:
-        own = [m for m in self.model.own_methods.values()]
+        own = list(self.model.own_methods.values())
         inherited = {m for m in self.run.inlined if m.owner is not self.model}
         for method in [*own, *inherited]:
             self._decorators(method)
@@ -136,7 +134,7 @@ class ClassWriter:
         source, name = site.source, site.name.constant
         statement = _statement_of(source, site.node)
         start, indent, newline = source.line_span(statement).start, source.indent_of(statement), source.newline
-        rest = [a for a in [*site.node.args[2:], *[k.value for k in site.node.keywords if k.arg == "init_fn"]]]
+        rest = [*site.node.args[2:], *[k.value for k in site.node.keywords if k.arg == "init_fn"]]
         if not rest or any(isinstance(a, ast.Starred) for a in rest):
             raise Unmigratable("NNX166", "a variable has no plain initial value", site.node)
         function: Parts = (source.span(rest[0]),)
@@ -169,7 +167,9 @@ class ClassWriter:
         if carried:
             self._carried_list(site, carried, expression)
             return
-        self.put(site.node, *self._laid_out(expression, site.source.indent_of(self._statement(site))), source=site.source)
+        self.put(
+            site.node, *self._laid_out(expression, site.source.indent_of(self._statement(site))), source=site.source
+        )
 
     def _statement(self, site: Site) -> ast.stmt:
         for node in site.source.ancestors(site.node):
@@ -190,7 +190,9 @@ class ClassWriter:
             or comprehension.generators[0].ifs
             or comprehension.elt is not site.node
         ):
-            raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
+            raise Unmigratable(
+                "NNX114", "input sizes that change along a list of modules cannot be followed", site.node
+            )
         generator = comprehension.generators[0]
         indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
         target = source.span(statement.targets[0])
@@ -258,7 +260,9 @@ class ClassWriter:
             func = (*func, f".{after[2]}")
         arguments = list(after[0]) + [(f"{k}=", *p) if k else p for k, p in after[1]]
         named = [self.text.named(a) for a in arguments]
-        self.put(node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source)
+        self.put(
+            node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source
+        )
 
     def _class_call(self, site: Site, node: ast.Call, source: SourceFile) -> None:
         """A factory's flags, which a submodule's call now takes, are handed to it."""
@@ -357,9 +361,7 @@ class ClassWriter:
     def _container(self, node: ast.Assign, source: SourceFile) -> None:
         """`self.layers = [...]` of modules needs nnx.List: NNX refuses plain containers."""
         target = node.targets[0]
-        if not (
-            isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
-        ):
+        if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"):
             return
         found = self.run.evaluated.get(node.value)
         if found is None or isinstance(found.value, Module) or next(self.run.modules_in(found.value), None) is None:
@@ -417,7 +419,10 @@ class ClassWriter:
     def _drop_unused(self) -> None:
         """Assignments that only fed constructors are removed from the methods."""
         statements = {
-            step.statement: step for block in self.run.blocks.values() for step in _locals(block) if step.source is self.source
+            step.statement: step
+            for block in self.run.blocks.values()
+            for step in _locals(block)
+            if step.source is self.source
         }
         methods = [m for m in self.model.own_methods.values() if m.name != "setup"]
         gone = [span for source, span in self.moved if source is self.source]
@@ -437,7 +442,8 @@ class ClassWriter:
                     (
                         s
                         for s in own
-                        if not (statements[s].names & loads) and self._was_moved(method, statements[s], gone)
+                        if not (statements[s].names & loads)
+                        and self._was_moved(method, statements[s], gone)
                         and not _only_statement(self.source, s)
                     ),
                     None,
@@ -502,9 +508,9 @@ class ClassWriter:
         for entry in self.run.blocks:
             if entry == "setup":
                 continue
-            for depth, parts in self.text.constructor_lines(entry):
+            for depth, line in self.text.constructor_lines(entry):
                 prefix = source.indent_unit * depth
-                compact.append((prefix, *self._laid_out(parts, body + prefix)) if prefix else self._laid_out(parts, body))
+                compact.append((prefix, *self._laid_out(line, body + prefix)) if prefix else self._laid_out(line, body))
         streams = [
             (f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(self.text.streams.items())
         ]
@@ -516,7 +522,11 @@ class ClassWriter:
             head = Span(source.full_span(setup.node).start, source.span(setup.node.body[0]).start)
             first = setup.node.body[0]
             doc: list[Part] = []
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
                 doc = [source.span(first), newline, source.indent_of(first)]
                 head = Span(head.start, source.span(first).end)
                 if len(setup.node.body) == 1:
@@ -525,12 +535,12 @@ class ClassWriter:
                     head = Span(head.start, source.span(setup.node.body[1]).start)
             comment = source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : head.end]
             inner = source.indent_of(first)
-            parts: list[Part] = [*signature, newline, inner, *doc]
+            opening: list[Part] = [*signature, newline, inner, *doc]
             for line in lines:
-                parts += [*line, newline, inner]
+                opening += [*line, newline, inner]
             if "#" in comment and not doc:
-                parts += [comment.strip(), newline, inner]
-            self.put(head, *parts)
+                opening += [comment.strip(), newline, inner]
+            self.put(head, *opening)
             tail = source.line_span(setup.node.body[-1]).end
             late = [*compact, *streams]
             if late:
@@ -543,14 +553,14 @@ class ClassWriter:
             if not fields and not self.text.added():
                 everything = [("del rngs  # nothing to create",)]
         at = self._constructor_place(model)
-        parts = [indent, *signature, newline]
+        written: list[Part] = [indent, *signature, newline]
         for line in everything:
-            parts += [body, *line, newline]
-        self.insert(at, *parts, newline if not self._blank_follows(at) else "", order=-1)
+            written += [body, *line, newline]
+        self.insert(at, *written, newline if not self._blank_follows(at) else "", order=-1)
 
     def _inherited(self, makes: list[Site], inherited: list[Site], base_fields: set[str]) -> None:
         """The base class makes everything: its constructor is called, or simply inherited."""
-        own = [f for f in self.model.own_fields]
+        own = list(self.model.own_fields)
         if len(inherited) != len(makes):
             raise Unmigratable("NNX161", "a class and its base both make submodules")
         if not own:
@@ -574,9 +584,7 @@ class ClassWriter:
                     kept.add(node.attr)
         for other in self.text.analyser.classes:
             if other is not self.model and self.model in other.mro():
-                kept |= {
-                    n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names
-                }
+                kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}
         return kept | (names & self.loaded)
 
     def _default(self, node: ast.expr, field: Field) -> Part:
@@ -609,21 +617,17 @@ class ClassWriter:
             only.append((f"{added.name}: {kind}{optional}",))
         only.append((f"rngs: {nnx_rngs}",))
         everything: list[Parts] = [("self",), *plain, ("*",), *only]
-        total = sum(
-            len(p) if isinstance(p, str) else (p.span if isinstance(p, Overlay) else p).end - (p.span if isinstance(p, Overlay) else p).start
-            for parts in everything
-            for p in parts
-        ) + 2 * len(everything) + len(indent) + 16
+        total = sum(length(piece) + 2 for piece in everything) + len(indent) + 16
         out: list[Part] = ["def __init__("]
         if total <= 100:
-            for position, parts in enumerate(everything):
-                out += [", " if position else "", *parts]
+            for position, piece in enumerate(everything):
+                out += [", " if position else "", *piece]
             return (*out, "):")
         newline = self.source.newline
         deep = body + self.source.indent_unit if len(self.source.indent_unit) < 4 else body
         out += [newline]
-        for parts in everything:
-            out += [deep, *parts, ",", newline]
+        for piece in everything:
+            out += [deep, *piece, ",", newline]
         return (*out, indent, "):")
 
     def _remove_fields(self, model: object) -> None:
@@ -698,7 +702,10 @@ def _is_super_call(node: ast.Call, name: str) -> bool:
 
 def _is_range(node: ast.expr) -> bool:
     return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) == 1
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "range"
+        and len(node.args) == 1
     )
 
 

@@ -159,7 +159,9 @@ def _count(writer: ClassText, site: Site, lifted: Lifted) -> Parts:
     name = "length" if lifted.kind == "scan" else "axis_size"
     found = lifted.abs.get(name)
     if found is None or (isinstance(found.value, Const) and found.value.value is None):
-        raise Unmigratable("NNX169", f"nn.{lifted.kind} has no `{name}`: how many modules it stacks is not written", lifted.node)
+        raise Unmigratable(
+            "NNX169", f"nn.{lifted.kind} has no `{name}`: how many modules it stacks is not written", lifted.node
+        )
     value = found.value
     if isinstance(value, Int):
         return (writer.dim(value.dim),)

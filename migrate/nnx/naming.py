@@ -87,7 +87,9 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             explicit.setdefault(stem, []).append(site)
         else:
             if spec.localized is None:
-                raise Unmigratable("NNX155", f"the name `{ast.unparse(spec.node)}` is known only when called", site.node)
+                raise Unmigratable(
+                    "NNX155", f"the name `{ast.unparse(spec.node)}` is known only when called", site.node
+                )
             names.places[site] = Place("dynamic", "", dynamic=spec.node)
     for stem, sites in explicit.items():
         if len(sites) == 1 and stem.isidentifier() and stem not in run.fields and _counts(sites[0]):
@@ -232,9 +234,7 @@ def _check(run: Execution, entry: str, names: Names) -> None:
             continue
         other = taken.get(place.attribute)
         if other is not None and other.node is not site.node:
-            exclusive = any(
-                a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc
-            )
+            exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
             if not exclusive:
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
         if other is not None and other.node is site.node:
