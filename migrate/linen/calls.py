@@ -385,6 +385,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return _lifted(run, _LIFTED[qualname], node, env)
     if qualname in _OTHER_LIFTED:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used in a module", node)
+    if qualname == "flax.linen.partitioning.param_with_axes":
+        return _self_param(run, node, env)
     if qualname == "flax.linen.share_scope":
         raise Unmigratable("NNX131", "`nn.share_scope` is used", node)
     if qualname == "flax.linen.Sequential":
@@ -1097,7 +1099,7 @@ def _self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     name_node, name = _literal_name(run, node, 0, "name", env)
     arguments = arguments_of(run, node, env)
     rest = [(n, a) for n, a in arguments.positional[1:]]
-    keywords = {k: (n, a) for k, n, a in arguments.keywords if k not in ("name", "unbox")}
+    keywords = {k: (n, a) for k, n, a in arguments.keywords if k not in ("name", "unbox", "module")}
     site = Site("param", node, env.source, "params", loops=tuple(run.loops), in_setup=run.in_setup, method=run.entry)
     site.name = _name_spec(run, name_node, name, env)
     init = rest[0] if rest else keywords.pop("init_fn", None)
@@ -1113,11 +1115,14 @@ def _self_param(run: Any, node: ast.Call, env: Any) -> Abs:
                 argument_node,
             )
         localized.append(said)
-    for key, (argument_node, _) in keywords.items():
+    for key, (argument_node, value) in keywords.items():
         said = run.localize(argument_node, env)
         if said is None or key is None:
             raise Unmigratable("NNX111", f"the parameter `{_shown(name)}` needs `{key}` when it is called", node)
-        site.renders[f"kw:{key}"] = said
+        if key != "axes":
+            site.renders[f"kw:{key}"] = said
+        elif not (isinstance(value.value, Const) and value.value.value is None):
+            site.renders["axes"] = said  # param_with_axes: the logical names of its dimensions
     site.init_localized = tuple(localized)
     shape_value = rest[1][1].value if len(rest) > 1 else (keywords["shape"][1].value if "shape" in keywords else None)
     site.shape = _array_of(run, shape_value, init[1].value)

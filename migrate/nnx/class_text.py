@@ -459,6 +459,10 @@ class ClassText:
         function = self.expression(init, site)
         if _needs_brackets(init, site):
             function = ("(", *function, ")")
+        axes = site.renders.get("axes")
+        if axes is not None:
+            wrapper = self.namer.parity("with_logical_partitioning")
+            function = (f"{wrapper}(", *function, ", ", *self.expression(axes, site), ")")
         return (f"{variable}(", *joined(function, arguments), ")")
 
     def expression(self, localized: Localized, site: Site) -> Parts:

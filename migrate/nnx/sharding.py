@@ -332,12 +332,21 @@ def repr_spec(spec: axis_rules.Spec) -> str:
     return repr(tuple(spec))
 
 
-def stays_linen(ctx: FileContext, node: ast.AST) -> bool:
-    """Does `node` stand in a Linen class that is bridged or left to a person? Its code goes on meaning Linen."""
+def _outcomes(ctx: FileContext, node: ast.AST) -> Iterator[Outcome]:
+    """What becomes of the Linen classes around `node`, innermost first."""
     for parent in ctx.source.ancestors(node):
         if isinstance(parent, ast.ClassDef):
             name = f"{ctx.source.module}.{parent.name}" if ctx.source.module else parent.name
             plan = ctx.plan.classes.get(name)
-            if plan is not None and plan.outcome is not Outcome.NATIVE:
-                return True
-    return False
+            if plan is not None:
+                yield plan.outcome
+
+
+def stays_linen(ctx: FileContext, node: ast.AST) -> bool:
+    """Does `node` stand in a Linen class that is bridged or left to a person? Its code goes on meaning Linen."""
+    return any(outcome is not Outcome.NATIVE for outcome in _outcomes(ctx, node))
+
+
+def in_native_class(ctx: FileContext, node: ast.AST) -> bool:
+    """Does `node` stand in a Linen class that becomes an nnx.Module?"""
+    return any(outcome is Outcome.NATIVE for outcome in _outcomes(ctx, node))

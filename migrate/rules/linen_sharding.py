@@ -9,7 +9,7 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import find_rules, uses_logical_names
-from ..nnx.sharding import is_alias, partitioning_call, stays_linen
+from ..nnx.sharding import in_native_class, is_alias, partitioning_call, stays_linen
 from ..rule import Example, Rule
 
 FUNCTIONS = Rule(
@@ -254,4 +254,21 @@ def box(node: ast.AST, ctx: FileContext) -> None:
     if advice is None or stays_linen(ctx, node) or ctx.edits.has(ctx.span(node)) or is_alias(ctx, node):
         return
     last = name.rpartition(".")[2]
+    if last == "param_with_axes" and (in_native_class(ctx, node) or _drop_alias(node, ctx)):
+        return  # the module writer has made the parameter
     ctx.report(node, BOXES.code, f"{last} has no counterpart in NNX: {advice}", severity=Severity.WARNING, help=advice)
+
+
+def _drop_alias(node: ast.AST, ctx: FileContext) -> bool:
+    """Remove `param_with_axes = partitioning.param_with_axes` where every use of it has been rewritten."""
+    statement = ctx.source.parents.get(node)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or ctx.source.parents.get(statement) is None:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or not isinstance(ctx.source.parents[statement], ast.Module):
+        return False
+    uses = [n for n in ast.walk(ctx.source.tree) if isinstance(n, ast.Name) and n.id == target.id and n is not target]
+    exported = f"{ctx.source.module}.{target.id}" in ctx.plan.aliases.values()
+    if exported or not all(in_native_class(ctx, use) for use in uses):
+        return False
+    return ctx.replace(ctx.source.line_span(statement), code=BOXES.code)
