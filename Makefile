@@ -43,3 +43,7 @@ corpus: venv
 # Random Linen modules, migrated and compared side by side.
 fuzz: venv
 	$(BIN)/python benchmarks/fuzz.py --count 200
+
+# What restoring and converting checkpoints cost, beside plain Orbax (3 GiB; some minutes).
+bench: venv
+	$(BIN)/python benchmarks/bench_restore.py

@@ -13,7 +13,7 @@ import dataclasses
 import difflib
 import keyword
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -109,9 +109,7 @@ class Renamer:
                 try:
                     self.patterns.append((re.compile(pattern), new.replace("\\", "\\\\") if literal else new))
                 except re.error as error:
-                    raise MismatchError(
-                        "rename= is not valid:", [f"{old!r} is no regular expression: {error}"]
-                    ) from None
+                    raise MismatchError("rename= is not valid:", [f"{old!r} is no regular expression: {error}"]) from None
 
     def __bool__(self) -> bool:
         return bool(self.function or self.patterns)
@@ -132,15 +130,18 @@ class _Index:
 
     def __init__(self, keys: Sequence[Key], renamer: Renamer) -> None:
         self.by_prefix: dict[Key, dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        self.by_form: dict[str, set[Key]] = defaultdict(set)
         params = _param_suffixes(keys) if renamer else set()
         for key in keys:
             bare = unbox_key(key)
             for i in range(min(len(bare), _MAX_MOUNT)):
                 rest = bare[i:]
-                table = self.by_prefix[bare[:i]]
-                table[form(_renamed(rest, renamer, params) if renamer else rest)].append(key)
+                texts = [form(_renamed(rest, renamer, params) if renamer else rest)]
                 if bare != key and not renamer:  # a parameter that is itself called `value`
-                    table[form(key[i:])].append(key)
+                    texts.append(form(key[i:]))
+                for text in texts:
+                    self.by_prefix[bare[:i]][text].append(key)
+                    self.by_form[text].add(bare[:i])
 
 
 def _param_suffixes(keys: Sequence[Key]) -> set[Key]:
@@ -216,9 +217,7 @@ def _nearest(name: str, options: Sequence[str]) -> str:
 
 
 class _Matcher:
-    def __init__(
-        self, checkpoint: Checkpoint, keys: Sequence[Key], renamer: Renamer, restack: Sequence[Restack]
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, keys: Sequence[Key], renamer: Renamer, restack: Sequence[Restack]) -> None:
         self.leaves = checkpoint.leaves
         self.keys = keys
         self.index = _Index(keys, renamer)
@@ -258,13 +257,14 @@ class _Matcher:
     # -- where a group stands in the saved tree ------------------------------------------------------------------
 
     def mount(self, group: str, members: Sequence[Slot], roots: Mapping[Path, Key], hint: str | None) -> Key | None:
+        counts: Counter[Key] = Counter()
+        for slot in members:
+            counts.update({prefix for text in self.forms(slot) for prefix in self.index.by_form.get(text, ())})
+        if not counts and group == "params":  # every parameter is made of several, or is part of one
+            counts.update(prefix for prefix in self.index.by_prefix if self.virtual(members, prefix))
         best: list[tuple[Any, Key]] = []
-        wanted = [self.forms(slot) for slot in members]
-        for prefix, table in self.index.by_prefix.items():
-            if group != "optimizer" and set(prefix) & _SHADOWS:
-                continue
-            count = sum(1 for forms in wanted if any(f in table for f in forms))
-            if not count and not (group == "params" and self.virtual(members, prefix)):
+        for prefix, count in counts.items():
+            if group != "optimizer" and set(prefix) & _SHADOWS - {hint}:
                 continue
             last = prefix[-1] if prefix else ""
             if group == "params":
@@ -368,9 +368,7 @@ class _Matcher:
                 end, number = hit
                 if rule.stacks:
                     count = slot.shape[axis] if -len(slot.shape) <= axis < len(slot.shape) else 0
-                    many = [
-                        lookup((*slot.local[:start], *rule.source_path(i), *slot.local[end:])) for i in range(count)
-                    ]
+                    many = [lookup((*slot.local[:start], *rule.source_path(i), *slot.local[end:])) for i in range(count)]
                     if many and all(k is not None for k in many):
                         sources = [k for k in many if k is not None]
                         return stack([self.leaves[k] for k in sources], axis), sources

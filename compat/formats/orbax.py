@@ -83,7 +83,7 @@ def _read_aggregate(path: Path) -> Checkpoint:
     return Checkpoint(
         path,
         "t5x" if t5x else "L4" if database else "L3",
-        "t5x" if t5x else "Orbax 0.3" if database else "Orbax 0.1 to 0.2",
+        "t5x" if t5x else "Orbax 0.3" if database else "Orbax 0.1 to 0.3",
         leaves,
         others,
         sequences,
@@ -110,7 +110,7 @@ def _read_tree(path: Path) -> Checkpoint:
         path, "L5" if (path / "array_metadatas").is_dir() or not (path / AGGREGATE).is_file() else "L4",
         "", {}, storage="zarr", metadata=metadata,
     )  # fmt: skip
-    checkpoint.era = "Orbax 0.11 or later" if checkpoint.layout == "L5" else "Orbax 0.4 to 0.10"
+    checkpoint.era = "Orbax 0.6 or later" if checkpoint.layout == "L5" else "Orbax 0.3 to 0.5"
     database: Database | None = None
     if (path / "manifest.ocdbt").is_file() or metadata.get("use_ocdbt") or list(path.glob("ocdbt.process_*")):
         database = open_database(path)
@@ -247,9 +247,7 @@ def read_placeholder_file(file: Path, arrays: Path) -> Checkpoint:
         directory = inside(arrays, found[1])
         leaf = directory_array(key, directory)
         if leaf is None:
-            raise CorruptCheckpointError(
-                directory, f"is missing: the array of the key {'/'.join(key)!r} in {file.name!r}"
-            )
+            raise CorruptCheckpointError(directory, f"is missing: the array of the key {'/'.join(key)!r} in {file.name!r}")
         return leaf
 
     leaves, others, sequences = flatten(scanner, tree, leaf=claim)

@@ -42,13 +42,9 @@ def counted(leaf, index):  # type: ignore[no-untyped-def]
 loading.begin_read = counted
 model = compat.restore(path, Model, mesh=mesh)
 big = model.big.get_value()
-shards = {
-    str([s.start or 0 for s in shard.index]): float(np.asarray(shard.data).sum()) for shard in big.addressable_shards
-}
+shards = {str([s.start or 0 for s in shard.index]): float(np.asarray(shard.data).sum()) for shard in big.addressable_shards}
 with jax.set_mesh(mesh):
-    total = jax.jit(lambda x: x.sum(), out_shardings=jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))(
-        big
-    )
+    total = jax.jit(lambda x: x.sum(), out_shardings=jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()))(big)
 print(
     json.dumps(
         {

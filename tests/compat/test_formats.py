@@ -78,9 +78,7 @@ WRITERS: dict[str, tuple[Callable[[Any, Path], Path], str]] = {
 @pytest.mark.parametrize("name", WRITERS)
 def test_values_and_blocks(name: str, tmp_path: Path, make_mesh: Any) -> None:
     write, layout = WRITERS[name]
-    tree = (
-        PARAMS if name != "npz" else {**PARAMS, "head": {**PARAMS["head"], "kernel": PARAMS["head"]["kernel"].copy()}}
-    )
+    tree = PARAMS if name != "npz" else {**PARAMS, "head": {**PARAMS["head"], "kernel": PARAMS["head"]["kernel"].copy()}}
     path = write(tree, tmp_path / "ck")
     opened = compat.open_checkpoint(path)
     assert opened.layout == layout

@@ -282,3 +282,32 @@ def test_mismatch_leaves_the_model_alone() -> None:
     with pytest.warns(compat.RestoreWarning, match="not in the source.*b/w"):
         compat.from_linen({"params": {"a": {"w": jnp.ones((4, 6))}}}, model, strict=False)
     assert model.a.w[0, 0] == 1
+
+
+def test_a_second_copy_of_the_parameters(tmp_path: Path) -> None:
+    """EMA weights beside the model: restored where the target has a place, an error where it has none."""
+    given = {"params": {"w": np.ones((4, 6), np.float32)}, "ema_params": {"w": np.full((4, 6), 2, np.float32)}}
+    path = by_hand.write_l1(given, tmp_path / "ck")
+    both = compat.restore(path, lambda: {"model": Layer(), "ema_params": Layer()})
+    assert both["model"].w[0, 0] == 1 and both["ema_params"].w[0, 0] == 2
+    with pytest.raises(compat.MismatchError, match="extra: ema_params/w"):
+        compat.restore(path, Layer)
+    assert compat.restore(path, Layer, ignore=["^ema_params/"]).w[0, 0] == 1
+
+
+def test_thousands_of_layers_are_matched_quickly() -> None:
+    import time
+
+    from nnx_migrate.compat.boxes import flatten as leaves_of
+    from nnx_migrate.compat.state import memory_checkpoint
+
+    class Deep(nnx.Module):
+        def __init__(self) -> None:
+            self.Block = nnx.List([Layer() for _ in range(600)])
+
+    small = np.zeros((4, 6), np.float32)
+    given = {"params": {f"Block_{i}": {"w": small} for i in range(600)}}
+    begun = time.perf_counter()
+    model = compat.from_linen(given, Deep())
+    assert len(leaves_of(compat.to_linen(model))) == len(memory_checkpoint(given)[0].leaves) == 600
+    assert time.perf_counter() - begun < 30

@@ -71,9 +71,7 @@ X = jnp.asarray(np.random.RandomState(0).randn(4, 8), jnp.float32)
 
 def linen_state(tx: Any, steps: int = 3) -> Any:
     model = LinenNet()
-    state = train_state.TrainState.create(
-        apply_fn=model.apply, params=model.init(jax.random.key(0), X)["params"], tx=tx
-    )
+    state = train_state.TrainState.create(apply_fn=model.apply, params=model.init(jax.random.key(0), X)["params"], tx=tx)
     for _ in range(steps):
         state = linen_step(state)
     return state

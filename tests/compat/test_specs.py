@@ -158,3 +158,17 @@ def test_specs_that_do_not_fit(make_mesh: Any, tmp_path: Any) -> None:
     assert "v: dimension 0 of (3, 8) is not divisible by 2" in str(caught.value)
     with pytest.raises(errors.SpecError, match="need a mesh"):
         compat.restore(path, Odd, specs={"params": {"w": P(), "v": P(), "u": P()}})
+
+
+def test_the_mesh_of_the_context(make_mesh: Any, tmp_path: Any) -> None:
+    """`jax.set_mesh` and rules of the context do as well as arguments; an Explicit mesh too."""
+    import layouts_by_hand as by_hand
+
+    tree = {"params": {k: np.ones(v.shape, np.float32) for k, v in nnx.to_pure_dict(nnx.state(create()[0])).items()}}
+    path = by_hand.write_l1(tree, tmp_path / "ck")
+    explicit = jax.make_mesh((2, 4), ("data", "model"))
+    for mesh in (make_mesh((2, 4)), explicit):
+        with jax.set_mesh(mesh), nn.logical_axis_rules(LOGICAL):
+            model = compat.restore(path, lambda: create()[0])
+        assert model.w.get_value().sharding == NamedSharding(mesh, P("data", "model"))
+    assert len(compat.restore(path, lambda: create()[0]).w.get_value().sharding.device_set) == 1
