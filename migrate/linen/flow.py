@@ -10,7 +10,7 @@ import ast
 import dataclasses
 from collections.abc import Iterator
 
-from ..plan import Outcome, Plan
+from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from .index import Project
 
@@ -33,9 +33,9 @@ NOTHING = Nothing()
 
 @dataclasses.dataclass(frozen=True)
 class ClassValue(Value):
-    """A module class itself."""
+    """A module class itself, or one of several that cannot be told apart."""
 
-    qualname: str
+    qualnames: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,6 +113,8 @@ def join(a: Value | None, b: Value | None) -> Value | None:
         if isinstance(a, Tracked) and isinstance(b, Tracked):
             merged = dataclasses.replace(a, sites=a.sites | b.sites)
             return merged if merged == dataclasses.replace(b, sites=a.sites | b.sites) else ANY
+        if isinstance(a, ClassValue) and isinstance(b, ClassValue):
+            return ClassValue(a.qualnames | b.qualnames)
         if isinstance(a, Items) and isinstance(b, Items) and len(a.items) == len(b.items):
             return Items(tuple(join(x, y) or ANY for x, y in zip(a.items, b.items, strict=True)))
         if isinstance(a, Function) and isinstance(b, Function):
@@ -169,7 +171,7 @@ class Flow:
         self.env: dict[Symbol, Value] = {}
         self.returns: dict[ast.AST, Value] = {}
         self.source_of: dict[ast.AST, SourceFile] = {}
-        self.site_class: dict[ast.Call, str] = {}
+        self.site_classes: dict[ast.Call, frozenset[str]] = {}
         self.site_source: dict[ast.Call, SourceFile] = {}
         self.state_classes: dict[str, ast.ClassDef] = {}  # TrainState subclasses of the project
         self.callers: dict[ast.AST, list[tuple[SourceFile, ast.Call]]] = {}  # function → calls that reach it
@@ -337,7 +339,7 @@ class Flow:
         if isinstance(node, ast.Name):
             qualname = self.name(node)
             if qualname and self.plan.module_class(qualname):
-                return ClassValue(qualname)
+                return ClassValue(frozenset([qualname]))
             symbol = self.symbol(source, node)
             module, scope, name = symbol
             known = symbol in self.env or scope is not None or name in self.project.files[module].names.definitions
@@ -391,7 +393,7 @@ class Flow:
     def _attribute(self, source: SourceFile, node: ast.Attribute) -> Value:
         qualname = self.name(node)
         if qualname and self.plan.module_class(qualname):
-            return ClassValue(qualname)
+            return ClassValue(frozenset([qualname]))
         symbol = self._self_symbol(source, node)
         if symbol is not None:
             return self.env.get(symbol, NOTHING)
@@ -426,6 +428,8 @@ class Flow:
             return self.value(node.args[0])
         if name == "functools.partial" and node.args:
             return self._partial(source, node)
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and node.args and name is None:
+            return self._chosen(node.args[0])
         if name == "jax.eval_shape" and node.args:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
         if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
@@ -447,6 +451,23 @@ class Flow:
             if isinstance(base, State) and attribute == "create":
                 return ANY
         return self._apply(source, node, self.value(node.func), node.args)
+
+    def _chosen(self, module: ast.expr) -> Value:
+        """`getattr(models, name)`: any of the module's classes, also those under other names."""
+        name = self.name(module)
+        source = self.project.files.get(name) if name else None
+        if source is None:
+            return ANY
+        found: Value = NOTHING
+        for local in source.names.definitions:
+            qualname = f"{name}.{local}"
+            if self.plan.module_class(qualname):
+                found = join(found, ClassValue(frozenset([qualname]))) or found
+            else:
+                value = self.env.get((str(name), None, local), NOTHING)
+                if isinstance(value, ClassValue):
+                    found = join(found, value) or found
+        return found if isinstance(found, ClassValue) else ANY
 
     def _state(self, node: ast.Call, cls: str) -> Value:
         sites: frozenset[ast.Call] = frozenset()
@@ -498,7 +519,7 @@ class Flow:
 
     def _apply(self, source: SourceFile, node: ast.Call, function: Value, args: list[ast.expr]) -> Value:
         if isinstance(function, ClassValue):
-            self.site_class[node] = function.qualname
+            self.site_classes[node] = function.qualnames
             self.site_source[node] = source
             return Model(frozenset([node]))
         if isinstance(function, Method):
@@ -535,12 +556,15 @@ class Flow:
         return ANY
 
     # for writers -----------------------------------------------------------------------------------------------
-    def native_sites(self) -> Iterator[tuple[SourceFile, ast.Call, str]]:
-        """Calls that construct a native module class outside of module classes, in the order of the files."""
-        for site, qualname in self.site_class.items():
-            found = self.plan.module_class(qualname)
-            if found is not None and found.outcome is Outcome.NATIVE:
-                yield self.site_source[site], site, qualname
+    def native_sites(self) -> Iterator[ast.Call]:
+        """Calls that construct native module classes outside of module classes, in the order of the files."""
+        for site in self.site_classes:
+            if all(plan.outcome is Outcome.NATIVE for plan in self.site_plans(site)):
+                yield site
+
+    def site_plans(self, site: ast.Call) -> tuple[ClassPlan, ...]:
+        """The classes that a call may construct, by name."""
+        return tuple(self.plan.classes[name] for name in sorted(self.site_classes[site]))
 
 
 def _second(result: Value) -> Value:

@@ -14,14 +14,34 @@ from .components import Component, names_in, sizes_lambda
 
 def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
     """`Model(...)` → `Functional(Model, ..., sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})` at every site."""
-    for site, plan in zip(component.sites, component.plans, strict=True):
+    for site, plans in zip(component.sites, component.plans, strict=True):
         source = flow.site_source[site]
-        _wrap(contexts[source.module], site, plan)
+        _wrap(contexts[source.module], site, plans)
+    for node, source in flow.source_of.items():
+        if isinstance(node, ast.Call):
+            _lifted(contexts[source.module], component, flow, node)
 
 
-def _wrap(context: FileContext, site: ast.Call, plan: ClassPlan) -> None:
-    unknown = names_in(plan.added_arguments) - set(plan.call_arguments)
-    if unknown:
+def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Call) -> None:
+    """`nn.apply(function, model)` → `functools.partial(model.apply, method=function)`."""
+    name = flow.name(call.func)
+    if name not in ("flax.linen.apply", "flax.linen.init") or len(call.args) != 2:
+        return
+    function, model = call.args
+    if not component.holds(flow.value(model)):
+        return
+    method = name.rpartition(".")[2]
+    parts: list[str | ast.AST] = [f"{context.name('functools.partial')}(", model, f".{method}, method=", function]
+    for keyword in call.keywords:
+        parts += [", ", keyword]
+    context.replace(call, *parts, ")", code="NNX603")
+
+
+def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
+    for plan in plans:
+        unknown = names_in(plan.added_arguments) - set(plan.call_arguments)
+        if not unknown:
+            continue
         context.report(
             site,
             "NNX603",
@@ -30,7 +50,7 @@ def _wrap(context: FileContext, site: ast.Call, plan: ClassPlan) -> None:
             severity=Severity.WARNING,
             help="Pass the sizes to the constructor here.",
         )
-    sizes = "" if unknown else sizes_lambda(plan)
+    sizes = _sizes(plans)
     text = context.source.text
     name = context.parity("Functional")
     function = context.span(site.func)
@@ -49,10 +69,22 @@ def _wrap(context: FileContext, site: ast.Call, plan: ClassPlan) -> None:
     context.report(
         site,
         "NNX603",
-        f"the code around {plan.qualname.rpartition('.')[2]} keeps its variables outside of the model: it works on a "
-        f"`Functional`, which gives the NNX class pure `init` and `apply`",
+        f"the code around {' or '.join(p.qualname.rpartition('.')[2] for p in plans)} keeps its variables outside of "
+        "the model: it works on a `Functional`, which gives the NNX class pure `init` and `apply`",
         help="The variables keep their names, so old checkpoints fit.",
     )
+
+
+def _sizes(plans: tuple[ClassPlan, ...]) -> str:
+    """The `sizes` argument: a function, or functions by the name of the class where several may be constructed."""
+    texts = {
+        plan.qualname.rpartition(".")[2]: sizes_lambda(plan)
+        for plan in plans
+        if names_in(plan.added_arguments) <= set(plan.call_arguments)
+    }
+    if len(set(texts.values())) == 1 and len(texts) == len(plans):
+        return next(iter(texts.values()))
+    return "{" + ", ".join(f"'{name}': {text}" for name, text in texts.items() if text) + "}"
 
 
 def _after_parentheses(text: str, at: int, site: ast.Call) -> int:

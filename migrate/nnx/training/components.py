@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from ...linen.flow import Flow, Items, Tracked, Value
+from ...linen.flow import Flow, Items, Method, Tracked, Value
 from ...plan import AddedArgument, ClassPlan
 
 
@@ -14,7 +14,7 @@ class Component:
     """Sites that construct models, joined where some value may come from either."""
 
     sites: list[ast.Call]
-    plans: list[ClassPlan]  # of the sites, in their order
+    plans: list[tuple[ClassPlan, ...]]  # the classes that each site may construct
 
     def holds(self, value: Value) -> bool:
         return isinstance(value, Tracked) and not value.sites.isdisjoint(self.sites)
@@ -22,7 +22,7 @@ class Component:
 
 def find(flow: Flow) -> list[Component]:
     """The components with native classes, in the order of their first sites."""
-    native = [site for _, site, _ in flow.native_sites()]
+    native = list(flow.native_sites())
     group = {site: site for site in native}
 
     def root(site: ast.Call) -> ast.Call:
@@ -41,10 +41,34 @@ def find(flow: Flow) -> list[Component]:
 
     for value in [*flow.env.values(), *flow.returns.values()]:
         merge(value)
+    for node in flow.source_of:
+        if isinstance(node, ast.Call):
+            # `CNN().apply({'params': params}, x)`: the variables of one construction in the model of another.
+            used = [value.sites for value in _variables(flow, node) if isinstance(value, Tracked)]
+            if used:
+                merge(Tracked(frozenset().union(*used)))
     found: dict[ast.Call, list[ast.Call]] = {}
     for site in native:
         found.setdefault(root(site), []).append(site)
-    return [Component(sites, [flow.plan.classes[flow.site_class[s]] for s in sites]) for sites in found.values()]
+    return [Component(sites, [flow.site_plans(s) for s in sites]) for sites in found.values()]
+
+
+def _variables(flow: Flow, call: ast.Call) -> list[Value]:
+    """The model of a call of apply or TrainState.create, with the variables that it is given."""
+    name = flow.name(call.func) or ""
+    if isinstance(flow.value(call.func), Method):
+        values = [flow.value(call.func)]
+    elif name == "flax.linen.apply" or flow.is_state_class(name.removesuffix(".create")):
+        values = []
+    elif isinstance(call.func, ast.Call) and flow.name(call.func.func) == "flax.linen.apply":
+        values = [flow.value(a) for a in call.func.args]
+    else:
+        return []
+    for given in [*call.args, *[k.value for k in call.keywords]]:
+        values.append(flow.value(given))
+        if isinstance(given, ast.Dict):
+            values += [flow.value(item) for item in given.values]
+    return values
 
 
 def sizes_lambda(plan: ClassPlan) -> str:

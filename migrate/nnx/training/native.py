@@ -59,15 +59,28 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         form.context(site).report(
             site,
             "NNX601",
-            f"{flow.site_class[site].rpartition('.')[2]} holds its variables now and is updated in place",
+            f"{form.plan.qualname.rpartition('.')[2]} holds its variables now and is updated in place",
         )
     return True
 
 
+class _Names(dict[Symbol, str]):
+    """New names by symbol; one that is missing belongs to something else, which stops the form."""
+
+    def __init__(self, site: ast.AST) -> None:
+        super().__init__()
+        self.site = site
+
+    def __missing__(self, symbol: Symbol) -> str:
+        raise Unsupported(self.site, f"{symbol[2]} also holds other things")
+
+
 class _Native(Rewrite):
     def run(self) -> None:
-        if len(self.component.sites) != 1 or self.plan.collections - _COLLECTIONS:
-            raise Unsupported(self.component.sites[0], "several models in one place, or collections beside batch_stats")
+        self.one_class_each()
+        if self.plan.collections - _COLLECTIONS:
+            raise Unsupported(self.component.sites[0], "collections beside params and batch_stats")
+        self._one_model()
         self.site = self.component.sites[0]
         self.uses = list(self.tracked())
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
@@ -79,8 +92,8 @@ class _Native(Rewrite):
             if isinstance(value, Tracked) and self.component.holds(value)
         }
         self.tracked_names = {node for node, _ in self.uses}
-        self.new_names: dict[Symbol, str] = {}  # of models, variables, params and the model of a state
-        self.optimizers: dict[Symbol, str] = {}
+        self.new_names: dict[Symbol, str] = _Names(self.site)  # of models, variables, params and a state's model
+        self.optimizers: dict[Symbol, str] = _Names(self.site)
         self._home()
         self.functions = loops.functions(self)
         self._name_all()
@@ -93,6 +106,19 @@ class _Native(Rewrite):
             self._use(node, value)
         for function in self.functions.values():
             function.rewrite()
+
+    def _one_model(self) -> None:
+        """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`."""
+        spelled = set()
+        for site in self.component.sites:
+            source = self.source(site)
+            names = [n for a in [*site.args, *[k.value for k in site.keywords]] for n in ast.walk(a)]
+            local = any(isinstance(n, ast.Name) and source.names.binding_scope(n.id, n) is not None for n in names)
+            if len(self.component.sites) > 1 and local:
+                raise Unsupported(site, "several models of one kind")
+            spelled.add((tuple(map(ast.dump, site.args)), tuple(sorted(ast.dump(k) for k in site.keywords))))
+        if len(spelled) != 1 or len({plan.qualname for (plan,) in self.component.plans}) != 1:
+            raise Unsupported(self.component.sites[0], "several models of one kind")
 
     def _streams(self) -> tuple[str, ...]:
         """The streams whose keys the program gives to `apply`."""
@@ -112,6 +138,10 @@ class _Native(Rewrite):
         if len(inits) != 1:
             raise Unsupported(self.site, "init is not called in exactly one place")
         self.init = inits[0]
+        made = self.flow.value(self.init.func)
+        if not isinstance(made, Tracked) or len(made.sites) != 1:
+            raise Unsupported(self.init, "one of several models is initialized")
+        (self.site,) = made.sites
         assert isinstance(self.init.func, ast.Attribute)
         if any(k.arg in (None, "method", "mutable", "rngs") for k in self.init.keywords) or not self.init.args:
             raise Unsupported(self.init, "init of another method")
@@ -150,7 +180,7 @@ class _Native(Rewrite):
                 self.home_name = base.id
             else:
                 self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"], base.id)
-        elif base is self.site:
+        elif isinstance(base, ast.Call):  # the construction itself, or a function that returns it
             self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"])
         else:
             raise Unsupported(base, "init of something else than a name")
@@ -277,7 +307,7 @@ class _Native(Rewrite):
             return
         self.check_landing(node)
         if isinstance(value, Model):
-            if node is not self.site and not self.passed_on(node):
+            if node is not self.site and (node in self.component.sites or not self.passed_on(node)):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")
         elif isinstance(value, Method):
             called = isinstance(parent, ast.Call) and parent.func is node
@@ -345,8 +375,8 @@ class _Native(Rewrite):
             raise Unsupported(node, "params under another name")
         if isinstance(node, ast.Call):
             return
-        if isinstance(parent, ast.Dict) or self.statement(node) is self.init_statement or self._dropped(node):
-            return  # the variables of apply
+        if self._in_apply(parent) or self.statement(node) is self.init_statement or self._dropped(node):
+            return
         if isinstance(parent, ast.keyword) and parent.arg == "params":
             return  # of create
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
@@ -365,6 +395,16 @@ class _Native(Rewrite):
                 return
         raise Unsupported(node, "params that are used as a tree")
 
+    def _in_apply(self, parent: ast.AST) -> bool:
+        """Is `parent` the dictionary of variables of an apply of this component, or one that went?"""
+        if not isinstance(parent, ast.Dict):
+            return False
+        if self.statement(parent) in self.dropped:
+            return True
+        call = self.parent(parent)
+        method = self.flow.value(call.func) if isinstance(call, ast.Call) and call.args[:1] == [parent] else None
+        return isinstance(method, Method) and method.name == "apply" and self.component.holds(method)
+
     def _dropped(self, node: ast.AST) -> bool:
         """Is the value assigned to names that go away?"""
         statement = self.statement(node)
@@ -380,7 +420,7 @@ class _Native(Rewrite):
             if loops.drop_assignment(self, node) or loops.in_updating_target(self, node):
                 return
             raise Unsupported(node, "a collection under another name")
-        if isinstance(parent, ast.Dict) or self._dropped(node) or isinstance(node, ast.Call):
+        if self._in_apply(parent) or self._dropped(node) or isinstance(node, ast.Call):
             return
         if isinstance(parent, ast.keyword) and parent.arg == "batch_stats":
             return

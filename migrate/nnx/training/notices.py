@@ -6,7 +6,7 @@ import ast
 
 from ...context import FileContext
 from ...diagnostics import Severity
-from ...linen.flow import ANY, ClassValue, Flow, Function
+from ...linen.flow import ClassValue, Flow, Function
 from ...plan import Outcome
 
 _CHECKS = {"isinstance", "issubclass", "type"}
@@ -46,19 +46,23 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
             holder = parents[call]
             direct = isinstance(holder, ast.Call) and holder.func is call
             return not (direct or (isinstance(holder, ast.Assign) and isinstance(flow.value(holder.value), ClassValue)))
-        return not isinstance(flow.value(call.func), Function)
+        made = call.args[0] if flow.name(call.func) == "functools.partial" and call.args else call.func
+        return not isinstance(flow.value(made), Function | ClassValue)  # a field of another module: its writer's
     return True
 
 
 def _escaped(context: FileContext, flow: Flow, node: ast.expr, value: ClassValue) -> None:
-    plan = flow.plan.module_class(value.qualname)
+    if len(value.qualnames) != 1:
+        return
+    (qualname,) = value.qualnames
+    plan = flow.plan.module_class(qualname)
     if plan is None or plan.outcome is not Outcome.NATIVE:
         return
     sizes = ", ".join([*(a.name for a in plan.added_arguments), "rngs"])
     context.report(
         node,
         "NNX604",
-        f"{value.qualname.rpartition('.')[2]} is an nnx.Module now: whatever constructs it here must give {sizes}",
+        f"{qualname.rpartition('.')[2]} is an nnx.Module now: whatever constructs it here must give {sizes}",
         severity=Severity.WARNING,
         help="The class goes into a container or an unknown function, so its construction could not be rewritten.",
     )
@@ -69,10 +73,14 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
     if not (isinstance(call.func, ast.Name) and call.func.id == "getattr" and call.args):
         return
     module = flow.name(call.args[0])
+    value = flow.value(call)
     names = [
         q for q, plan in flow.plan.classes.items() if plan.outcome is Outcome.NATIVE and q.rpartition(".")[0] == module
     ]
-    if module and names and flow.value(call) is ANY:
+    followed = isinstance(value, ClassValue) and all(
+        flow.plan.classes[q].outcome is Outcome.NATIVE for q in value.qualnames
+    )
+    if module and names and not followed:
         context.report(
             call,
             "NNX604",

@@ -34,9 +34,15 @@ class Rewrite:
         self.component = component
         self.flow = flow
         self.contexts = contexts
-        self.plan: ClassPlan = component.plans[0]
+        self.plan: ClassPlan = component.plans[0][0]
         self._edits: list[tuple[FileContext, Span, tuple[Part, ...]]] = []
         self.dropped: set[ast.AST] = set()  # nodes in text that goes away
+
+    def one_class_each(self) -> None:
+        """Unsupported where the class that is constructed cannot be told."""
+        for site, plans in zip(self.component.sites, self.component.plans):
+            if len(plans) != 1:
+                raise Unsupported(site, "a class chosen at run time")
 
     # edits -----------------------------------------------------------------------------------------------------
     def source(self, node: ast.AST) -> SourceFile:

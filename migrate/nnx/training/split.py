@@ -30,11 +30,11 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         return False
     if not form.commit("NNX602"):
         return False
-    for site in component.sites:
+    for site, (plan,) in zip(component.sites, component.plans):
         form.context(site).report(
             site,
             "NNX602",
-            f"{flow.site_class[site].rpartition('.')[2]} keeps its functional program: the state is an nnx.TrainState, "
+            f"{plan.qualname.rpartition('.')[2]} keeps its functional program: the state is an nnx.TrainState, "
             "the model is merged where it is called",
         )
     return True
@@ -42,9 +42,10 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
 
 class _Split(Rewrite):
     def run(self) -> None:
-        plan = self.plan
-        same = all(p.added_arguments == plan.added_arguments for p in self.component.plans)
-        if not same or plan.rng_streams or any(p.collections - {"params"} for p in self.component.plans):
+        self.one_class_each()
+        plans = [plan for (plan,) in self.component.plans]
+        same = all(p.added_arguments == self.plan.added_arguments for p in plans)
+        if not same or any(p.rng_streams or p.collections - {"params"} for p in plans):
             raise Unsupported(self.component.sites[0], "more state than params")
         annotated = any(
             word in info.source.text for info in self.flow.project.linen_classes.values() for word in _ANNOTATIONS
@@ -245,7 +246,11 @@ class _Split(Rewrite):
         if isinstance(parent, ast.keyword):
             parent = self.parent(parent)
         if isinstance(parent, ast.Dict):
-            return  # the variables of apply, where they are looked at
+            call = self.parent(parent)
+            method = self.flow.value(call.func) if isinstance(call, ast.Call) and call.args[:1] == [parent] else None
+            if isinstance(method, Method) and self.component.holds(method):
+                return  # the variables of apply
+            raise Unsupported(node, "a state in a dictionary")
         if isinstance(parent, ast.Expr):
             return  # shown by a notebook
         if isinstance(parent, ast.Call):

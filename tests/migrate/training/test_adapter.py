@@ -98,3 +98,45 @@ def test_missing_and_misshapen_params_are_named(kit) -> None:
         names["model"].apply({"params": {"Dense_0": good["params"]["Dense_0"]}}, x)
     with pytest.raises(ValueError, match="Dense_0/kernel has shape \\(5, 4\\)"):
         names["model"].apply(good, np.ones((2, 6), np.float32))
+
+
+CHOSEN = """
+def small(features):
+  return MLP(features)
+
+classes = [0]
+def create(cls, **fields):
+  return cls(**fields)
+
+one = create(MLP, features=4)
+two = create(Normed, features=4)
+x = jnp.ones((2, 5))
+ys = []
+for model in (one, two):
+  v = model.init(jax.random.key(0), x)
+  ys.append(model.apply(v, x, mutable=True)[0])
+"""
+
+
+def test_a_class_that_is_chosen_at_run_time(kit) -> None:
+    mlp = kit.Model("MLP", kit.MLP.linen, kit.MLP.nnx.replace("in_features", "width"), sizes={"width": "x.shape[-1]"})
+    done = kit.migrate(CHOSEN, mlp, kit.NORMED)
+    assert "sizes={'MLP': lambda x, *_, **__: {'width': x.shape[-1]}, 'Normed': lambda x" in done.after
+    before, after = done.both()
+    same(before["ys"], after["ys"])
+
+
+LIFTED = """
+x = jnp.ones((2, 5))
+params = MLP(4).init(jax.random.key(0), x)['params']
+def look(mlp, scale):
+  return scale * mlp(x)
+y = nn.apply(look, MLP(4))({'params': params}, 2.0)
+"""
+
+
+def test_functions_of_a_bound_module(kit) -> None:
+    done = kit.migrate(LIFTED, kit.MLP)
+    before, after = done.both()
+    same(before["y"], after["y"])
+    assert "nn.apply" not in done.after

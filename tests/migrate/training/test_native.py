@@ -189,3 +189,44 @@ def test_the_functional_form_on_demand(kit) -> None:
     done = kit.migrate(SCRIPT, kit.MLP, options=kit.Options(jit="functional"))
     assert done.codes == ["NNX603"]
     compare(done, "losses", "answer", "steps")
+
+
+INLINE = """
+x = jnp.ones((2, 5))
+params = MLP(4).init(jax.random.key(0), x)['params']
+state = train_state.TrainState.create(apply_fn=MLP(4).apply, params=params, tx=optax.sgd(0.1))
+@jax.jit
+def step(state, x):
+  def loss(params):
+    return MLP(4).apply({'params': params}, x).sum()
+  l, grads = jax.value_and_grad(loss)(state.params)
+  return state.apply_gradients(grads=grads), l
+losses = []
+for _ in range(3):
+  state, l = step(state, x)
+  losses.append(float(l))
+"""
+
+
+def test_a_model_that_is_constructed_at_every_use(kit) -> None:
+    done = kit.migrate(INLINE, kit.MLP)
+    assert done.codes == ["NNX601"]
+    assert "    return model(x).sum()" in done.after
+    compare(done, "losses")
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("return MLP(4).apply", "return MLP(n).apply"),  # another model, for all that the text tells
+        ("losses = []", "losses = []\ny = MLP(4).apply({'params': jax.tree.map(jnp.zeros_like, state.params)}, x)"),
+        ("state = train_state", "restore = dict().get\nstate = train_state"),
+    ],
+)
+def test_models_that_may_differ_stay_functional(kit, old: str, new: str) -> None:
+    program = "n = 4\n" + INLINE.replace(old, new)
+    if "restore" in new:
+        program = program.replace("losses = []", "state = restore('state', state)\nlosses = []")
+    done = kit.migrate(program, kit.MLP)
+    assert done.codes == ["NNX603"]
+    compare(done, "losses")
