@@ -73,9 +73,7 @@ def inspect(path: str, step: int | None, item: str | None, style: str) -> None:
 @click.option(
     "--rename", "renames", multiple=True, metavar="OLD=NEW", help="A name, path or regular expression; repeatable."
 )
-@click.option(
-    "--restack", "restacks", multiple=True, metavar="OLD=NEW", help="Stack or unstack layers: 'Block_#=Blocks'."
-)
+@click.option("--restack", "restacks", multiple=True, metavar="OLD=NEW", help="Stack or unstack layers: 'Block_#=Blocks'.")
 @click.option("--ignore", multiple=True, metavar="REGEX", help="Keys to leave out; repeatable.")
 @click.option("--dtype", help="Cast: 'target', or a dtype for all floating arrays. Needs --create.")
 @click.option("--as-step", type=int, help="Write DESTINATION/STEP/default, for a CheckpointManager.")
@@ -154,9 +152,7 @@ def diff(a: str, b: str, step: int | None, item: str | None, keys_only: bool, at
     if style == "json":
         rows = [{"kind": d.kind, "key": d.key, "message": d.message} for d in result.differences]
         click.echo(
-            json.dumps(
-                {"version": 1, "equal": result.equal, "compared": result.compared, "differences": rows}, indent=2
-            )
+            json.dumps({"version": 1, "equal": result.equal, "compared": result.compared, "differences": rows}, indent=2)
         )
     else:
         for d in result.differences:

@@ -74,18 +74,14 @@ def convert_checkpoint(
     if create is not None:
         entries = _by_target(checkpoint, create, to, rename, restack, ignore, dtype)
     elif restack is not None or dtype is not None:
-        raise MismatchError(
-            "restack= and dtype= need create=:", ["the target's shapes decide what is stacked and cast"]
-        )
+        raise MismatchError("restack= and dtype= need create=:", ["the target's shapes decide what is stacked and cast"])
     elif to == "nnx":
         entries, custom = _to_nnx(checkpoint, Renamer(rename), ignore)
     else:
         entries = _to_linen(checkpoint, Renamer(rename), ignore)
     if to == "linen":
         entries, empties = _as_lists(entries)
-    return write(
-        checkpoint, entries, Path(destination), empties=empties, step=as_step, custom=custom, progress=progress
-    )
+    return write(checkpoint, entries, Path(destination), empties=empties, step=as_step, custom=custom, progress=progress)
 
 
 # -- by key alone ------------------------------------------------------------------------------------------------------

@@ -77,15 +77,12 @@ class _Pending:
             for device, index in sharding.addressable_devices_indices_map(self.shape).items():
                 bounds = tuple((s.start, s.stop) for s in normal_index(index, self.shape))
                 self.blocks.setdefault(bounds, []).append(device)
-        self.nbytes = (
-            sum(int(np.prod([b - a for a, b in i], dtype=np.int64)) for i in self.blocks) * leaf.dtype.itemsize
-        )
+        self.nbytes = sum(int(np.prod([b - a for a, b in i], dtype=np.int64)) for i in self.blocks) * leaf.dtype.itemsize
         self.waits: list[tuple[Callable[[], Array], list[Any]]] = []
 
     def begin(self) -> None:
         self.waits = [
-            (begin_read(self.leaf, tuple(slice(*b) for b in bounds)), devices)
-            for bounds, devices in self.blocks.items()
+            (begin_read(self.leaf, tuple(slice(*b) for b in bounds)), devices) for bounds, devices in self.blocks.items()
         ]
 
     def finish(self) -> Any:
@@ -112,9 +109,7 @@ class _Pending:
             return block
         with np.errstate(over="ignore"):
             new = block.astype(self.dtype)
-        if np.issubdtype(self.dtype, np.integer) and not np.array_equal(
-            new.astype(np.float64), block.astype(np.float64)
-        ):
+        if np.issubdtype(self.dtype, np.integer) and not np.array_equal(new.astype(np.float64), block.astype(np.float64)):
             raise MismatchError(
                 "a value does not survive the change of dtype:",
                 [f"{self.slot.name}: {self.leaf.name} is {block.dtype} {block!s:.40}, not to be held by {self.dtype}"],

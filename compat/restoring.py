@@ -95,9 +95,7 @@ def restore(
     wanted, rest = _select([s for s in found if s.group != "empty"], only)
     checkpoint = _open(path, step, item, wanted, rename, restack, ignore)
     rules_of_layers = Restack.parse(restack)
-    plan = match(
-        wanted, checkpoint, rename=rename, restack=rules_of_layers, ignore=ignore, strict=strict and only is None
-    )
+    plan = match(wanted, checkpoint, rename=rename, restack=rules_of_layers, ignore=ignore, strict=strict and only is None)
     if only is not None:  # the rest of the checkpoint was not asked for, but what was asked for must be there
         plan.extra, plan.unplaced = [], []
         if strict and plan.missing:

@@ -50,9 +50,7 @@ def resolve(
         return PartitionSpec()
     twice = [n for n, count in Counter(n for n in names if isinstance(n, str)).items() if count > 1]
     if twice:
-        raise SpecError(
-            f"axis names {tuple(names)}: {', '.join(twice)} occur more than once; every name may stand once"
-        )
+        raise SpecError(f"axis names {tuple(names)}: {', '.join(twice)} occur more than once; every name may stand once")
     if rules is None:
         if mesh_axes is not None:
             allowed = set(mesh_axes)
@@ -130,9 +128,7 @@ def fit_rank(spec: Any, slot: Slot, params: Mapping[Path, Slot]) -> Any:
     if parameter is None or parameter.shape == slot.shape:
         if len(spec) > len(slot.shape):
             if any(e is not None for e in tuple(spec)[len(slot.shape) :]):
-                raise SpecError(
-                    f"{slot.name}: the spec {spec} has more entries than the shape {slot.shape} has dimensions"
-                )
+                raise SpecError(f"{slot.name}: the spec {spec} has more entries than the shape {slot.shape} has dimensions")
             return PartitionSpec(*tuple(spec)[: len(slot.shape)])
         return spec
     full = tuple(spec) + (None,) * (len(parameter.shape) - len(spec))
@@ -316,9 +312,7 @@ def placement(found: Sequence[Slot], mesh: Any, rules: Rules | None, specs: Any)
         if mesh is None:
             mesh = next((s.mesh for s in by_path.values() if isinstance(s, NamedSharding)), None)
         if mesh is None:
-            raise SpecError(
-                "specs= holds PartitionSpecs, which need a mesh: pass mesh= or call under jax.set_mesh(mesh)"
-            )
+            raise SpecError("specs= holds PartitionSpecs, which need a mesh: pass mesh= or call under jax.set_mesh(mesh)")
     elif mesh is None:
         return Placement({}, None)
     else:

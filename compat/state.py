@@ -26,9 +26,7 @@ def memory_checkpoint(variables: Any) -> tuple[Checkpoint, dict[Key, tuple[Any, 
         data = np.dtype("uint32") if typed else np.dtype(dtype) if dtype is not None else np.asarray(value).dtype
         shape = tuple(np.shape(value))
         weak = dtype is None
-        leaves[key] = Leaf(
-            key, shape, data, "the variables", _reader(value), weak=weak, key_impl="typed" if typed else None
-        )
+        leaves[key] = Leaf(key, shape, data, "the variables", _reader(value), weak=weak, key_impl="typed" if typed else None)
     return Checkpoint(FilePath("<variables>"), "memory", "Linen variables", leaves), entries
 
 
@@ -56,9 +54,7 @@ def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[
         if typed and leaf.key_impl != "typed":
             shape = shape[:-1]
         if shape != slot.shape:
-            problems.append(
-                f"{slot.name}: the target has shape {slot.shape}, {leaf.name} has {leaf.shape} ({leaf.file})"
-            )
+            problems.append(f"{slot.name}: the target has shape {slot.shape}, {leaf.name} has {leaf.shape} ({leaf.file})")
             continue
         if typed:
             dtypes[slot.path] = slot.dtype
@@ -120,9 +116,7 @@ def from_linen(
         leaf = plan.sources.get(slot.path)
         if leaf is not None:
             whole = leaf is source.leaves[leaf.key]
-            updates.append(
-                (slot, _value(slot, leaf, dtypes[slot.path], entries[leaf.key][0] if whole else leaf.read()))
-            )
+            updates.append((slot, _value(slot, leaf, dtypes[slot.path], entries[leaf.key][0] if whole else leaf.read())))
     for slot, value in updates:
         if is_variable(slot.value):
             slot.value.set_raw_value(value)

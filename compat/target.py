@@ -127,9 +127,7 @@ def slots(state: Any, container: bool | None = None) -> list[Slot]:
     from flax.nnx.training.optimizer import OptState
 
     flat = [(tuple(path), value) for path, value in nnx.to_flat_state(state)]
-    roots = {
-        p[:i] for p, v in flat if isinstance(v, OptState) for i, part in enumerate(p) if part in ("opt_state", "step")
-    }
+    roots = {p[:i] for p, v in flat if isinstance(v, OptState) for i, part in enumerate(p) if part in ("opt_state", "step")}
     # 'opt_state' and 'step' also occur inside of optax states; the outermost one is the optimizer's.
     owners = {r for r in roots if not any(o != r and r[: len(o)] == o for o in roots)}
     models = _model_owners([p for p, v in flat if not isinstance(v, OptState)], owners, container)

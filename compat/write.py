@@ -110,9 +110,7 @@ def _explained(destination: Path, error: Exception) -> CheckpointError:
     text = " ".join(str(error).split())
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text
     why = "the disk is full" if full else text[:300]
-    return CheckpointError(
-        destination, f"could not be written: {why}. Nothing was left behind; the source is untouched"
-    )
+    return CheckpointError(destination, f"could not be written: {why}. Nothing was left behind; the source is untouched")
 
 
 @contextlib.contextmanager
@@ -349,9 +347,7 @@ def _sidecars(
     _json(tree / "_CHECKPOINT_METADATA", _checkpoint_metadata(_HANDLER, begun))
 
 
-def _node(
-    key: Key, lists: frozenset[int], kind: str, *, skip: bool, write_shape: list[int] | None = None
-) -> dict[str, Any]:
+def _node(key: Key, lists: frozenset[int], kind: str, *, skip: bool, write_shape: list[int] | None = None) -> dict[str, Any]:
     value: dict[str, Any] = {"value_type": kind, "skip_deserialize": skip}
     if write_shape is not None:
         value["write_shape"] = write_shape

@@ -103,9 +103,7 @@ def _read_safetensors(path: Path) -> Checkpoint:
     try:
         header: dict[str, Any] = json.loads(bytes(buffer[8 : 8 + size]))
         header.pop("__metadata__", None)
-        entries = [
-            (n, e["dtype"], tuple(map(int, e["shape"])), *map(int, e["data_offsets"])) for n, e in header.items()
-        ]
+        entries = [(n, e["dtype"], tuple(map(int, e["shape"])), *map(int, e["data_offsets"])) for n, e in header.items()]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptCheckpointError(path, f"its safetensors header is damaged ({error})") from None
     leaves: dict[Key, Leaf] = {}
@@ -138,9 +136,7 @@ def _read_npz(path: Path) -> Checkpoint:
         raise CorruptCheckpointError(path, f"is a damaged or truncated zip file ({error})") from None
     names = archive.namelist()
     if any(name.endswith((".pkl", "data.pkl")) for name in names):
-        raise UnsafeCheckpointError(
-            path, "is a pickled PyTorch checkpoint, which is never loaded. Save it as safetensors"
-        )
+        raise UnsafeCheckpointError(path, "is a pickled PyTorch checkpoint, which is never loaded. Save it as safetensors")
     leaves: dict[Key, Leaf] = {}
     for entry in archive.infolist():
         if not entry.filename.endswith(".npy"):
@@ -162,9 +158,7 @@ def _npy_leaf(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key:
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
         raise CorruptCheckpointError(path, f"entry {entry.filename!r} is damaged or refused ({error})") from None
     if dtype.hasobject:
-        raise UnsafeCheckpointError(
-            path, f"entry {entry.filename!r} holds pickled Python objects, which are never loaded"
-        )
+        raise UnsafeCheckpointError(path, f"entry {entry.filename!r} holds pickled Python objects, which are never loaded")
     if fortran and len(shape) > 1:
         stored = tuple(reversed(shape))
     else:

@@ -142,9 +142,7 @@ def _choose(path: Path, items: dict[str, Path], fits: Fits | None) -> str:
         preferred = [n for n in _PREFERRED_ITEMS if n in trees]
         if preferred and fits is None:
             return preferred[0]
-        raise MissingStepError(
-            path, f"has several items that could be meant: {', '.join(trees)}; choose one with item="
-        )
+        raise MissingStepError(path, f"has several items that could be meant: {', '.join(trees)}; choose one with item=")
     return trees[0] if trees else next(iter(items))
 
 
