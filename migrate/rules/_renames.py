@@ -82,8 +82,10 @@ class _File:
             dotted = names.raw_qualname(node)
             if dotted is None or not dotted.startswith("jax"):
                 continue
-            if isinstance(parent, ast.Attribute) and lookup(f"{dotted}.{parent.attr}") is not None:
-                continue  # the longer chain is the one that is known
+            if isinstance(parent, ast.Attribute):
+                longer = f"{dotted}.{parent.attr}"
+                if lookup(longer) is not None or longer.startswith(_CONSTRUCTORS):
+                    continue  # the longer chain is the one that is known
             root = self._root(node)
             if root in kept or (root in names.single_assignments and not names.is_hidden(root, node)):
                 continue  # the import names the new path, or an alias is rewritten where it is made
@@ -263,5 +265,7 @@ _DEAD_MODULES = frozenset(
         "jax.util",
     }
 )
+# Class methods that another rule rewrites: the class alone would be renamed.
+_CONSTRUCTORS = "jax.experimental.global_device_array.GlobalDeviceArray.from_"
 # Members of those modules that another rule rewrites.
 HANDLED_ELSEWHERE = frozenset({"jax.experimental.maps.mesh", "jax.experimental.maps.thread_resources"})
