@@ -45,6 +45,7 @@ class FileContext:
         self.edits = EditSet(source.text)
         self.suppressions = Suppressions(source.text)
         self.diagnostics: list[Diagnostic] = []
+        self._qualnames: dict[ast.AST, str | None] = {}  # every rule asks about the same nodes
         self.new_imports: dict[str, str] = {}  # local name → dotted name
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
         self.touched_names: set[str] = set()
@@ -55,8 +56,12 @@ class FileContext:
     # names -----------------------------------------------------------------------------------------------------
     def qualname(self, node: ast.AST) -> str | None:
         """Canonical dotted name that `node` means, following imports, aliases and the project's re-exports."""
-        found = self.source.names.qualname(node)
-        return self.plan.canonical(found) if found else None
+        try:
+            return self._qualnames[node]
+        except KeyError:
+            found = self.source.names.qualname(node)
+            name = self._qualnames[node] = self.plan.canonical(found) if found else None
+            return name
 
     def name(self, dotted: str) -> str:
         """Text that means `dotted` in this file; adds an import where the file has none.

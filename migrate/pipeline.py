@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -47,21 +48,68 @@ def migrate_project(
     options = options or Options()
     project = Project(sources)
     plan = Plan(aliases=dict(project.aliases))
-    modules.decide(project, plan, options)
+    concerned = concerned_files(project)
+    linen = project if len(concerned) == len(project.files) else Project(project.files[name] for name in concerned)
+    modules.decide(linen, plan, options)
     own = per_file or {}
     contexts = {
         name: FileContext(source, plan, own.get(source.path, options), project)
         for name, source in project.files.items()
     }
-    modules.write(project, plan, contexts)
-    training.write(project, plan, contexts)
+    linen_contexts = {name: contexts[name] for name in linen.files}
+    modules.write(linen, plan, linen_contexts)
+    training.write(linen, plan, linen_contexts)
     rules = [rule for rule in all_rules().values() if rule.visitors]
     exported = _exported(project)
     results = []
     for name, context in contexts.items():
         apply_rules(context, [rule for rule in rules if context.options.selects(rule.code)])
         results.append(_finish(context, exported.get(name, frozenset())))
-    return RunResult(results, list(plan.classes.values()), modules.created_files(project, plan, contexts))
+    return RunResult(results, list(plan.classes.values()), modules.created_files(linen, plan, contexts))
+
+
+# What code that only handles a model says, though it imports nothing of Linen.
+_HANDLES_MODELS = re.compile(r"flax|linen|\bapply_fn\b|\.apply\(|\.init\(|\bTrainState\b|apply_gradients|batch_stats")
+
+
+def concerned_files(project: Project) -> list[str]:
+    """The modules that the analysis of Linen code must see; the others get the local rules only.
+
+    Those that say Linen or handle models, those that import modules with Linen classes through any number of steps, and
+    what all these import, packages apart that know nothing of Linen (jax itself, when it is migrated along).
+    """
+    imports: dict[str, set[str]] = {}
+    for name, source in project.files.items():
+        imports[name] = {
+            base
+            for dotted in [*source.names.imports.values(), *source.names.star_imports]
+            for base in (dotted, dotted.rpartition(".")[0])
+            if base in project.files and base != name
+        }
+    importers: dict[str, set[str]] = {}
+    for name, bases in imports.items():
+        for base in bases:
+            importers.setdefault(base, set()).add(name)
+    found = _closure({info.source.module for info in project.linen_classes.values()}, importers)
+    packages = {name.partition(".")[0] for name in found}
+    found |= {name for name, source in project.files.items() if _HANDLES_MODELS.search(source.text)}
+    near = {
+        name: {base for base in bases if "." not in base or base.partition(".")[0] in packages}
+        for name, bases in imports.items()
+    }
+    found = _closure(found, near)
+    return [name for name in project.files if name in found]
+
+
+def _closure(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
+    found = set(start)
+    stack = list(start)
+    while stack:
+        for name in edges.get(stack.pop(), ()):
+            if name not in found:
+                found.add(name)
+                stack.append(name)
+    return found
 
 
 def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -50,25 +51,39 @@ class ClassPlan:
     writer: Any = dataclasses.field(default=None, repr=False, compare=False)  # likewise
 
 
+def follow_aliases(name: str, aliases: Mapping[str, str]) -> str:
+    """Replace the longest aliased head of a dotted name until none is left.
+
+    A package that re-exports a name like its module (`from .dot import dot` makes `pkg.dot` mean `pkg.dot.dot`) is
+    followed once; imports in a circle end somewhere on it.
+    """
+    for _ in range(40):
+        head = name
+        while head:
+            target = aliases.get(head)
+            if target is not None and target != head and (head == name or not target.startswith(f"{head}.")):
+                name = target + name[len(head) :]
+                break
+            head = head.rpartition(".")[0]
+        if not head:
+            break
+    return name
+
+
 @dataclasses.dataclass
 class Plan:
     """Everything that was decided, for the whole project."""
 
     classes: dict[str, ClassPlan] = dataclasses.field(default_factory=dict)
     aliases: dict[str, str] = dataclasses.field(default_factory=dict)  # project re-export → definition
+    _canonical: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)  # answers of `canonical`
 
     def canonical(self, name: str) -> str:
         """Follow the project's own re-exports: `pkg.Model` → `pkg.model.Model`."""
-        seen: set[str] = set()
-        while name not in seen:
-            seen.add(name)
-            for cut in range(len(name), 0, -1):
-                if cut < len(name) and name[cut] != ".":
-                    continue
-                target = self.aliases.get(name[:cut])
-                if target is not None:
-                    name = target + name[cut:]
-                    break
+        asked = name
+        if (known := self._canonical.get(asked)) is not None:
+            return known
+        name = self._canonical[asked] = follow_aliases(asked, self.aliases)
         return name
 
     def module_class(self, qualname: str | None) -> ClassPlan | None:

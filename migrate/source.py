@@ -176,6 +176,15 @@ class SourceFile:
                             table[item] = node
         return table
 
+    @functools.cached_property
+    def calls_by_name(self) -> dict[str, list[ast.Call]]:
+        """The calls of plain names, in the order of `nodes`."""
+        table: dict[str, list[ast.Call]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                table.setdefault(node.func.id, []).append(node)
+        return table
+
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         while (parent := self.parents.get(node)) is not None:
             yield parent

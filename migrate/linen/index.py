@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from ..names import canonical
+from ..plan import follow_aliases
 from ..source import SourceFile
 
 
@@ -26,6 +27,8 @@ class Project:
     def __init__(self, files: Iterable[SourceFile]) -> None:
         self.files: dict[str, SourceFile] = {}
         self.aliases: dict[str, str] = {}
+        self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
+        self._complete = False
         for source in sorted(files, key=lambda f: str(f.path)):
             self.files[source.module] = source
         for module, source in self.files.items():
@@ -33,6 +36,7 @@ class Project:
                 if local not in source.names.definitions:
                     self.aliases[f"{module}.{local}"] = target
         self._star_aliases()
+        self._complete = True
         self.linen_classes: dict[str, ClassInfo] = self._find_classes()
 
     def _star_aliases(self) -> None:
@@ -48,17 +52,12 @@ class Project:
 
     def canonical(self, name: str) -> str:
         """Follow re-exports inside the project, then those of the known libraries."""
-        seen: set[str] = set()
-        while name not in seen:
-            seen.add(name)
-            head, rest = name, ""
-            while head:
-                if head in self.aliases:
-                    name = self.aliases[head] + rest
-                    break
-                head, _, last = head.rpartition(".")
-                rest = f".{last}{rest}"
-        return canonical(name)
+        known = self._canonical.get(name)
+        if known is None:
+            known = canonical(follow_aliases(name, self.aliases))
+            if self._complete:
+                self._canonical[name] = known
+        return known
 
     def qualname(self, source: SourceFile, node: ast.AST) -> str | None:
         """Canonical dotted name of an expression of `source`, across files."""

@@ -147,9 +147,7 @@ class Types:
     def _passed(self, function: ast.FunctionDef | ast.AsyncFunctionDef, position: int, depth: int) -> Kind | None:
         """The kind of what the file's calls of a function pass at a position, by name or place."""
         name = _parameters(function)[position].arg
-        for node in ast.walk(self.ctx.source.tree):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name):
-                continue
+        for node in self.ctx.source.calls_by_name.get(function.name, ()):
             given = [k.value for k in node.keywords if k.arg == name]
             given += (
                 node.args[position : position + 1] if not any(isinstance(a, ast.Starred) for a in node.args) else []

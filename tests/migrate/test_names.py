@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from nnx_migrate.migrate.names import Names, canonical
+from nnx_migrate.migrate.plan import follow_aliases
 from nnx_migrate.migrate.source import SourceFile, flatten
 
 
@@ -127,3 +128,10 @@ def test_offsets(text: str) -> None:
 def test_offsets_of_an_empty_file() -> None:
     source = SourceFile.parse(Path("a.py"), "a", "")
     assert source.lines == [""] and source.nodes == [source.tree]
+
+
+def test_aliases_that_lead_in_a_circle_or_into_themselves_end() -> None:
+    assert follow_aliases("pkg.dot", {"pkg.dot": "pkg.dot.dot"}) == "pkg.dot.dot"
+    assert follow_aliases("pkg.dot.other", {"pkg.dot": "pkg.dot.dot"}) == "pkg.dot.other"
+    assert follow_aliases("a.A.x", {"a.A": "b.A", "b.A": "c.B", "c.B": "c.B"}) == "c.B.x"
+    assert follow_aliases("a", {"a": "b.x", "b": "a.y"})  # ends
