@@ -198,17 +198,48 @@ def check_key(parts: Iterable[object], file: object) -> Key:
     return key
 
 
-def inside(root: Path, relative: str) -> Path:
-    """`root / relative`, which must lie within `root` also when links are followed.
+def inside(root: Path, relative: str, *, links: bool = False) -> Path:
+    """`root / relative`, which must lie within `root`, also when links are followed unless `links` allows them.
 
     Raises:
         UnsafeCheckpointError: it does not.
     """
     path = root / relative
-    real, base = os.path.realpath(path), os.path.realpath(root)
-    if os.path.isabs(relative) or ".." in Path(relative).parts or os.path.commonpath([real, base]) != base:
-        raise UnsafeCheckpointError(path, f"points outside of the checkpoint {root} (to {real}); refused")
+    if os.path.isabs(relative) or ".." in Path(relative).parts:
+        raise UnsafeCheckpointError(path, f"points outside of the checkpoint {root}; refused")
+    if not links:
+        check_link(path, root)
     return path
+
+
+def check_link(path: Path, root: Path) -> None:
+    """Refuses a path that leads out of `root` when its links are followed.
+
+    Raises:
+        UnsafeCheckpointError: it does.
+    """
+    real, base = os.path.realpath(path), os.path.realpath(root)
+    if os.path.commonpath([real, base]) != base:
+        raise UnsafeCheckpointError(path, f"points outside of the checkpoint {root} (to {real}); refused")
+
+
+def files_below(directory: Path, root: Path) -> set[str]:
+    """Relative names of all files below a directory; links that leave `root` are refused.
+
+    Raises:
+        UnsafeCheckpointError: such a link. CheckpointError: unreadable.
+    """
+    names: set[str] = set()
+    try:
+        for folder, folders, files in os.walk(directory):
+            for name in (*folders, *files):
+                path = Path(folder, name)
+                if path.is_symlink():
+                    check_link(path, root)
+            names.update(os.path.relpath(os.path.join(folder, name), directory) for name in files)
+    except OSError as error:
+        raise CheckpointError(directory, f"cannot be read: {error.strerror or error}") from None
+    return names
 
 
 def put(table: dict[Key, Any], key: Key, value: Any, file: object) -> None:

@@ -64,7 +64,7 @@ def read_index(path: Path) -> Checkpoint:
         raise CorruptCheckpointError(path, "has no `weight_map`; truncated, or no weight index")
     parts: dict[str, Checkpoint] = {}
     for name in sorted(set(map(str, weights.values()))):
-        file = inside(path.parent, name)
+        file = inside(path.parent, name, links=True)  # the hub keeps its files as links into a store of blobs
         if not file.is_file():
             raise CorruptCheckpointError(file, f"is missing: a part of the checkpoint, named in {path.name}")
         parts[name] = read_file(file)

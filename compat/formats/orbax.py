@@ -245,7 +245,7 @@ def read_placeholder_file(file: Path, arrays: Path) -> Checkpoint:
         if found is None:
             return None
         directory = inside(arrays, found[1])
-        leaf = directory_array(key, directory)
+        leaf = directory_array(key, directory, root=arrays)
         if leaf is None:
             raise CorruptCheckpointError(directory, f"is missing: the array of the key {'/'.join(key)!r} in {file.name!r}")
         return leaf

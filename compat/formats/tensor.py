@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CheckpointError, CorruptCheckpointError
-from .base import Array, Index, Key, Leaf, StoredSharding, dtype_from_name, read_small
+from .base import Array, Index, Key, Leaf, StoredSharding, dtype_from_name, files_below, read_small
 
 # Decoded chunks are shared between the reads of one array only while these are in flight.
 _CONTEXT = {"cache_pool": {"total_bytes_limit": 0}, "data_copy_concurrency": {"limit": "shared"}}
@@ -116,7 +116,12 @@ def _damaged(name: str, file: str, error: Exception) -> CorruptCheckpointError:
 
 
 def directory_array(
-    key: Key, path: Path, *, sharding: StoredSharding | None = None, fills: bool | None = None
+    key: Key,
+    path: Path,
+    *,
+    root: Path | None = None,
+    sharding: StoredSharding | None = None,
+    fills: bool | None = None,
 ) -> Leaf | None:
     """The zarr or zarr3 array in a directory, None where there is none.
 
@@ -126,9 +131,10 @@ def directory_array(
     name = next((n for n in (".zarray", "zarr.json") if (path / n).is_file()), None)
     if name is None:
         return None
+    have = files_below(path, path.parent if root is None else root)
     info = parse_metadata(name, read_small(path / name), path / name)
     if not (info.fills if fills is None else fills):
-        missing = next((c for c in info.chunk_names() if not (path / c).is_file()), None)
+        missing = next((c for c in info.chunk_names() if c not in have), None)
         if missing is not None:
             raise CorruptCheckpointError(
                 path / missing,
@@ -149,6 +155,7 @@ class Database:
         import tensorstore as ts
 
         self.root = root
+        files_below(root, root)
         self.spec = {"driver": "ocdbt", "base": {"driver": "file", "path": f"{root.absolute()}/"}}
         try:
             self.store = ts.KvStore.open(self.spec, context=context()).result()

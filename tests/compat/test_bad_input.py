@@ -214,6 +214,30 @@ def test_links_out_of_the_tree(good: Callable[[str, Path], Path], tmp_path: Path
         compat.restore(path, Model)
 
 
+def test_links_of_single_files(good: Callable[[str, Path], Path], tmp_path: Path) -> None:
+    """A chunk, or a part of a database, that is a link to somewhere else."""
+    (tmp_path / "a").mkdir()
+    for name, pattern in (("l3", "params.a.w/0.0"), ("ocdbt", "d/*")):
+        path = good(name, tmp_path / "a")
+        file = next(iter(path.glob(pattern)))
+        file.rename(tmp_path / f"elsewhere-{name}")
+        file.symlink_to(tmp_path / f"elsewhere-{name}")
+        with pytest.raises(errors.UnsafeCheckpointError, match="points outside of the checkpoint"):
+            compat.restore(path, Model)
+    # Links that stay inside are harmless, and so is the hub's cache, which consists of links.
+    path = good("zarr", tmp_path / "a")
+    chunk = path / "params.a.w" / "0.0"
+    chunk.rename(path / "params.a.w" / "data")
+    chunk.symlink_to(path / "params.a.w" / "data")
+    assert compat.restore(path, Model).a.w[0, 0] == 1
+    hub = good("hf", tmp_path / "a")
+    (tmp_path / "blobs").mkdir()
+    for i, file in enumerate(sorted(hub.glob("*.msgpack"))):
+        file.rename(tmp_path / "blobs" / str(i))
+        file.symlink_to(tmp_path / "blobs" / str(i))
+    assert compat.restore(hub, Model).b.w[0, 0] == 2
+
+
 class Bomb:
     """Would leave a trace if it were ever unpickled."""
 
