@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -147,3 +149,46 @@ def test_specs_are_linens(mesh: str, sides: dict[str, pathlib.Path]) -> None:
     outputs = {side: run((folder / "body.txt").read_text(), folder, mesh) for side, folder in sides.items()}
     assert outputs["nnx"] == outputs["linen"]
     assert '"falls": true' in outputs["nnx"] and "model" in outputs["nnx"]
+
+
+SEEDS = pathlib.Path(__file__).resolve().parents[3].parent / "shared" / "seeds"
+
+
+@pytest.mark.skipif(not SEEDS.exists(), reason="the documents that the project was created from are not here")
+def test_the_pjit_document_keeps_its_specs(tmp_path: pathlib.Path) -> None:
+    """The second half of the notebook, with a smaller model: every spec that it printed when it was written."""
+    cells = json.loads((SEEDS / "programs" / "parallel_training.ipynb").read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells[11:] if cell["cell_type"] == "code"]
+    text = "\n\n".join(re.sub(r"(?m)^[!%].*$", "", cell) for cell in code) + "\n"
+    text = text.replace("USE_SCAN = 8, 4, 1024, True", "USE_SCAN = 8, 4, 64, True")
+    result = migrate_project([SourceFile.parse(tmp_path / "program.py", "program", text)])
+    after = result.files[0].after
+    assert after is not None and "linen as nn" not in after and "import spmd" not in after, after
+    for path, created in result.created.items():
+        path.write_text(created)
+    tail = (
+        "for name, tree in (('spec', state_spec), ('logical', logical_output_spec), ('resolved', logical_state_spec)):\n"
+        "    print(name, *[tree.params[k][w] for k in tree.params for w in ('W1', 'W2')])\n"
+        "made = (('initialized', initialized_state), ('new', new_state), ('logical', logical_initialized_state))\n"
+        "for name, tree in made:\n"
+        "    print(name, *[tree.params[k][w][...].sharding.spec for k in tree.params for w in ('W1', 'W2')])\n"
+        "print(y.shape if hasattr(y, 'shape') else y[0].shape)\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(after + tail)
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    resolved = "P(None, None, 'model') P(None, 'model', None)"
+    placed = ("P(None, None, 'model') P(None, 'model', None)", "P(None, None, 'model') P(None, 'model')")
+    lines = done.stdout.splitlines()[-7:]
+    assert lines[:3] == [
+        f"spec {resolved}",
+        "logical P('layer', 'embed', 'hidden') P('layer', 'hidden', 'embed')",
+        f"resolved {resolved}",
+    ]
+    for line, name in zip(lines[3:6], ("initialized", "new", "logical")):
+        assert line in [f"{name} {specs}" for specs in placed]
+    assert lines[6] == "(8, 64)"
