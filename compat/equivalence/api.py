@@ -249,9 +249,7 @@ def judge(
         text = "random draws, and the programs differ: " + reason
         return [Check(kind, Verdict.DIFFERENT, text, reason, divergences)]
     if size > numbers.LIMIT:
-        return [
-            Check(kind, Verdict.UNCHECKED, f"not proved, and too large to run ({size >> 30} GiB)", reason, divergences)
-        ]
+        return [Check(kind, Verdict.UNCHECKED, f"not proved, and too large to run ({size >> 30} GiB)", reason, divergences)]
     if any(isinstance(v, jax.ShapeDtypeStruct) for v in given.values()):
         return [Check(kind, Verdict.UNCHECKED, "not proved, and no values to run on", reason, divergences)]
     try:

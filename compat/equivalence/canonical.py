@@ -174,8 +174,7 @@ class Canonicaliser:
         closed = prune(jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, ()))
         inner = closed.jaxpr
         inputs = [
-            self.terms.make("parameter", (depth, i), (), aval_of(v.aval), purity=DATA)
-            for i, v in enumerate(inner.invars)
+            self.terms.make("parameter", (depth, i), (), aval_of(v.aval), purity=DATA) for i, v in enumerate(inner.invars)
         ]
         return tuple(self.run(closed, inputs, depth))
 

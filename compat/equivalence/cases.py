@@ -198,9 +198,7 @@ def _init_calls(tree: ast.Module, classes: dict[str, Any], file: str) -> Iterato
                 positional = [_value(a, known) for a in made.args]
                 arguments = {k.arg: _value(k.value, known) for k in made.keywords if k.arg}
                 inputs = [_shape(a, known) for a in node.args[1:]]
-                call = {
-                    k.arg: _value(k.value, known) for k in node.keywords if k.arg and k.arg not in ("method", "rngs")
-                }
+                call = {k.arg: _value(k.value, known) for k in node.keywords if k.arg and k.arg not in ("method", "rngs")}
             except ValueError as error:
                 yield cls, None, f"{where}: {error}"
                 continue

@@ -137,9 +137,7 @@ def first_divergence(terms: Terms, output: str, left: int, right: int, matching:
             a, b = matching.conflict
         return Divergence(output, place(terms, "left", a, trail, 0), place(terms, "right", b, trail, 1), reason)
     # A constant or an input says little alone: the line is that of the operation that reads it.
-    return Divergence(
-        output, place(terms, "left", a, trail, 0), place(terms, "right", b, trail, 1), _reason(terms, a, b)
-    )
+    return Divergence(output, place(terms, "left", a, trail, 0), place(terms, "right", b, trail, 1), _reason(terms, a, b))
 
 
 def _deeper(terms: Terms, a: int, b: int, seen: set[tuple[int, int]]) -> tuple[int, int] | None:
@@ -168,9 +166,7 @@ def _reason(terms: Terms, a: int, b: int) -> str:
         return "another constant"
     if one.op == two.op == "input":
         return (
-            "another input (weights swapped, or wired elsewhere)"
-            if one.params != two.params
-            else "an input of another type"
+            "another input (weights swapped, or wired elsewhere)" if one.params != two.params else "an input of another type"
         )
     if one.op == two.op:
         if one.aval != two.aval:

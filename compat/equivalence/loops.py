@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from .canonical import Aval, Canonicaliser
 
 
-def scan(
-    canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: Sequence[Aval], depth: int
-) -> list[int]:
+def scan(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: Sequence[Aval], depth: int) -> list[int]:
     """Terms of a scan's final carries and stacked outputs."""
     terms, level = canon.terms, depth + 1
     n_consts, n_carry = params["num_consts"], params["num_carry"]
@@ -89,9 +87,7 @@ def while_loop(
     carry, outputs = _solve(canon, first, step, len(first), level)
     condition = outputs[-1]
     return [
-        start
-        if variable == start
-        else _close(canon, ("while",), [variable, condition], carry, first, outputs, level, aval)
+        start if variable == start else _close(canon, ("while",), [variable, condition], carry, first, outputs, level, aval)
         for variable, start, aval in zip(carry, first, avals)
     ]
 

@@ -68,9 +68,7 @@ def is_array(leaf: Any) -> bool:
 
 def abstract(leaf: Any) -> Any:
     """Shape and dtype of a leaf."""
-    return (
-        leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jax.ShapeDtypeStruct(np.shape(leaf), jnp.result_type(leaf))
-    )
+    return leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jax.ShapeDtypeStruct(np.shape(leaf), jnp.result_type(leaf))
 
 
 def abstract_key(key: Any) -> Any:

@@ -100,9 +100,7 @@ def _foldable(dtype: str) -> bool:
 
 # movements of data ---------------------------------------------------------------------------------------------------
 @rule("reshape", "squeeze")
-def reshape_rule(
-    canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]
-) -> list[int] | None:
+def reshape_rule(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
     """`squeeze` and `reshape` keep the elements in row-major order: both are `reshape` to their result's shape."""
     if _sharded(params) or (params.get("dimensions") is not None and len(arguments) > 1):
         return None
@@ -186,10 +184,8 @@ def transpose(canon: Canonicaliser, term: int, permutation: Any) -> int:
     return canon.terms.make("transpose", tuple(permutation), (term,), (shape, node.aval[1]))
 
 
-@rule("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
-def reduce_units(
-    canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]
-) -> list[int] | None:
+@rule("reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
+def reduce_units(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
     """A reduction over dimensions of size one reduces single elements: it is a reshape (up to the sign of zero)."""
     node = canon.terms[arguments[0]]
     assert node.aval is not None
@@ -198,6 +194,17 @@ def reduce_units(
     if node.aval[1] != avals[0][1]:
         return None
     return [reshape(canon, arguments[0], avals[0][0])]
+
+
+@rule("reduce_sum")
+def reduce_sum(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
+    """Beside `reduce_units`: the sum of negated elements is the negated sum, as rounding is symmetric about zero."""
+    found = reduce_units(canon, params, arguments, avals)
+    node = canon.terms[arguments[0]]
+    if found is not None or node.op != "neg":
+        return found
+    inner = canon.opaque("reduce_sum", canon.freeze_params(params, 0), list(node.args), avals)
+    return negate(canon, {}, inner, avals)
 
 
 @rule("split")
@@ -215,9 +222,7 @@ def split(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], av
 
 
 @rule("slice")
-def slice_rule(
-    canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]
-) -> list[int] | None:
+def slice_rule(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
     """A slice of everything is the identity; strides of one are no strides."""
     strides = params.get("strides")
     if strides is not None and all(s == 1 for s in strides):
@@ -242,9 +247,7 @@ def _slice(
 
 
 @rule("concatenate")
-def concatenate(
-    canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]
-) -> list[int] | None:
+def concatenate(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
     """The concatenation of one array is that array."""
     return arguments if len(arguments) == 1 else None
 
@@ -255,9 +258,7 @@ _FOLDED = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
 
 
 def _binary(name: str) -> Rule:
-    def apply(
-        canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]
-    ) -> list[int] | None:
+    def apply(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
         """Elementwise operations of two operands.
 
         * `add_any` (sums of cotangents) is `add`; a > b is b < a; a - b is a + (-b), exact in IEEE and modular
@@ -265,6 +266,8 @@ def _binary(name: str) -> Rule:
         * add, mul, max, min, and, or, xor, eq, ne are commutative to the bit, so their operands are sorted.
         * An operand that repeats one scalar is written as that scalar, as every element meets the same value.
         * Multiplying by one, or dividing by it, is the identity.
+        * The sign of a factor or divisor is the sign of the result: negations move out of mul and div, as rounding is
+          symmetric about zero.
         * add, sub and mul of two constants of one float32, float64 or integer type are computed here: correctly
           rounded, they have one result.
         """
@@ -289,6 +292,13 @@ def _binary(name: str) -> Rule:
                 assert node.aval is not None
                 if node.aval[1] == dtype:
                     return [one if node.aval[0] == shape else broadcast(canon, one, shape, ())]
+        if op in ("mul", "div") and str(dtype) in ("float32", "float64", "bfloat16", "float16"):
+            signs = [canon.terms[t].op == "neg" for t in (left, right)]
+            if any(signs):
+                bare = [canon.terms[t].args[0] if sign else t for t, sign in zip((left, right), signs)]
+                product = RULES[op](canon, {}, bare, avals)
+                assert product is not None
+                return product if all(signs) else RULES["neg"](canon, {}, product, avals)
         if op == "sub":
             minus = RULES["neg"](canon, {}, [right], [canon.terms[right].aval])  # type: ignore[list-item]
             assert minus is not None
@@ -326,8 +336,19 @@ for _name in (
 
 @rule("neg")
 def negate(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
-    """Negation undoes itself; the negation of a constant is a constant."""
+    """Negation undoes itself; the negation of a constant is a constant. As it works on each element, it moves into reshapes,
+    broadcasts and transpositions."""
     node = canon.terms[arguments[0]]
+    if node.op in ("reshape", "broadcast", "transpose"):
+        source = canon.terms[node.args[0]].aval
+        assert source is not None
+        made = negate(canon, {}, [node.args[0]], [source])
+        assert made is not None and node.aval is not None
+        if node.op == "reshape":
+            return [reshape(canon, made[0], node.aval[0])]
+        if node.op == "broadcast":
+            return [broadcast(canon, made[0], node.aval[0], node.params)]
+        return [transpose(canon, made[0], node.params)]
     if node.op == "neg":
         return [node.args[0]]
     value = scalar_value(canon, arguments[0])
@@ -348,9 +369,7 @@ def power(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], av
 
 
 @rule("dot_general")
-def dot_general(
-    canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]
-) -> list[int] | None:
+def dot_general(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
     """`preferred_element_type` says the result's type, which is part of every term: saying it twice adds nothing
     where it is
     also what both operands have. Precision, algorithm and dimension numbers are kept."""
@@ -359,9 +378,7 @@ def dot_general(
     preferred = params.get("preferred_element_type")
     if preferred is None or str(np.dtype(preferred)) != avals[0][1] or not left[1] == right[1] == avals[0][1]:
         return None
-    return canon.opaque(
-        "dot_general", canon.freeze_params({**params, "preferred_element_type": None}, 0), arguments, avals
-    )
+    return canon.opaque("dot_general", canon.freeze_params({**params, "preferred_element_type": None}, 0), arguments, avals)
 
 
 @rule("select_n")

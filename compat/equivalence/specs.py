@@ -47,9 +47,7 @@ def nnx_specs(nnx_side: NnxSide, rules: Any, mesh: Any) -> dict[Label, Any]:
     return specs
 
 
-def compare_specs(
-    report: EquivalenceReport, linen: LinenSide, nnx_side: NnxSide, rules: Any, mesh: Any
-) -> Check | None:
+def compare_specs(report: EquivalenceReport, linen: LinenSide, nnx_side: NnxSide, rules: Any, mesh: Any) -> Check | None:
     """Compare the spec of every variable that both sides have. None where neither side has any."""
     axes = tuple(mesh.axis_names) if mesh is not None else None
     try:

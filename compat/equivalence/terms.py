@@ -111,14 +111,10 @@ class Terms:
         node = self.nodes[raw]
         args = tuple(sorted(dependencies))
         levels = node.levels
-        blind = self.make(
-            "key", None, [self.nodes[a].blind for a in args], aval, purity=DATA, levels=levels, keyed=False
-        )
+        blind = self.make("key", None, [self.nodes[a].blind for a in args], aval, purity=DATA, levels=levels, keyed=False)
         # Levels belong to what is compared: a mask that is drawn once is not one that is drawn in every iteration.
         blind = self.make("key_at", tuple(sorted(levels)), (blind,), aval, levels=levels)
-        term = self.make(
-            "key", (self.side, raw, tuple(sorted(levels))), args, aval, purity=DATA, levels=levels, keyed=True
-        )
+        term = self.make("key", (self.side, raw, tuple(sorted(levels))), args, aval, purity=DATA, levels=levels, keyed=True)
         self.nodes[term].blind = blind
         return term
 

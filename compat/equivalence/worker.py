@@ -107,9 +107,7 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
                     keys[name] = jax.random.key(1)
             else:
                 raise RuntimeError("init keeps asking for more random streams")
-        training = flags.get(
-            "train", flags.get("training", flags.get("is_training", not flags.get("deterministic", True)))
-        )
+        training = flags.get("train", flags.get("training", flags.get("is_training", not flags.get("deterministic", True))))
         if case["mutable"] is None and training:
             mutable = [c for c in variables if c not in ("params", "intermediates")]
         streams = streams or [k for k in keys if k != "params"] or (["dropout"] if training else [])
