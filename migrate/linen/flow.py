@@ -162,6 +162,22 @@ SAME_TREE = {
 }
 
 
+# What gives a name, a result or a parameter its value.
+_STATEMENTS = (
+    ast.Assign,
+    ast.AnnAssign,
+    ast.AugAssign,
+    ast.NamedExpr,
+    ast.FunctionDef,
+    ast.Return,
+    ast.Lambda,
+    ast.For,
+    ast.comprehension,
+    ast.withitem,
+    ast.Call,
+)
+
+
 class Flow:
     """Values of names and expressions. `value(node)` answers for any expression outside of module classes."""
 
@@ -177,19 +193,20 @@ class Flow:
         self.callers: dict[ast.AST, list[tuple[SourceFile, ast.Call]]] = {}  # function → calls that reach it
         self._module_code = self._inside_modules()
         self._find_state_classes()
-        self._statements = [
-            (source, node)
-            for source in project.files.values()
-            for node in ast.walk(source.tree)
-            if not self.in_module_code(source, node)
-        ]
-        for source, node in self._statements:
-            self.source_of[node] = source
+        self._names: dict[ast.AST, str | None] = {}
+        inside = {node for root in self._module_code for node in ast.walk(root)}
+        statements = []
+        for source in project.files.values():
+            for node in source.nodes:
+                if node not in inside:
+                    self.source_of[node] = source
+                    if isinstance(node, _STATEMENTS):
+                        statements.append((source, node))
         for _ in range(12):
             before = (dict(self.env), dict(self.returns))
             self.callers.clear()
             self._memo: dict[ast.AST, Value] = {}
-            for source, node in self._statements:
+            for source, node in statements:
                 self._statement(source, node)
             if before == (self.env, self.returns):
                 break
@@ -201,7 +218,7 @@ class Flow:
         roots: set[ast.AST] = {info.node for info in self.project.linen_classes.values()}
         called: dict[ast.AST, set[bool]] = {}
         for source in self.project.files.values():
-            for node in ast.walk(source.tree):
+            for node in source.nodes:
                 if not isinstance(node, ast.Call):
                     continue
                 found = self.project.qualname(source, node.func)
@@ -212,13 +229,10 @@ class Flow:
                 called.setdefault(where[1], set()).add(inside)
         return roots | {function for function, sides in called.items() if sides == {True}}
 
-    def in_module_code(self, source: SourceFile, node: ast.AST) -> bool:
-        return node in self._module_code or any(parent in self._module_code for parent in source.ancestors(node))
-
     def _find_state_classes(self) -> None:
         for _ in range(4):
             for source in self.project.files.values():
-                for node in ast.walk(source.tree):
+                for node in source.nodes:
                     if isinstance(node, ast.ClassDef) and any(
                         self.is_state_class(self.project.qualname(source, base)) for base in node.bases
                     ):
@@ -324,8 +338,10 @@ class Flow:
     # expressions -----------------------------------------------------------------------------------------------
     def name(self, node: ast.AST) -> str | None:
         """Canonical dotted name of an expression outside of module classes."""
-        source = self.source_of.get(node)
-        return self.project.qualname(source, node) if source is not None else None
+        if node not in self._names:
+            source = self.source_of.get(node)
+            self._names[node] = self.project.qualname(source, node) if source is not None else None
+        return self._names[node]
 
     def value(self, node: ast.AST | None) -> Value:
         if node is None or node not in self.source_of:
