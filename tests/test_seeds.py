@@ -89,7 +89,8 @@ def test_fsdp_script_shards_as_it_did_and_learns(tmp_path: Path) -> None:
     assert "num_steps=10_000" in text
     # Its data and batches come from an unseeded generator: losses differ from run to run, all else must not.
     path.write_text(text.replace("num_steps=10_000", "num_steps=2_000"))
-    losses = [line for line in (got := printed(path)) if line.startswith("Step ")]
+    got = printed(path)
+    losses = [line for line in got if line.startswith("Step ")]
     same([line for line in got if line not in losses], [x for x in expected("fsdp_blog.txt") if x[:5] != "Step "])
     values = [float(line.rpartition("=")[2]) for line in losses]
     assert len(values) == 2
