@@ -76,6 +76,23 @@ def today(ctx: FileContext, node: ast.AST) -> str | None:
     return found[1] if found is not None and found[1] is not None else name
 
 
+def argument_span(ctx: FileContext, call: ast.Call, value: ast.expr) -> Span:
+    """Where an argument stands, with brackets of its own: `(x)` in `f((x), y)`, which `ast` leaves out."""
+    text = ctx.source.text
+    span = ctx.span(value)
+    opening = text.index("(", ctx.span(call.func).end)
+    start, end = span.start, span.end
+    while True:
+        left, right = start - 1, end
+        while left > opening and text[left] in " \t\r\n\\":
+            left -= 1
+        while right < len(text) and text[right] in " \t\r\n\\":
+            right += 1
+        if left <= opening or text[left] != "(" or text[right : right + 1] != ")":
+            return Span(start, end)
+        start, end = left, right + 1
+
+
 # meshes ----------------------------------------------------------------------------------------------------------
 def is_mesh(ctx: FileContext, node: ast.expr) -> bool:
     """Is the expression a device mesh, as far as the text tells?
@@ -223,7 +240,7 @@ def jit_arguments(ctx: FileContext, call: ast.Call, *, skip: int = 1) -> list[Ji
     if any(isinstance(arg, ast.Starred) for arg in call.args) or any(k.arg is None for k in call.keywords):
         return None
     given: list[tuple[str, ast.expr, int]] = [
-        (old, value, ctx.span(value).start) for old, value in zip(_OLD_POSITIONS, call.args[skip:])
+        (old, value, argument_span(ctx, call, value).start) for old, value in zip(_OLD_POSITIONS, call.args[skip:])
     ]
     given += [(k.arg or "", k.value, ctx.source.offset(k.lineno, k.col_offset)) for k in call.keywords]
     out = []
@@ -232,7 +249,7 @@ def jit_arguments(ctx: FileContext, call: ast.Call, *, skip: int = 1) -> list[Ji
         parts: Parts | None = [ctx.span(value)]
         if name in _SHARDINGS:
             parts = sharding_tree(ctx, value)
-        out.append(JitArgument(name, Span(start, ctx.span(value).end), parts))
+        out.append(JitArgument(name, Span(start, argument_span(ctx, call, value).end), parts))
     return out
 
 
@@ -323,7 +340,9 @@ def partitioning_call(ctx: FileContext, call: ast.Call) -> Parts | None:
 def _between(ctx: FileContext, call: ast.Call, first: ast.expr, second: ast.expr) -> str | Span:
     """The text between two positional arguments as it stands (line breaks, comments), else a comma."""
     if call.args[:2] == [first, second]:
-        return Span(ctx.span(first).end, ctx.span(second).start)
+        between = Span(argument_span(ctx, call, first).end, argument_span(ctx, call, second).start)
+        if between.start == ctx.span(first).end and between.end == ctx.span(second).start:
+            return between
     return ", "
 
 

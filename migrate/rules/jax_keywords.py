@@ -6,6 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..edits import Span
+from ..nnx.sharding import argument_span
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -76,15 +77,15 @@ def keywords(node: ast.AST, ctx: FileContext) -> None:
             ctx.replace(Span(start, start + len(keyword.arg or "")), new, code=RULE.code)
         elif name in _SORTS and keyword.arg == "kind":
             comma = ctx.source.text.rfind(",", 0, start)
-            ctx.replace(Span(comma, ctx.span(keyword.value).end), code=RULE.code)
+            ctx.replace(Span(comma, argument_span(ctx, node, keyword.value).end), code=RULE.code)
     if name == "jax.numpy.where" and not node.args and len(node.keywords) == 3:
         given = {k.arg: k.value for k in node.keywords}
         if set(given) == {"condition", "x", "y"}:
             first, second, third = (ctx.span(given[key]) for key in ("condition", "x", "y"))
             inside = Span(ctx.source.offset(node.keywords[0].lineno, node.keywords[0].col_offset), 0)
-            end = max(ctx.span(value).end for value in given.values())
+            end = max(argument_span(ctx, node, value).end for value in given.values() if value is not None)
             ctx.replace(Span(inside.start, end), first, ", ", second, ", ", third, code=RULE.code)
     elif name == "jax.random.shuffle" and len(node.args) + len(node.keywords) >= 2:
         ctx.replace(node.func, ctx.name("jax.random.permutation"), code=RULE.code)
         last = [*node.args, *[k.value for k in node.keywords]][-1]
-        ctx.insert(ctx.span(last).end, ", independent=True", code=RULE.code)
+        ctx.insert(argument_span(ctx, node, last).end, ", independent=True", code=RULE.code)

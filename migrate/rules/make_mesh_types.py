@@ -6,6 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..linen.axis_rules import argument, literal
+from ..nnx.sharding import argument_span
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -54,7 +55,7 @@ def make_mesh(node: ast.AST, ctx: FileContext) -> None:
     count = str(len(value)) if isinstance(value, tuple) else f"len({ctx.text(names)})"
     auto = ctx.name("jax.sharding.AxisType.Auto")
     last = [*node.args, *[k.value for k in node.keywords]][-1]
-    ctx.insert(ctx.span(last).end, f", axis_types=({auto},) * {count}", code=RULE.code)
+    ctx.insert(argument_span(ctx, node, last).end, f", axis_types=({auto},) * {count}", code=RULE.code)
 
 
 def _is_of_today(ctx: FileContext) -> bool:

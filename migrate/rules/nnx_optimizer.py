@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ..context import FileContext
 from ..nnx.early import Types
+from ..nnx.sharding import argument_span
 from ..rule import Example, Rule
 from ..source import SourceFile
 
@@ -125,7 +126,7 @@ def constructor(node: ast.AST, ctx: FileContext) -> None:
         )
     if not given:
         last = [*node.args, *[k.value for k in node.keywords]][-1]
-        ctx.insert(ctx.span(last).end, f", wrt={ctx.name('flax.nnx.Param')}", code=RULE.code)
+        ctx.insert(argument_span(ctx, node, last).end, f", wrt={ctx.name('flax.nnx.Param')}", code=RULE.code)
 
 
 @RULE.register(ast.Attribute, ast.Name)
@@ -144,7 +145,7 @@ def update(node: ast.AST, ctx: FileContext) -> None:
         return
     model = model_of(node, ctx)
     if model is not None:
-        ctx.insert(ctx.span(node.args[0]).start, f"{ctx.text(model)}, ", code=RULE.code)
+        ctx.insert(argument_span(ctx, node, node.args[0]).start, f"{ctx.text(model)}, ", code=RULE.code)
 
 
 def _is_update(node: ast.Call, ctx: FileContext) -> bool:
@@ -207,9 +208,7 @@ def _values(name: ast.Name, ctx: FileContext) -> Iterator[ast.expr]:
     for parent in ctx.source.ancestors(name):
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
             for stmt in ast.walk(parent):
-                if isinstance(stmt, ast.Assign) and any(
-                    isinstance(t, ast.Name) and t.id == name.id for t in stmt.targets
-                ):
+                if isinstance(stmt, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name.id for t in stmt.targets):
                     yield stmt.value
 
 

@@ -6,6 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..nnx.early import Types, is_early
+from ..nnx.sharding import argument_span
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -65,7 +66,7 @@ def tree_map(node: ast.AST, ctx: FileContext) -> None:
     if not _takes_variables(node.args[0], ctx, types) or (over is not None and over.what == "model"):
         return
     variable = ctx.name("flax.nnx.Variable")
-    end = ctx.span(node.args[-1]).end
+    end = argument_span(ctx, node, node.args[-1]).end
     ctx.insert(end, f", is_leaf=lambda x: isinstance(x, {variable})", code=RULE.code)
 
 

@@ -7,7 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.sharding import PARTIALS, is_alias
+from ..nnx.sharding import PARTIALS, argument_span, is_alias
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -155,11 +155,11 @@ def shard_map_call(node: ast.AST, ctx: FileContext) -> None:
             help="jax.shard_map takes mesh, in_specs and out_specs by keyword, check_vma for check_rep.",
         )
         return
-    given = [(name, value, ctx.span(value).start) for name, value in zip(_POSITIONS, own)]
+    given = [(name, value, argument_span(ctx, node, value).start) for name, value in zip(_POSITIONS, own)]
     given += [(k.arg or "", k.value, ctx.source.offset(k.lineno, k.col_offset)) for k in node.keywords]
     mesh = next((value for name, value, _ in given if name == "mesh"), None)
     for name, value, start in given:
-        _argument(name, value, Span(start, ctx.span(value).end), mesh, ctx)
+        _argument(name, value, Span(start, argument_span(ctx, node, value).end), mesh, ctx)
         if name == "out_specs" and _scatters(_function(node, mapped, ctx), ctx):
             _strip(value, ctx)
 

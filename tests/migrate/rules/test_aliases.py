@@ -50,3 +50,28 @@ def test_other_context_managers_are_left_alone() -> None:
         "    with mesh:\n        pass\n    with tape, open(path) as g:\n        return jax.devices(), g\n"
     )
     assert migrate(text) == text
+
+
+def test_brackets_around_arguments() -> None:
+    got = migrate(
+        "import jax\nimport optax\nfrom flax import nnx\nfrom jax.experimental.pjit import pjit\n"
+        "from jax.experimental.shard_map import shard_map\nfrom jax.sharding import PartitionSpec as P\n\n\n"
+        "def f(model, tx, mesh, x):\n"
+        "    g = pjit((lambda y: y), (P('a')), out_axis_resources=(P('b')))\n"
+        "    h = shard_map((lambda y: y), (mesh), in_specs=(P('a')), out_specs=(P()), check_rep=(False))\n"
+        "    optimizer = nnx.Optimizer((model), (tx))\n"
+        "    grads = nnx.grad(lambda m: m(x).sum())(model)\n"
+        "    optimizer.update((grads))\n"
+        "    return g, h\n"
+    )
+    assert "g = jax.jit((lambda y: y), in_shardings=P('a'), out_shardings=P('b'))" in got
+    assert "h = jax.shard_map((lambda y: y), mesh=mesh, in_specs=(P('a')), out_specs=(P()), check_vma=False)" in got
+    assert "nnx.Optimizer((model), (tx), wrt=nnx.Param)" in got
+    assert "optimizer.update(model, (grads))" in got
+
+
+def test_brackets_around_a_partitioned_initializer() -> None:
+    got = migrate(
+        "import flax.linen as nn\n\n\ndef f(x, names):\n    return nn.with_logical_partitioning((lambda: x), names)()\n"
+    )
+    assert "linen_parity.with_logical_partitioning(lambda: x, names)()" in got
