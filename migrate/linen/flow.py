@@ -190,7 +190,7 @@ class Flow:
         self.site_classes: dict[ast.Call, frozenset[str]] = {}
         self.site_source: dict[ast.Call, SourceFile] = {}
         self.state_classes: dict[str, ast.ClassDef] = {}  # TrainState subclasses of the project
-        self.callers: dict[ast.AST, list[tuple[SourceFile, ast.Call]]] = {}  # function → calls that reach it
+        self.callers: dict[ast.AST, dict[ast.Call, SourceFile]] = {}  # function → calls that reach it
         self._module_code = self._inside_modules()
         self._find_state_classes()
         self._names: dict[ast.AST, str | None] = {}
@@ -521,9 +521,7 @@ class Flow:
             arguments = target.args  # type: ignore[attr-defined]
             names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
             module = self.source_of[target].module
-            calls = self.callers.setdefault(target, [])
-            if (source, node) not in calls:
-                calls.append((source, node))
+            self.callers.setdefault(target, {})[node] = source
             for index, argument in enumerate(args):
                 position = index + function.bound
                 if isinstance(argument, ast.Starred) or position >= len(names):

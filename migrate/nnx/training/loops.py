@@ -373,7 +373,7 @@ class Step:
             if states and self.node.returns is not None:
                 self._drop_annotation(self.node)
         if states:
-            for source, call in self.form.flow.callers.get(self.node, []):
+            for call, source in self.form.flow.callers.get(self.node, {}).items():
                 self._caller(source, call, states[0])
 
     def _signature(self) -> None:

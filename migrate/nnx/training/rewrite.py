@@ -230,7 +230,9 @@ class Rewrite:
         if isinstance(node, ast.Dict) and all(isinstance(k, ast.Constant) for k in node.keys):
             keys = {str(k.value): v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant)}
             items = [f"{k}={self.text(v)}" for k, v in keys.items()]
-            return f"{name}({', '.join([*items, *[f'{s}=0' for s in streams if s not in keys]])})"
+            # Linen asks for a stream when it draws from it, NNX when it makes the layer.
+            wanted = sorted({*streams, *self.plan.rng_streams} - keys.keys())
+            return f"{name}({', '.join([*items, *[f'{s}=0' for s in wanted]])})"
         return f"{name}({', '.join([self.text(node), *[f'{s}=0' for s in streams]])})"
 
     def to_partial(self, site: ast.Call) -> None:

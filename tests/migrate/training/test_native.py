@@ -230,3 +230,12 @@ def test_models_that_may_differ_stay_functional(kit, old: str, new: str) -> None
     done = kit.migrate(program, kit.MLP)
     assert done.codes == ["NNX603"]
     compare(done, "losses")
+
+
+def test_streams_that_init_was_not_given(kit) -> None:
+    program = NORMED.replace("{'params': key, 'dropout': jax.random.key(1)}", "{'params': key}")
+    program = program.replace("mutable=['batch_stats'], rngs={'dropout': key})", "mutable=['batch_stats'])")
+    done = kit.migrate(program.replace("batch['x'], train=train", "batch['x'], train"), kit.NORMED)
+    assert done.codes == ["NNX601"] and "nnx.Rngs(params=key, dropout=0)" in done.after
+    after = done.run(done.after)
+    assert len(set(after["losses"])) > 1

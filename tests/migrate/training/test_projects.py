@@ -1,0 +1,108 @@
+"""Programs of several files, through the whole pipeline, run before and after."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+MODELS = """
+import jax.numpy as jnp
+import numpy as np
+from flax import linen as nn
+
+def ramp(key, shape, dtype=jnp.float32):
+  return 0.3 * jnp.sin(1.0 + jnp.arange(np.prod(shape), dtype=dtype)).reshape(shape)
+
+class CNN(nn.Module):
+  classes: int = 3
+
+  @nn.compact
+  def __call__(self, x):
+    x = nn.relu(nn.Conv(4, (3, 3), kernel_init=ramp)(x))
+    x = x.mean(axis=(1, 2))
+    return nn.Dense(self.classes, kernel_init=ramp)(x)
+"""
+STEPS = """
+import jax
+import optax
+
+def loss_of(logits, labels):
+  return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+@jax.jit
+def train_step(state, batch):
+  def loss_fn(params):
+    return loss_of(state.apply_fn({'params': params}, batch['image']), batch['label'])
+  loss, grads = jax.value_and_grad(loss_fn)(state.params)
+  return state.apply_gradients(grads=grads), {'loss': loss}
+"""
+TRAIN = """
+import json
+import jax
+import jax.numpy as jnp
+import optax
+from flax.training import train_state
+import models
+from steps import train_step
+
+def create(key, image_shape):
+  cnn = models.CNN(classes=3)
+  params = cnn.init(key, jnp.ones((1, 8, 8, 1)))['params']
+  return train_state.TrainState.create(apply_fn=cnn.apply, params=params, tx=optax.adam(1e-2))
+
+def main():
+  state = create(jax.random.key(0), (8, 8, 1))
+  losses = []
+  for i in range(3):
+    batch = {'image': jnp.sin(i + jnp.arange(128.0)).reshape(2, 8, 8, 1), 'label': jnp.array([0, i % 3])}
+    state, metrics = train_step(state, batch)
+    losses.append(float(metrics['loss']))
+  print(json.dumps(losses))
+EXTRA
+if __name__ == '__main__':
+  main()
+"""
+
+
+def run(folder: Path, texts: dict[str, str]) -> list[float]:
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "train.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "extra, code",
+    [
+        ("", "NNX601"),
+        ("  import flax.serialization\n  flax.serialization.to_bytes(state)\n  print(json.dumps(losses))\n", "NNX603"),
+    ],
+)
+def test_a_loop_over_files(tmp_path: Path, extra: str, code: str) -> None:
+    texts = {"models.py": MODELS, "steps.py": STEPS, "train.py": TRAIN.replace("EXTRA\n", extra)}
+    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
+    assert [plan.outcome.value for plan in result.classes] == ["native"]
+    codes = {d.code for file in result.files for d in file.diagnostics}
+    assert code in codes
+    after = {file.path.name: file.after or "" for file in result.files}
+    after.update({path.name: text for path, text in result.created.items()})
+    assert ("state" in after["steps.py"]) == (code == "NNX603")
+    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
+    assert len(set(before)) == 3
+    assert max(abs(a - b) for a, b in zip(before, now, strict=True)) < 1e-5
