@@ -16,7 +16,7 @@ from .formats.base import array_leaf
 from .keys import Rename, Renamer, match, unbox_key
 from .layouts import Restack, Restacks, part_of
 from .state import check_shapes, linen_pieces, packed_cells
-from .target import Slot, abstract, is_typed_key, key_impl, slots
+from .target import Slot, Target, abstract, is_typed_key, key_impl
 from .write import Entry, Progress, Written, write
 
 COLLECTIONS = ("params", "batch_stats", "cache", "intermediates", "perturbations")
@@ -193,17 +193,20 @@ def _by_target(
     ignore: Sequence[str],
     dtype: Any,
 ) -> list[Entry]:
-    graphdef, state, container = abstract(create)
-    found = [s for s in slots(state, container) if s.group != "empty"]
+    target = abstract(create)
+    if target.graphdef is None:
+        hint = "it makes a plain tree; return the model, or (model, optimizer)"
+        raise MismatchError("create= must make an NNX model:", [hint])
+    found = [s for s in target.slots if s.group != "empty"]
     plan = match(found, checkpoint, rename=rename, restack=Restack.parse(restack), ignore=ignore)
     dtypes, problems = check_shapes(found, plan, dtype)
     if problems:
         raise MismatchError(f"{checkpoint.path} does not fit the target:", problems)
     if to == "nnx":
-        return _nnx_entries(found, plan.sources, dtypes, create)
+        return _nnx_entries(found, plan.sources, dtypes, create, target)
     from flax import nnx
 
-    layouts = packed_cells(nnx.merge(graphdef, state))
+    layouts = packed_cells(nnx.merge(target.graphdef, target.state))
     entries = []
     for slot in found:
         leaf = plan.sources.get(slot.path)
@@ -221,7 +224,11 @@ def _plain(slot: Slot, dtypes: dict[Any, Any]) -> Any:
 
 
 def _nnx_entries(
-    found: Sequence[Slot], sources: dict[Any, Leaf], dtypes: dict[Any, Any], create: Callable[[], Any]
+    found: Sequence[Slot],
+    sources: dict[Any, Leaf],
+    dtypes: dict[Any, Any],
+    create: Callable[[], Any],
+    target: Target,
 ) -> list[Entry]:
     """Entries as `nnx.state` of the target has them: the model alone, or model and optimizer by these names."""
     from .restoring import created
@@ -229,7 +236,7 @@ def _nnx_entries(
     from .target import is_variable
 
     fresh = [slot for slot in found if slot.path not in sources]
-    values = created(create, fresh, Placement({}, None))
+    values = created(create, target, fresh, Placement({}, None))
     owners = {slot.owner for slot in found}
     entries = []
     for slot in found:

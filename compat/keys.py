@@ -208,7 +208,7 @@ def _expected(slot: Slot) -> Key:
     if slot.group == "optimizer":
         head = slot.local[: len(slot.local) - len(slot.param)]
         return (*map(str, head), *linen_key(slot.param))
-    return linen_key(slot.local) if slot.group == "field" else (slot.group, *linen_key(slot.local))
+    return linen_key(slot.local) if slot.group in ("field", "tree") else (slot.group, *linen_key(slot.local))
 
 
 def _nearest(name: str, options: Sequence[str]) -> str:
@@ -246,12 +246,12 @@ class _Matcher:
             if mount is None:
                 self.without(group, members, roots)
                 continue
-            if group == "params":
-                roots[owner] = _root(mount)
+            if group in ("params", "tree"):
+                roots[owner] = _root(mount) if group == "params" else mount
             self.plan.mounts.setdefault(group, mount)
             for slot in members:
                 self.place(slot, mount)
-        self.leftovers(roots, bool(any(s.group == "optimizer" for s in found)))
+        self.leftovers(roots, any(s.group == "optimizer" or s.local[:1] == ("opt_state",) for s in found))
         return self.plan
 
     # -- where a group stands in the saved tree ------------------------------------------------------------------
@@ -414,7 +414,7 @@ class _Matcher:
                 continue
             head = key[len(root)] if len(key) > len(root) else ""
             placed = any(m != root and key[: len(m)] == m for m in mounts)
-            bare = any(m == root for g, m in self.plan.mounts.items() if g != "optimizer")
+            bare = any(m == root for g, m in self.plan.mounts.items() if g not in ("optimizer", "tree"))
             leaf = self.leaves[key]
             if "param_states" in key and leaf.shape in ((), (1,)):
                 self.plan.ignored.append(key)  # t5x keeps a placeholder where a slot is not in use

@@ -20,7 +20,7 @@ from .layouts import Restack, Restacks
 from .load import load
 from .specs import Placement, Rules, placement
 from .state import check_shapes, warn_about
-from .target import Path, Slot, abstract, is_variable, slots
+from .target import Path, Slot, Target, abstract, is_variable
 
 
 @dataclasses.dataclass
@@ -63,7 +63,9 @@ def restore(
 
     Args:
         path: file or directory; see the documentation for the layouts.
-        create: makes the model, (model, optimizer), or a dict of these and of further fields such as a PRNG key. It
+        create: makes the model, (model, optimizer), or a dict of these and of further fields such as a PRNG key; or
+        the plain
+            TrainState of a program that keeps its variables outside of the model. It
             is only
             traced: nothing is allocated.
         mesh: where to put the arrays; that of `jax.set_mesh` by default, else the default device.
@@ -88,10 +90,8 @@ def restore(
         MismatchError: keys, shapes, dtypes or shardings that do not fit, all of them.
         CheckpointError: what the checkpoint itself is guilty of; see `errors`.
     """
-    from flax import nnx
-
-    graphdef, state, container = abstract(create)
-    found = slots(state, container)
+    target = abstract(create)
+    found = target.slots
     wanted, rest = _select([s for s in found if s.group != "empty"], only)
     checkpoint = _open(path, step, item, wanted, rename, restack, ignore)
     rules_of_layers = Restack.parse(restack)
@@ -111,8 +111,8 @@ def restore(
         if slot.path in plan.sources
     )
     fresh = [*rest, *plan.fresh, *plan.missing]
-    values.update(created(create, fresh, where))
-    result = nnx.merge(graphdef, nnx.from_flat_state([(s.path, _filled(s, values.get(s.path), where)) for s in found]))
+    values.update(created(create, target, fresh, where))
+    result = target.build({slot.path: _filled(slot, values.get(slot.path), where) for slot in found})
     if on_report is not None:
         on_report(_report(checkpoint, plan, found, fresh))
     return result
@@ -161,7 +161,7 @@ def _open(
     return part
 
 
-def created(create: Callable[[], Any], fresh: Sequence[Slot], where: Placement) -> dict[Path, Any]:
+def created(create: Callable[[], Any], target: Target, fresh: Sequence[Slot], where: Placement) -> dict[Path, Any]:
     """Values that come from `create()` itself, computed under jit so that what is not asked for is never built."""
     if not fresh:
         return {}
@@ -172,8 +172,8 @@ def created(create: Callable[[], Any], fresh: Sequence[Slot], where: Placement) 
 
     def make() -> list[Any]:
         with nnx.use_eager_sharding(False):
-            state = {tuple(p): v for p, v in nnx.to_flat_state(nnx.split(create())[1])}
-        return [state[p].get_raw_value() if is_variable(state[p]) else state[p] for p in paths]
+            leaves = target.leaves(create())
+        return [leaves[p].get_raw_value() if is_variable(leaves[p]) else leaves[p] for p in paths]
 
     shardings = [where.shardings.get(p) for p in paths]
     if where.mesh is None:

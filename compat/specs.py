@@ -151,7 +151,8 @@ def _dropped_dimension(slot: Slot, shape: tuple[int, ...]) -> int | None:
 
 
 def param_slots(found: Sequence[Slot]) -> dict[Path, Slot]:
-    return {slot.local: slot for slot in found if slot.group == "params"}
+    trees = {slot.local[1:]: slot for slot in found if slot.group == "tree" and slot.local[:1] == ("params",)}
+    return {**trees, **{slot.local: slot for slot in found if slot.group == "params"}}
 
 
 def specs_of(found: Sequence[Slot], rules: Rules | None, mesh_axes: Iterable[str] | None) -> dict[Path, Any]:

@@ -62,7 +62,7 @@ def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[
         have, want = leaf.dtype, np.dtype(slot.dtype)
         if dtype is not None and not isinstance(dtype, str):
             want = np.dtype(dtype) if jnp.issubdtype(want, jnp.floating) else want
-        counter = slot.group == "optimizer" and not slot.shape and have.kind in "iu" and want.kind in "iu"
+        counter = slot.group in ("optimizer", "tree") and not slot.shape and have.kind in "iu" and want.kind in "iu"
         if have != want and not (dtype is not None or leaf.weak or counter):
             problems.append(
                 f"{slot.name}: the target has dtype {want}, {leaf.name} has {have} ({leaf.file}); pass "

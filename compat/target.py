@@ -81,13 +81,26 @@ def is_container(target: Any) -> bool:
     return type(target) in (tuple, list, dict)
 
 
-def abstract(create: Callable[[], Any]) -> tuple[Any, Any, bool]:
-    """Graph definition and abstract state of what `create()` makes, and whether that is a container.
+@dataclasses.dataclass
+class Target:
+    """What `create()` makes, abstractly: its slots, and how to build it from values.
 
-    No array is allocated.
+    Two kinds: NNX objects (a model, an optimizer, containers of these), and plain trees of arrays and Variables such as the
+    TrainState of a program that keeps its variables outside of the model.
+    """
 
-    Eager sharding is off while it runs: the annotations are read, not applied, so neither a mesh nor rules are
-    needed, and optimizers whose slots have another rank than the parameter (adafactor) do not trip over them.
+    slots: list[Slot]
+    build: Callable[[dict[Path, Any]], Any]
+    leaves: Callable[[Any], dict[Path, Any]]
+    graphdef: Any = None
+    state: Any = None
+
+
+def abstract(create: Callable[[], Any]) -> Target:
+    """Traces `create()`; no array is allocated.
+
+    Eager sharding is off while it runs: the annotations are read, not applied, so neither a mesh nor rules are needed,
+    and optimizers whose slots have another rank than the parameter (adafactor) do not trip over them.
     """
     import jax
     from flax import nnx
@@ -97,12 +110,60 @@ def abstract(create: Callable[[], Any]) -> tuple[Any, Any, bool]:
     def trace() -> Any:
         target = create()
         kept["container"] = is_container(target)
+        kept["graph"] = isinstance(target, nnx.Pytree) or (
+            kept["container"] and any(isinstance(x, nnx.Pytree) for x in jax.tree.leaves(target, is_leaf=_is_graph))
+        )
+        if not kept["graph"]:
+            return target
         kept["graphdef"], state = nnx.split(target)
         return state
 
     with nnx.use_eager_sharding(False):
         state = jax.eval_shape(trace)
-    return kept["graphdef"], state, kept["container"]
+    if not kept["graph"]:
+        return _tree_target(state)
+    graphdef = kept["graphdef"]
+
+    def leaves(target: Any) -> dict[Path, Any]:
+        return {tuple(path): value for path, value in nnx.to_flat_state(nnx.split(target)[1])}
+
+    def build(values: dict[Path, Any]) -> Any:
+        return nnx.merge(graphdef, nnx.from_flat_state(list(values.items())))
+
+    return Target(slots(state, kept["container"]), build, leaves, graphdef, state)
+
+
+def _is_graph(value: Any) -> bool:
+    from flax import nnx
+
+    return isinstance(value, nnx.Pytree)
+
+
+def _tree_target(tree: Any) -> Target:
+    import jax
+
+    from .boxes import key_of
+
+    def leaves(target: Any) -> dict[Path, Any]:
+        flat = jax.tree_util.tree_flatten_with_path(target, is_leaf=is_variable)[0]
+        return {key_of(path): value for path, value in flat}
+
+    structure = jax.tree_util.tree_structure(tree, is_leaf=is_variable)
+    table = leaves(tree)
+    params = {path[1:] for path in table if path[:1] == ("params",)}
+    found = []
+    for path, value in table.items():
+        raw = value.get_raw_value() if is_variable(value) else value
+        group = "tree" if hasattr(raw, "shape") else "empty"
+        param = next((path[i:] for i in range(1, len(path)) if path[i:] in params), ()) if path[0] != "params" else ()
+        found.append(
+            Slot(path, (), path, group, param, value, tuple(getattr(raw, "shape", ())), getattr(raw, "dtype", None))
+        )
+
+    def build(values: dict[Path, Any]) -> Any:
+        return jax.tree_util.tree_unflatten(structure, [values[path] for path in table])
+
+    return Target(found, build, leaves)
 
 
 def split(target: Any) -> Any:

@@ -311,3 +311,41 @@ def test_thousands_of_layers_are_matched_quickly() -> None:
     model = compat.from_linen(given, Deep())
     assert len(leaves_of(compat.to_linen(model))) == len(memory_checkpoint(given)[0].leaves) == 600
     assert time.perf_counter() - begun < 30
+
+
+def test_the_train_state_of_a_functional_program(tmp_path: Path, make_mesh: Any) -> None:
+    """Programs that keep their variables outside of the model: plain arrays, and Variables where they are annotated."""
+    import optax
+    from flax import serialization
+    from flax.training import train_state
+
+    def tree(make: Any) -> Any:
+        return {"layer": {"w": make((4, 8)), "b": make((8,))}}
+
+    def create() -> Any:
+        params = tree(jnp.zeros)
+        with nnx.use_eager_sharding(False):
+            params["layer"]["w"] = nnx.Param(params["layer"]["w"], out_sharding=("embed", "mlp"))
+        return train_state.TrainState.create(apply_fn=None, params=params, tx=optax.adam(1e-3))
+
+    rng = np.random.RandomState(0)
+    given = tree(lambda shape: jnp.asarray(rng.randn(*shape), jnp.float32))
+    state = train_state.TrainState.create(apply_fn=None, params=given, tx=optax.adam(1e-3))
+    state = state.apply_gradients(grads=given)
+    (tmp_path / "ck.msgpack").write_bytes(serialization.to_bytes(state))
+    mesh = make_mesh((2, 4))
+    found = compat.restore(tmp_path / "ck.msgpack", create, mesh=mesh, rules=(("mlp", "model"), ("embed", "data")))
+    assert isinstance(found, train_state.TrainState) and found.step == 1
+    assert isinstance(found.params["layer"]["w"], nnx.Param)
+    for value, want in (
+        (found.params["layer"]["w"], state.params["layer"]["w"]),
+        (found.opt_state[0].mu["layer"]["w"], state.opt_state[0].mu["layer"]["w"]),
+    ):
+        assert np.array_equal(value[...], want)
+        assert tuple(value.get_value().sharding.spec) == ("data", "model")
+    assert np.array_equal(found.opt_state[0].nu["layer"]["b"], state.opt_state[0].nu["layer"]["b"])
+    # Nothing is made up, and parameters alone are parameters alone.
+    with pytest.raises(compat.MismatchError, match="missing: other"):
+        compat.restore(tmp_path / "ck.msgpack", lambda: {"params": tree(jnp.zeros), "other": jnp.zeros(2)})
+    alone = compat.restore(tmp_path / "ck.msgpack", lambda: {"params": tree(jnp.zeros)})
+    assert np.array_equal(alone["params"]["layer"]["b"], state.params["layer"]["b"])
