@@ -74,16 +74,23 @@ def _shape_item(value: ShapeOf, item: Value) -> Value:
 
 
 def _shape_slice(value: ShapeOf, item: Slice) -> Value:
-    """Dimensions that a slice names are taken to exist: `x.shape[:2]` has two items."""
+    """Dimensions that a slice of an argument's own shape names are taken to exist: `x.shape[:2]` has two items.
+
+    Where they do not, the size that comes of it raises when it is computed.
+    """
     start, stop_, step = _bound(item.start), _bound(item.stop), _bound(item.step)
     shape = value.shape
     if step not in (None, 1):
         raise needs_rank("a slice of a shape with a step", shape)
     if stop_ is not None and stop_ < 0:
+        if shape.lead is not None and shape.lead.skipped and len(shape.dims) < -stop_:
+            raise needs_rank("a slice of a shape", shape)
         shape = shape.expand(-stop_)
         shape = Shape(shape.dims[:stop_], shape.lead)
         stop_ = None
     if start is not None and start < 0:
+        if shape.lead is not None and shape.lead.skipped and len(shape.dims) < -start:
+            raise needs_rank("a slice of a shape", shape)
         shape = shape.expand(-start) if item.stop is None or item.stop == NONE else shape
         if stop_ is not None or len(shape.dims) < -start:
             raise needs_rank("a slice of a shape", shape)
@@ -94,8 +101,8 @@ def _shape_slice(value: ShapeOf, item: Slice) -> Value:
     first = start or 0
     if stop_ is None and not first:
         return ShapeOf(shape, value.kind)
-    if not lead.known or folded.dims:
-        raise needs_rank("a slice of a shape", shape)
+    if not lead.known or folded.dims or (stop_ is not None and lead.dropped):
+        raise needs_rank("a slice of a shape", shape)  # `x.shape[1]` may be among those that are gone
     if stop_ is not None:
         dims = tuple(folded.dim(i) for i in range(first, stop_))
         return shape_value(Shape(dims), value.kind)
@@ -225,7 +232,11 @@ def slice_dim(size: Dim | None, item: Slice) -> Dim | None:
             return Dim.of(len(range(*slice(numbers[0], numbers[1], width).indices(size.value))))
     if width is not None and width <= 0:
         return size if width == -1 and start is None and end is None else None
+    if start is not None and end is None and _is_from_front(-start) and size is not None:
+        return (-start).minimum(size).ceil_div(step)  # the last `-start` ones, or all if there are fewer
     first = Dim.of(0) if start is None else _place(start, size)
+    if first is not None and start is not None and _is_from_front(-start):
+        first = first.maximum(0)  # fewer than `-start` there: from the beginning
     last = size if end is None else _place(end, size)
     if first is None or last is None:
         return None

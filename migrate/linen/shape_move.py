@@ -149,10 +149,8 @@ def _broadcast_shapes(call: Call) -> Value:
 @rule("tile", "A reps")
 def _tile(call: Call) -> Value:
     shape, reps = call.shape("A"), call.dims("reps")
-    if shape.rank is None and any(r is None or r.value != 1 for r in reps):
-        shape = shape.expand(len(reps))
-        if len(reps) > 1:
-            raise needs_rank("tile", shape)
+    if shape.rank is None and len(shape.dims) < len(reps):
+        raise needs_rank("tile", shape)  # it adds dimensions where there are fewer
     count = max(len(reps), len(shape.dims))
     own = (Dim.of(1),) * (count - len(shape.dims)) + shape.dims if shape.rank is not None else shape.dims
     times = [Dim.of(1)] * (count - len(reps)) + reps
@@ -167,6 +165,8 @@ def _repeat(call: Call) -> Value:
         size = shape.size()
         return Array(Shape((None if size is None or times is None else size * times,)))
     number = negative_axis(shape, call.int("axis"))
+    if shape.lead is not None and shape.lead.skipped and len(shape.dims) < -number:
+        raise needs_rank("repeat", shape)  # a scalar is repeated along any axis
     shape = spelled(shape, number)
     size = shape.dims[number]
     return Array(with_dim(shape, number, None if size is None or times is None else size * times))

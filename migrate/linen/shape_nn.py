@@ -164,9 +164,7 @@ def _conv(call: Call) -> Value:
     spatial = [c for c in specs[0] if c not in "NC"]
     sizes = [lhs.dims[specs[0].index(c)] for c in spatial]
     kernel = [rhs.dims[specs[1].index(c)] for c in spatial]
-    holes = [
-        [_known(d) for d in call.dims(name)] if call.has(name) else None for name in ("lhs_dilation", "rhs_dilation")
-    ]
+    holes = [[_known(d) for d in call.dims(name)] if call.has(name) else None for name in ("lhs_dilation", "rhs_dilation")]
     out = conv_output_dims(
         sizes,
         kernel,
@@ -190,9 +188,7 @@ def _conv_transpose(call: Call) -> Value:
     lhs = imply(call.shape("lhs"), rhs.rank)
     holes = [_known(d) for d in call.dims("rhs_dilation")] if call.has("rhs_dilation") else None
     padding = read_padding(call.value("padding"))
-    sizes = conv_transpose_output_dims(
-        lhs.dims[1:-1], rhs.dims[:-2], call.dims("strides"), padding, kernel_dilation=holes
-    )
+    sizes = conv_transpose_output_dims(lhs.dims[1:-1], rhs.dims[:-2], call.dims("strides"), padding, kernel_dilation=holes)
     return Array(Shape((lhs.dims[0], *sizes, rhs.dims[-1])))
 
 

@@ -98,7 +98,7 @@ def _assemble(result: list[str], sizes: Sizes, batch: Shape, spec: str) -> Shape
 
 
 def _groups(text: str, pattern: str) -> list[list[str]]:
-    """`b (h w) 1 ...` → [[b], [h, w], [1], [...]]"""
+    """`b (h w) 1 ...` → [[b], [h, w], [1], [...]]; an ellipsis inside of brackets becomes `(...)`."""
     groups: list[list[str]] = []
     inside = False
     for token in re.findall(r"\.\.\.|…|[()]|[^\s()]+", text):
@@ -108,11 +108,9 @@ def _groups(text: str, pattern: str) -> list[list[str]]:
         elif token == ")":
             inside = False
         elif inside:
-            groups[-1].append(token)
+            groups[-1].append("(...)" if token in ("...", "…") else token)
         else:
             groups.append([token])
-    if any("..." in group and len(group) > 1 for group in groups):
-        raise stop(f"einops pattern {pattern!r}")
     return groups
 
 
@@ -129,6 +127,7 @@ def rearrange(shape: Shape, pattern: str, given: Mapping[str, Dim | None]) -> Sh
         if group == ["..."]:
             seen = True
         else:
+            sizes["(...)"] = batch.size()
             (after if seen else before).append(_group_size(group, sizes, pattern))
     if not seen:
         return Shape(tuple(before))
@@ -150,6 +149,8 @@ def parse_shape(shape: Shape, pattern: str) -> dict[str, Dim | None]:
 
 def _parse(shape: Shape, groups: list[list[str]], sizes: Sizes, pattern: str) -> tuple[Sizes, Shape]:
     """The size of every axis on the left, and the dimensions that `...` covers."""
+    if any("(...)" in group for group in groups):
+        raise stop(f"einops pattern {pattern!r}: an ellipsis in brackets on the left")
     if ["..."] not in groups:
         dims: tuple[Dim | None, ...] = imply(shape, len(groups)).dims
         batch = Shape(())

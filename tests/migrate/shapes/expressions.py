@@ -376,6 +376,9 @@ OPEN = [
 
 # Known once the ranks are.
 RANKED = [
+    "einops.rearrange(x, 'b ... c -> b (...) c')",
+    "einops.rearrange(m, 'b ... c -> b (...) c')",
+    "einops.rearrange(x, 'b ... c -> (b ...) c')",
     "jnp.append(v, v)",
     "jnp.append(x, x, axis=1)",
     "jnp.append(x, 1.0)",

@@ -7,6 +7,7 @@ it does not know where it is allowed to; it may never be wrong.
 from __future__ import annotations
 
 import math
+import re
 
 import einops
 import flax.linen as nn
@@ -115,6 +116,34 @@ def test_against_jax(text: str) -> None:
             needed = how == "constant" or (how == "ranked" and text not in CONSTANT) or text in OPEN
             assert known or not needed, f"{how}: {text}: not known: {value}"
     assert ran, f"{text} runs with no sizes of the test"
+
+
+OTHER_RANKS = [
+    {"x": (24,), "y": (5, 12), "t": (5,), "q": (4, 3), "v": (12, 4)},
+    {"x": (12, 12), "y": (12,), "t": (2, 3, 4), "m": (12,)},
+    {"x": (2, 6, 12), "v": (3, 12)},
+    {"x": (2, 3, 4, 6, 12), "y": (2, 3, 5, 12), "q": (3, 2, 5, 4, 3)},
+]
+
+
+@pytest.mark.parametrize("text", [*OPEN, *RANKED, *CONSTANT])
+def test_what_is_said_without_ranks_holds_for_every_rank(text: str) -> None:
+    for other in OTHER_RANKS:
+        actual = {**ACTUAL[0], **other}
+        try:
+            truth = traced(text, actual)
+        except Exception:  # this rank does not fit the expression
+            continue
+        if any(0 in np.shape(leaf) for leaf in jax.tree.leaves(truth)):
+            continue  # sizes are at least 1
+        try:
+            check(abstract(text, "open", actual), truth, actual, text)
+        except IndexError:
+            # A size that does not exist. Slices of shapes are taken to have the items that they name, so that the
+            # size raises when it is computed: loud, not wrong.
+            assert re.search(r"shape\[-?\d*:-?\d*\]|block_diag", text), text
+        except AssertionError:
+            assert re.fullmatch(r"x\.shape\[-?\d*:-?\d*\]", text), text
 
 
 @pytest.mark.parametrize("text", [*OPEN, *RANKED])
