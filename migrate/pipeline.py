@@ -13,7 +13,7 @@ from .diagnostics import Diagnostic, Severity
 from .edits import Conflict
 from .linen.index import Project
 from .plan import ClassPlan, Plan
-from .rule import Rule, all_rules
+from .rule import Rule, Visit, all_rules
 from .source import SourceFile, parse_text
 
 
@@ -114,16 +114,15 @@ def _closure(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
 
 def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
     """One walk over the tree for all local rules."""
-    table: dict[type[ast.AST], list[Rule]] = {}
+    table: dict[type[ast.AST], list[tuple[Rule, Visit]]] = {}
     for rule in rules:
-        for kind, _ in rule.visitors:
-            if rule not in table.setdefault(kind, []):
-                table[kind].append(rule)
+        for kind, visit in rule.visitors:
+            table.setdefault(kind, []).append((rule, visit))
+    suppressions = context.suppressions
     for node in context.source.nodes:
-        for rule in table.get(type(node), ()):
-            for kind, visit in rule.visitors:
-                if type(node) is kind and not context.suppressions.covers(node, rule.code):
-                    visit(node, context)
+        for rule, visit in table.get(type(node), ()):
+            if not suppressions or not suppressions.covers(node, rule.code):
+                visit(node, context)
 
 
 def _exported(project: Project) -> dict[str, frozenset[str]]:

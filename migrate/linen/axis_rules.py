@@ -221,7 +221,7 @@ _CACHE: dict[int, tuple[Project, FoundRules]] = {}
 def _find(project: Project) -> FoundRules:
     stated: set[Rules] = set()
     for source in project.files.values():
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if not isinstance(node, ast.Call):
                 continue
             called = project.qualname(source, node.func)
@@ -260,7 +260,7 @@ def _stack_names(project: Project) -> set[str]:
     for source in project.files.values():
         if "PARTITION_NAME" not in source.text and "partition_name" not in source.text:
             continue
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             for key, value in zip(node.keys, node.values) if isinstance(node, ast.Dict) else ():
                 said = project.qualname(source, key) if key is not None else None
                 if said == "flax.linen.PARTITION_NAME" or (

@@ -250,7 +250,7 @@ class Reader:
         if self._callers is None:
             table: dict[str, list[tuple[SourceFile, ast.Call]]] = {}
             for other in self.project.files.values():
-                for node in ast.walk(other.tree):
+                for node in other.nodes:
                     if isinstance(node, ast.Call):
                         func = node.func
                         if isinstance(func, ast.Call) and func.args:  # jax.jit(init)(...)

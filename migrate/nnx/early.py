@@ -50,7 +50,7 @@ class Types:
         return found
 
     def _collect(self) -> None:
-        nodes = [n for n in ast.walk(self.ctx.source.tree) if isinstance(n, ast.ClassDef)]
+        nodes = [n for n in self.ctx.source.nodes if isinstance(n, ast.ClassDef)]
         for _ in range(4):  # a class may inherit from one that stands further down
             for node in nodes:
                 bases = [self.ctx.qualname(base) or "" for base in node.bases]
@@ -254,7 +254,8 @@ def _assignments(scope: ast.AST, name: str) -> Iterator[tuple[ast.expr, int | No
                     for index, item in enumerate(target.elts):
                         if isinstance(item, ast.Name) and item.id == name:
                             yield node.value, index
-        stack.extend(ast.iter_child_nodes(node))
+        for block in ("body", "handlers", "cases", "orelse", "finalbody"):  # assignments are statements
+            stack.extend(getattr(node, block, ()))
 
 
 def is_early(ctx: FileContext) -> bool:
@@ -277,7 +278,7 @@ def _find_signs(ctx: FileContext, source: SourceFile) -> bool:
         return False
     other = ctx if source is ctx.source else FileContext(source, ctx.plan, ctx.options, ctx.project)
     types = Types.of(other)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and other.qualname(node) in RENAMED:
             return True
         if not isinstance(node, ast.Call):

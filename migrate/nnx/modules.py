@@ -156,7 +156,7 @@ def _loaded_attributes(project: Project) -> frozenset[str]:
     """Attribute names read on anything but self, in any file."""
     found: set[str] = set()
     for source in project.files.values():
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
                 if source.names.qualname(node) is None:
                     found.add(node.attr)

@@ -193,7 +193,7 @@ class _File:
         """Does every use of an imported dead name have an entry with a replacement?"""
         source = self.ctx.source
         top = local.partition(".")[0]
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if not (isinstance(node, ast.Name) and node.id == top) or source.names.is_hidden(node.id, node):
                 continue
             chain: ast.AST = node

@@ -267,7 +267,7 @@ def _drop_alias(node: ast.AST, ctx: FileContext) -> bool:
     target = statement.targets[0]
     if not isinstance(target, ast.Name) or not isinstance(ctx.source.parents[statement], ast.Module):
         return False
-    uses = [n for n in ast.walk(ctx.source.tree) if isinstance(n, ast.Name) and n.id == target.id and n is not target]
+    uses = [n for n in ctx.source.nodes if isinstance(n, ast.Name) and n.id == target.id and n is not target]
     exported = f"{ctx.source.module}.{target.id}" in ctx.plan.aliases.values()
     if exported or not all(in_native_class(ctx, use) for use in uses):
         return False
