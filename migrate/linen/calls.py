@@ -934,7 +934,7 @@ def _output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
             _assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
         if method != "__call__":
             return layer.method_output(method, args, made)
-        result = layer.output(args, made)
+        result = layer.output(args, made, _inner_results(run, site, layer, args, made))
         if isinstance(result, Unknown) and site.target in _CONVOLUTIONS:
             features = layers.size_of(args.get("features"))
             return Array(Shape((features,), Lead.unknown()))
@@ -961,6 +961,33 @@ def _assume_rank(run: Any, window: layers.Arg | None, value: Value | None) -> No
 
 # Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
 _SIZE_PARAMETERS = frozenset({"num_embeddings", "num_heads", "num_groups", "feature_group_count"})
+
+
+def _inner_results(
+    run: Any, site: Site, layer: layers.Layer, args: Mapping[str, layers.Arg], made: layers.Call
+) -> dict[str, Value]:
+    """What the modules that a layer holds give when the layer calls them: the cell of an RNN, the parts of a Sequential."""
+    results: dict[str, Value] = {}
+    for field, inner in layer.inner_calls(args, made).items():
+        bound = site.bound.get(field)
+        value = bound.abs.value if bound is not None else None
+        members = list(value.items) if isinstance(value, Tup) else [value] if value is not None else []
+        record = CallRecord(inner.args, dict(inner.keywords))
+        result: Value = Unknown(f"the result of `{field}`")
+        for member in members:
+            if isinstance(member, Module):
+                if member.site.call is None:
+                    member.site.call = record
+                result = _output(run, member.site, "__call__", record)
+            elif isinstance(member, Function):
+                result = _invoke(run, Abs(member), record.args)
+            elif isinstance(member, Global):
+                result = shapes.call(member.name, list(record.args), {})
+            else:
+                result = Unknown(f"the result of `{field}`")
+            record = CallRecord((result,), {})
+        results[field] = result
+    return results
 
 
 _MANY_FEATURES = frozenset({"flax.linen.DenseGeneral"})

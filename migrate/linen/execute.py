@@ -850,11 +850,15 @@ class Execution(Expressions):
         env.local |= inner.local & set(env.names)
 
     def _snapshot(self) -> Any:
-        return (len(self.sites), self.block, dict(self.attributes), set(self.trackers), list(self.super_calls))
+        calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}
+        return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls))
 
     def _rollback(self, snapshot: Any) -> None:
-        count, self.block, self.attributes, _, self.super_calls = snapshot
+        count, self.block, self.attributes, calls_of, self.super_calls = snapshot
         del self.sites[count:]
+        for site, (call, length, renders) in calls_of.items():
+            site.call, site.renders = call, renders
+            del site.calls[length:]
 
     def counter(self, target: ast.expr, iterator: ast.expr, env: Env) -> str:
         """The loop name that counts 0, 1, 2, ...: `for i in range(n)`, `for i, x in enumerate(xs)`."""

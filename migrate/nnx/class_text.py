@@ -128,6 +128,9 @@ class ClassText:
                 self.names.places[site] = Place("attribute", site.container or "_")
         self._call_keywords()
         self._build_all()
+        for carried in self.run.carried.values():
+            for _, first, following in carried:
+                self.dim(first), self.dim(following)
         for entry in self.run.blocks:
             self.constructor_lines(entry)
 
@@ -269,6 +272,17 @@ class ClassText:
         stop = f"-{shape.lead.dropped}" if shape.lead.dropped else ""
         return f"(*{name}[{shape.lead.skipped or ''}:{stop}], {sizes})"
 
+    def reference(self, site: Site) -> Parts:
+        """A site's object as a method says it."""
+        place = self.names.places[site]
+        if place.kind == "attribute":
+            return (f"self.{place.attribute}",)
+        if place.kind == "list":
+            return (f"next({place.iterator})" if place.iterator else f"self.{place.attribute}[{place.index}]",)
+        name = site.name.node if site.name is not None else None
+        shown: Part = site.source.span(name) if name is not None else repr(site.name.constant if site.name else "")
+        return ("getattr(self, ", shown, ")")
+
     def resolve(self, part: SitePart | DimPart | ShapePart) -> str:
         if isinstance(part, ShapePart):
             return self.shape(part.shape)
@@ -292,6 +306,9 @@ class ClassText:
     def argument(self, bound: BoundArg, name: str, site: Site) -> Parts:
         if bound.text is not None:
             return (bound.text,)
+        value = bound.abs.value
+        if isinstance(value, Module) and bound.node is value.site.node and not site.in_setup:
+            return (self.resolve(SitePart(value.site)),)
         if bound.localized is None:
             node = bound.node
             raise Unmigratable(
@@ -310,8 +327,17 @@ class ClassText:
             return InitLines((), self._param(site))
         if site.kind == "variable":
             return InitLines((), self._variable(site))
+        if self.is_wrapper(site):
+            site = dataclasses.replace(site, in_setup=True)  # said where it stands, in the method's own words
+            return InitLines((), self._layer(site))
         inner = self._layer(site) if site.kind == "layer" else self._class(site)
         return lifted.constructor(self, site, inner) if site.lifted else InitLines((), inner)
+
+    @staticmethod
+    def is_wrapper(site: Site) -> bool:
+        """A layer without variables around others (nn.RNN, nn.Sequential): in a compact method it is made at the call."""
+        layer = layers.lookup(site.target) if site.kind == "layer" else None
+        return bool(layer is not None and layer.wrapper and not site.in_setup and not site.lifted)
 
     def _layer(self, site: Site) -> Parts:
         layer = layers.lookup(site.target)
@@ -506,6 +532,8 @@ class ClassText:
 
     def _emit_step(self, step: Any, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
         if isinstance(step, Make):
+            if self.is_wrapper(step.site):
+                return [], live
             lines, needs = self.built[step.site]
             text = [(depth + d, p) for d, p in lines.before]
             text.append((depth, self._placed(step.site, lines.expression)))

@@ -10,7 +10,7 @@ from ..edits import Part, Parts, Span
 from ..linen.calls import _Param
 from ..linen.classes import Field, Method
 from ..linen.execute import Execution
-from ..linen.sites import Factory, Local, Module, Site, Unmigratable, Variable
+from ..linen.sites import BoundArg, Factory, Local, Module, Site, Unmigratable, Variable
 from ..linen.values import Const
 from ..source import SourceFile
 from . import lifted
@@ -109,19 +109,13 @@ class ClassWriter:
         if site.kind == "rng":
             self.put(site.node, f"self.{self._stream(site.target)}()", source=site.source)
             return
-        place = self.text.names.places[site]
-        if place.kind == "attribute":
-            said: Parts = (f"self.{place.attribute}",)
-        elif place.kind == "list" and place.iterator:
-            said = (f"next({place.iterator})",)
-        elif place.kind == "list":
-            said = (f"self.{place.attribute}[{place.index}]",)
-        else:
-            name = site.name.node if site.name is not None else None
-            shown: Part = site.source.span(name) if name is not None else repr(site.name.constant if site.name else "")
-            said = ("getattr(self, ", shown, ")")
-            if name is not None:
-                self.moved.append((site.source, Span(0, 0)))
+        if self.text.is_wrapper(site):
+            expression = self.text.built[site][0].expression
+            indent = site.source.indent_of(_statement_of(site.source, site.node))
+            self.put(site.node, *self._laid_out(expression, indent), source=site.source)
+            self._calls(site)
+            return
+        said = self.text.reference(site)
         if site.kind == "param":
             said = (*said, "[...]")
         self.put(site.node, *said, source=site.source)
@@ -237,7 +231,7 @@ class ClassWriter:
     def _layer_call(self, site: Site, node: ast.Call, method: str, source: SourceFile) -> None:
         layer = layers.lookup(site.target)
         assert layer is not None
-        args = {k: layers.Arg(("",), b.abs.value) for k, b in site.bound.items()}
+        args = {k: layers.Arg(self._argument_text(b), b.abs.value) for k, b in site.bound.items()}
         positional: list[Parts] = [(source.span(a),) for a in node.args]
         keywords: list[tuple[str | None, Parts]] = [
             (k.arg, (source.span(k.value),) if k.arg else ("**", source.span(k.value))) for k in node.keywords
@@ -263,6 +257,14 @@ class ClassWriter:
         self.put(
             node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source
         )
+
+    def _argument_text(self, bound: BoundArg) -> Parts:
+        """A constructor argument as the method says it, for the few calls that repeat one."""
+        if isinstance(bound.abs.value, Module):
+            place = self.text.names.places.get(bound.abs.value.site)
+            if place is not None and place.kind == "attribute":
+                return (f"self.{place.attribute}",)
+        return (self.source.span(bound.node),) if bound.node is not None else ("",)
 
     def _class_call(self, site: Site, node: ast.Call, source: SourceFile) -> None:
         """A factory's flags, which a submodule's call now takes, are handed to it."""
@@ -356,7 +358,8 @@ class ClassWriter:
         )
         arguments: list[Parts] = [(callee,)]
         arguments += [(f"{k}=", *self.text.named(p)) for k, p in built.keywords]
-        self.put(node, *joined((source.span(node.func),), arguments), source=source)
+        laid = self._laid_out(joined((source.span(node.func),), arguments), source.indent_of(_statement_of(source, node)))
+        self.put(node, *laid, source=source)
 
     def _container(self, node: ast.Assign, source: SourceFile) -> None:
         """`self.layers = [...]` of modules needs nnx.List: NNX refuses plain containers."""
@@ -579,7 +582,8 @@ class ClassWriter:
                 if isinstance(node, ast.Attribute) and node.attr in names:
                     if owner is self.model and isinstance(node.value, ast.Name) and node.value.id == "self":
                         span = self.source.span(node)
-                        if any(d.contains(span) for d in deleted) or self._is_gone(span, gone, kept_spans):
+                        dropped = any(d.contains(span) for d in deleted) or self._is_gone(span, gone, kept_spans)
+                        if dropped and not any(k.contains(span) and k not in gone for k in kept_spans):
                             continue
                     kept.add(node.attr)
         for other in self.text.analyser.classes:

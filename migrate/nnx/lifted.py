@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 def base_text(writer: ClassText, site: Site) -> Parts:
     """The text of the class under the transforms."""
     node: ast.expr = site.node.func
+    factory = site.factory
+    if factory is not None and isinstance(factory.node, ast.expr) and factory.source is site.source:
+        node = factory.node
     while isinstance(node, ast.Call) and node.args:
         node = node.args[0]
     found = writer.run.evaluated.get(node)
@@ -36,6 +39,9 @@ def base_text(writer: ClassText, site: Site) -> Parts:
         return (ast.unparse(node),)
     if site.kind == "layer":
         return (writer.namer.name(_layer_target(site)),)
+    module, _, name = site.target.rpartition(".")
+    if module == writer.source.module:
+        return (name,)
     return (writer.namer.name(site.target),)
 
 
@@ -216,7 +222,7 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str, env: A
     """The call of a lifted module: lines to put before its statement, and the expression."""
     source = site.source
     place = writer.names.places[site]
-    module = f"self.{place.attribute}"
+    module = writer.reference(site)
     outer = next((l for l in site.lifted if l.kind in ("scan", "vmap")), None)
     remat = remat_call(writer, site, method)
     arguments: list[tuple[str | None, ast.expr]] = [(None, a) for a in node.args]
@@ -226,8 +232,8 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str, env: A
         for name, value in arguments:
             rest += [", ", f"{name}=" if name else "", source.span(value)]
         if remat:
-            return [], (*remat, "(", module, *rest, ")")
-        return [], (f"{module}{'' if method == '__call__' else '.' + method}(", *rest[1:], ")")
+            return [], (*remat, "(", *module, *rest, ")")
+        return [], (*module, "(" if method == "__call__" else f".{method}(", *rest[1:], ")")
     stacked, _ = mapped(outer)
     extra = [name for name, _ in arguments if name is not None]
     if outer.kind == "vmap" and extra:
@@ -237,7 +243,7 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str, env: A
     label = _argument_names(writer, site, method, len(node.args))
     parameters: list[str] = ["module"]
     in_axes: list[str] = ["0" if stacked else "None"]
-    passed: list[Parts] = [(module,)]
+    passed: list[Parts] = [module]
     inner: list[Part] = []
     carry = writer.namer.name("flax.nnx.Carry")
     for position, value in enumerate(node.args):

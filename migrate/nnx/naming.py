@@ -58,14 +58,10 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     auto: dict[str, list[tuple[Site, int | None]]] = {}
     _number(run, block, {}, auto)
     for label, members in auto.items():
-        if any(site.loops for site, _ in members):
+        if any(site.loops or number is None for site, number in members):
             _as_list(run, label, [s for s, _ in members], names)
             continue
         for site, number in members:
-            if number is None:
-                raise Unmigratable(
-                    "NNX153", f"whether it is `{label}_0` or `{label}_1` depends on a condition before it", site.node
-                )
             names.places[site] = Place("attribute", f"{label}_{number}")
     explicit: dict[str, list[Site]] = {}
     for site in run.sites:
