@@ -135,9 +135,7 @@ def int_of(value: Value, what: str) -> Dim:
 
 
 def is_number(value: Value) -> bool:
-    return isinstance(value, Int | Real) or (
-        isinstance(value, Const) and isinstance(value.value, int | float | complex)
-    )
+    return isinstance(value, Int | Real) or (isinstance(value, Const) and isinstance(value.value, int | float | complex))
 
 
 def array_shape(value: Value) -> Shape:
