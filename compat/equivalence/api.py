@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from . import numbers
+from . import causes, numbers
 from .models import Call, LinenSide, NnxSide, abstract, abstract_key, is_array, leaks, programs
 from .proof import Program, Proof, prove
 from .report import Check, EquivalenceReport, NotEquivalent, Verdict
@@ -191,7 +191,12 @@ def _keys_and_shapes(report: EquivalenceReport, linen: LinenSide, nnx_side: NnxS
         f"only in NNX: {'/'.join(map(str, k))}" for k in extra
     ]
     return [
-        Check("keys", Verdict.DIFFERENT if text else Verdict.PROVED, "; ".join(text) or f"{len(wanted)} variables"),
+        Check(
+            "keys",
+            Verdict.DIFFERENT if text else Verdict.PROVED,
+            "; ".join(text) or f"{len(wanted)} variables",
+            causes.of_keys(missing, extra, nnx_side),
+        ),
         Check("shapes", Verdict.DIFFERENT if wrong else Verdict.PROVED, "; ".join(wrong) or "shapes and dtypes"),
     ]
 
@@ -230,15 +235,20 @@ def judge(
     if proof.proved:
         return [Check(kind, Verdict.PROVED, _size(proof))]
     divergences = [d.to_dict() for d in proof.divergences]
+    cause = causes.of_proof(proof, left, right)
     if proof.values_proved:
-        note = proof.notes[0]
+        note = proof.notes[0] + (f"; likely cause: {cause}" if cause else "")
         return [
             Check(kind, Verdict.PROVED, f"values; {_size(proof)}"),
             Check(f"{kind} annotations", Verdict.DIFFERENT, note, note, divergences),
         ]
     reason = str(proof.divergences[0]).splitlines()[0] if proof.divergences else "other outputs"
+    if cause:
+        reason = f"{reason}; likely cause: {cause}"
     if proof.missing or proof.extra:
         parts = [f"only Linen has {m}" for m in proof.missing[:5]] + [f"only NNX has {e}" for e in proof.extra[:5]]
+        if cause:
+            parts.append(f"likely cause: {cause}")
         return [Check(kind, Verdict.DIFFERENT, "; ".join(parts), reason, divergences)]
     if not run:
         return [Check(kind, Verdict.UNCHECKED, "not proved, not run", reason, divergences)]

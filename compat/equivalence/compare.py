@@ -18,6 +18,7 @@ class Place:
 
     what: str
     source: str
+    via: str = ""  # the innermost function of flax on the way there
 
     def to_dict(self) -> dict[str, str]:
         return dataclasses.asdict(self)
@@ -168,6 +169,10 @@ def _reason(terms: Terms, a: int, b: int) -> str:
         return (
             "another input (weights swapped, or wired elsewhere)" if one.params != two.params else "an input of another type"
         )
+    if one.op == two.op == "key" or {one.op, two.op} == {"key", "key_at"}:
+        if one.levels != two.levels:
+            return "a random key that changes in each iteration of a loop on one side only (one mask for all iterations?)"
+        return "random keys folded with other data"
     if one.op == two.op:
         if one.aval != two.aval:
             return f"{one.op} with another result type"
@@ -181,13 +186,13 @@ def _reason(terms: Terms, a: int, b: int) -> str:
 
 def place(terms: Terms, side: str, term: int, trail: Sequence[tuple[int, int]], index: int) -> Place:
     """Describe a term, with the nearest source line on the way to it."""
-    source = "input"
+    source, via = "input", ""
     for candidate in [term, *(pair[index] for pair in reversed(trail))]:
         info = terms.origin.get((side, candidate))
         if info is not None:
-            source = summarize(info)
+            source, via = summarize(info), library(info)
             break
-    return Place(describe(terms, term), source)
+    return Place(describe(terms, term), source, via)
 
 
 def summarize(info: Any) -> str:
@@ -204,6 +209,18 @@ def summarize(info: Any) -> str:
         if "/flax/" not in frame.file_name and not frame.file_name.startswith(_HERE):
             return f"{frame.file_name}:{frame.start_line} ({frame.function_name})"
     return str(source_info_util.summarize(info))
+
+
+def library(info: Any) -> str:
+    """File and function of the innermost frame within flax, "" where there is none."""
+    from jax._src import source_info_util
+
+    try:
+        frames = list(source_info_util.user_frames(info.traceback))
+    except (AttributeError, TypeError):
+        return ""
+    inside = next((f for f in frames if "/flax/" in f.file_name), None)
+    return f"{inside.file_name.rsplit('/flax/', 1)[1]} {inside.function_name}" if inside else ""
 
 
 def describe(terms: Terms, term: int, depth: int = 2) -> str:
