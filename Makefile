@@ -44,8 +44,9 @@ corpus: venv
 fuzz: venv
 	$(BIN)/python benchmarks/fuzz.py --count 200
 
-# What restoring and converting checkpoints cost, beside plain Orbax (3 GiB; some minutes).
+# What the codemod costs beside a libcst parse; what restoring and converting cost beside plain Orbax (3 GiB).
 bench: venv
+	$(BIN)/python benchmarks/bench_codemod.py
 	$(BIN)/python benchmarks/bench_restore.py
 
 # The proof's own check: 2,000 changed modules, none of which may be proved, and 500 refactorings that must be.
