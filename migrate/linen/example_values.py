@@ -88,6 +88,8 @@ class Reader:
         self._callers: dict[str, list[tuple[SourceFile, ast.Call]]] | None = None
         self._memo: dict[tuple[ast.AST, bool], Value] = {}
         self._assignments: dict[ast.AST | SourceFile, dict[str, list[ast.AST]]] = {}
+        self._calls_of: dict[ast.FunctionDef, list[tuple[SourceFile, ast.Call]]] = {}
+        self._self_values: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
 
     def value(self, source: SourceFile, node: ast.AST, *, sizes: bool = False, depth: int = 0) -> Value:
         """The value of an expression. `sizes`: it is a shape, so what is not known in it is a size by its text."""
@@ -247,6 +249,11 @@ class Reader:
 
     def callers(self, source: SourceFile, function: ast.FunctionDef) -> list[tuple[SourceFile, ast.Call]]:
         """Calls of a function by its name, anywhere in the project."""
+        if function not in self._calls_of:
+            self._calls_of[function] = self._find_callers(source, function)
+        return self._calls_of[function]
+
+    def _find_callers(self, source: SourceFile, function: ast.FunctionDef) -> list[tuple[SourceFile, ast.Call]]:
         if self._callers is None:
             table: dict[str, list[tuple[SourceFile, ast.Call]]] = {}
             for other in self.project.files.values():
@@ -296,18 +303,19 @@ class Reader:
         cls = next((p for p in source.ancestors(node) if isinstance(p, ast.ClassDef)), None)
         if cls is None:
             return None
-        values = [
-            statement.value
-            for statement in ast.walk(cls)
-            if isinstance(statement, ast.Assign)
-            and any(
-                isinstance(t, ast.Attribute)
-                and t.attr == node.attr
-                and isinstance(t.value, ast.Name)
-                and t.value.id == "self"
-                for t in statement.targets
-            )
-        ]
+        if cls not in self._self_values:
+            table: dict[str, list[ast.expr]] = {}
+            for statement in ast.walk(cls):
+                if isinstance(statement, ast.Assign):
+                    for target in statement.targets:
+                        if (
+                            isinstance(target, ast.Attribute)
+                            and isinstance(target.value, ast.Name)
+                            and target.value.id == "self"
+                        ):
+                            table.setdefault(target.attr, []).append(statement.value)
+            self._self_values[cls] = table
+        values = self._self_values[cls].get(node.attr, [])
         return values[0] if len(values) == 1 else None
 
     def _call(self, source: SourceFile, node: ast.Call, depth: int) -> Value:

@@ -21,6 +21,7 @@ from .values import Array, Const, Shape, Star, Value
 # Methods that run a module: how many leading arguments are not the module's own.
 _RUNNERS = {"init": 1, "lazy_init": 1, "init_with_output": 1, "apply": 1, "tabulate": 1, "__call__": 0}
 _OPTIONS = frozenset({"rngs", "mutable", "method", "capture_intermediates", "depth", "console_kwargs", "table_kwargs"})
+_TRANSFORMS = frozenset({"eval_shape", "make_jaxpr"})
 _SIGN = re.compile(r"\.(?:init|lazy_init|init_with_output|apply|tabulate|bind)\b")
 
 
@@ -139,8 +140,10 @@ Run = tuple[BoundMethod, list[Value], dict[str, Value], SourceFile]
 
 def _runs(source: SourceFile, node: ast.Call, reader: Reader) -> Iterator[Run]:
     """The runs that a call is: `model.init(...)`, `jax.jit(model.init)(...)`, `jax.eval_shape(model.init, ...)`."""
-    name = reader.project.qualname(source, node.func)
     skip = 0
+    if isinstance(node.func, ast.Attribute) and node.func.attr not in _RUNNERS and node.func.attr not in _TRANSFORMS:
+        return  # most calls are none, and reading them costs
+    name = reader.project.qualname(source, node.func)
     if name in ("jax.eval_shape", "jax.make_jaxpr", "flax.linen.tabulate") and node.args:
         function = reader.value(source, node.args[0])
         skip = 1
