@@ -129,10 +129,14 @@ def discover(root: Path, given: list[Case]) -> tuple[list[Case], list[Unchecked]
             trees[path.relative_to(root).as_posix()] = ast.parse(path.read_text(encoding="utf-8"))
         except (SyntaxError, UnicodeDecodeError, ValueError):
             continue
+    uses: dict[str, set[str]] = {}
     for file, tree in trees.items():
+        linen = _linen_names(tree)
         for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and any(_is_module(b, classes) for b in node.bases):
+            if isinstance(node, ast.ClassDef) and any(_is_module(b, linen, classes) for b in node.bases):
                 classes.setdefault(node.name, (file, node.lineno))
+                names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                uses[node.name] = names | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
     cases: dict[str, Case] = {}
     failures: dict[str, str] = {}
     for file, tree in trees.items():
@@ -142,6 +146,12 @@ def discover(root: Path, given: list[Case]) -> tuple[list[Case], list[Unchecked]
             else:
                 failures.setdefault(cls, problem)
     have = {c.cls for c in cases.values()} | {c.cls for c in given}
+    # A module that a checked one is made of is checked with it.
+    queue = list(have)
+    for cls in queue:
+        inner = (uses.get(cls, set()) & set(classes)) - have
+        have |= inner
+        queue += inner
     unchecked = [
         Unchecked(file, cls, line, failures.get(cls, "no `init` call with shapes that can be read from the code"))
         for cls, (file, line) in classes.items()
@@ -161,9 +171,22 @@ def sources(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _is_module(base: ast.expr, classes: dict[str, Any]) -> bool:
+def _linen_names(tree: ast.Module) -> set[str]:
+    """How this file spells `flax.linen.Module`."""
+    names = {"flax.linen.Module"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {f"{a.asname}.Module" for a in node.names if a.name == "flax.linen" and a.asname}
+        elif isinstance(node, ast.ImportFrom) and node.module == "flax":
+            names |= {f"{a.asname or a.name}.Module" for a in node.names if a.name == "linen"}
+        elif isinstance(node, ast.ImportFrom) and node.module == "flax.linen":
+            names |= {a.asname or a.name for a in node.names if a.name == "Module"}
+    return names
+
+
+def _is_module(base: ast.expr, linen: set[str], classes: dict[str, Any]) -> bool:
     text = ast.unparse(base)
-    return text in ("nn.Module", "linen.Module", "flax.linen.Module", "fnn.Module") or text in classes
+    return text in linen or text in classes
 
 
 def _same(case: Case) -> str:

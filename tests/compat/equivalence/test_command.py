@@ -157,6 +157,20 @@ def test_page_draws_layouts_histograms_and_losses() -> None:
     assert "<polyline" in text and "<title>7</title>" in text and "&lt;Net&gt;" in text
 
 
+def test_parts_of_a_checked_module_are_checked_with_it(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "from flax import linen\n"
+        "class Part(linen.Module): ...\n"
+        "class Whole(linen.Module):\n    def setup(self):\n        self.part = Part()\n"
+        "class Alone(linen.Module): ...\n"
+        "class Plain: ...\n"
+        "Whole().init(key, jnp.ones((2, 3)))\n"
+    )
+    found, unchecked = cases.discover(tmp_path, [])
+    assert [c.cls for c in found] == ["Whole"] and found[0].inputs == ["float32[2,3]"]
+    assert [u.cls for u in unchecked] == ["Alone"]
+
+
 def test_configured_cases_and_their_errors(tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_text('[[tool.nnx-migrate.verify]]\nmodule = "a.b:Net"\ninputs = ["i32[2, 8]"]\nmesh = {data = 2}\n')
