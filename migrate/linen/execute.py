@@ -903,6 +903,11 @@ def merge(a: Value, b: Value) -> Value:
         return Array(Shape.unknown())
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
         return Tup(tuple(merge(x, y) for x, y in zip(a.items, b.items)), a.kind)
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Module | calls.Either) and (isinstance(y, Static) or y == Const(None)):
+            return x  # made here, or handed in through a field: what is known of the one made here holds
+    if isinstance(a, Module | calls.Either) and isinstance(b, Module | calls.Either):
+        return calls.Either((*calls.members(a), *calls.members(b)))
     if isinstance(a, Const) and a.value is None and isinstance(b, Array):
         return b
     if isinstance(b, Const) and b.value is None and isinstance(a, Array):
@@ -963,8 +968,15 @@ def _with_dim(value: Value, index: int, dim: Dim | None) -> Value:
 class Analyser:
     """Executions of all classes of a project, each once, with the factories that its fields are given."""
 
-    def __init__(self, classes: Classes, ranks: Mapping[str, Mapping[str, int]] | None = None) -> None:
+    def __init__(
+        self,
+        classes: Classes,
+        ranks: Mapping[str, Mapping[str, int]] | None = None,
+        seen: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> None:
+        """`ranks`: of arguments, certain. `seen`: in examples; taken only where a class cannot do without."""
         self.classes = classes
+        self.seen = {k: dict(v) for k, v in (seen or {}).items()}
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
         self.done: dict[str, Execution | Unmigratable] = {}
         self.running: set[str] = set()
@@ -988,6 +1000,8 @@ class Analyser:
                 found = error
             except RecursionError:
                 found = Unmigratable("NNX126", "its code is nested too deeply to follow")
+            except Exception as error:  # one class that cannot be followed never stops the others
+                found = internal_error(error)
             finally:
                 self.running.discard(qualname)
             self.done[qualname] = found
@@ -1058,6 +1072,10 @@ class Analyser:
         inputs.update(record.keywords)
         for parameter, default in summary.defaults.items():
             inputs.setdefault(parameter, default.value)
+        for parameter, rank in self.ranks.get(site.target, {}).items():
+            given = inputs.get(parameter)
+            if isinstance(given, Array) and given.shape.rank not in (None, rank):
+                return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
         result = replace_dims(summary.result, self.substitution(execution, site, called, inputs))
         if _is_vague(result):
             special = self._specialised(execution, site, called, method)
@@ -1138,6 +1156,11 @@ def _tuple_length(annotation: ast.expr | None) -> int:
     if isinstance(items, ast.Tuple) and all(isinstance(i, ast.Name) and i.id == "int" for i in items.elts):
         return len(items.elts)
     return 0
+
+
+def internal_error(error: Exception) -> Unmigratable:
+    """A defect of this tool, as the reason why a class stays Linen."""
+    return Unmigratable("NNX199", f"this tool failed on it ({type(error).__name__}: {error}); please report it")
 
 
 def same_factory(a: Factory, b: Factory) -> bool:

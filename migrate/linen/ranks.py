@@ -17,22 +17,25 @@ from .trace import trace_project
 Ranks = dict[str, dict[str, int]]
 
 
-def known_ranks(project: Project, classes: Classes, targets: Sequence[str] = ()) -> Ranks:
-    """Class → argument → rank. `targets`: the MODULE:CALLABLEs of --trace. Raises trace.TraceError."""
+def certain_ranks(classes: Classes) -> Ranks:
+    """Class → argument → rank as the classes' own code states it."""
+    return _kept(classes, {model.qualname: stated_ranks(model) for model in classes})
+
+
+def seen_ranks(project: Project, classes: Classes, targets: Sequence[str] = ()) -> Ranks:
+    """Class → argument → rank in examples and traces: how the project uses a class, not all that it can take.
+
+    `targets`: the MODULE:CALLABLEs of --trace. Raises trace.TraceError.
+    """
     seen = [find_examples(project, classes).ranks()]
     if targets:
         seen.append(trace_project(targets, project).ranks(project))
-    merged = _agreeing(seen)
-    for model in classes:
-        stated = stated_ranks(model)
-        if stated:
-            merged[model.qualname] = {**merged.get(model.qualname, {}), **stated}
-    out: Ranks = {}
-    for model in classes:
-        kept = _without_strangers(model, merged.get(model.qualname, {}))
-        if kept:
-            out[model.qualname] = kept
-    return out
+    return _kept(classes, _agreeing(seen))
+
+
+def _kept(classes: Classes, ranks: Ranks) -> Ranks:
+    out = {m.qualname: _without_strangers(m, ranks.get(m.qualname, {})) for m in classes}
+    return {qualname: table for qualname, table in out.items() if table}
 
 
 def _without_strangers(model: ClassModel, ranks: dict[str, int]) -> dict[str, int]:

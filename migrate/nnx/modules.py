@@ -9,9 +9,9 @@ from ..context import FileContext, Options
 from ..diagnostics import Severity
 from ..edits import Conflict, Edit
 from ..linen.classes import Classes, ClassModel
-from ..linen.execute import Analyser
+from ..linen.execute import Analyser, internal_error
 from ..linen.index import Project
-from ..linen.ranks import known_ranks
+from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from .class_text import ClassText, DryNamer
@@ -21,7 +21,7 @@ from .class_write import ClassWriter
 def decide(project: Project, plan: Plan, options: Options) -> None:
     """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments."""
     classes = Classes(project)
-    analyser = Analyser(classes, known_ranks(project, classes, options.trace))
+    analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     for model in classes:  # once through everything, so that every field knows what factories it is given
         _try_execution(analyser, model)
     reasons: dict[str, Unmigratable] = {}
@@ -71,7 +71,7 @@ def _decide_class(
             wanted = [*failure.wanted_ranks, *tried]
             if not wanted:
                 break
-            tried = dict.fromkeys(wanted, guess)
+            tried = {argument: analyser.seen.get(name, {}).get(argument, guess) for argument in wanted}
             analyser.assume(name, tried)
         try:
             run = analyser.execution(name)
@@ -85,6 +85,8 @@ def _decide_class(
             except Unmigratable as error:
                 error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
                 raise
+            except Exception as error:
+                raise internal_error(error) from error
             break
         except Unmigratable as error:
             text = None
@@ -99,6 +101,8 @@ def _decide_class(
         reasons[name] = failure
         return
     for argument, rank in tried.items():
+        if analyser.seen.get(name, {}).get(argument) == rank:
+            continue  # the project itself, or a trace, shows it so
         message = f"`{argument}` is taken to have {rank} dimensions; with another number the constructor fails"
         text.notes.append(("NNX115", message, model.node))
     texts[name] = text
@@ -171,6 +175,9 @@ def _check_edits(texts: dict[str, ClassText], reasons: dict[str, Unmigratable], 
             edits = ClassWriter(text, DryNamer(), loaded).write()
         except Unmigratable as error:
             reasons[name] = error
+            continue
+        except Exception as error:
+            reasons[name] = internal_error(error)
             continue
         for edit in edits:
             if edit.insert:

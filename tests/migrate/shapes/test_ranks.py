@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.linen.classes import Classes
 from nnx_migrate.migrate.linen.index import Project
-from nnx_migrate.migrate.linen.ranks import known_ranks
+from nnx_migrate.migrate.linen.ranks import certain_ranks, seen_ranks
 from nnx_migrate.migrate.linen.trace import TraceError
+from nnx_migrate.migrate.nnx.modules import decide
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.plan import Outcome, Plan
 from nnx_migrate.migrate.source import SourceFile
 
 HEADER = """
@@ -21,7 +25,8 @@ from jaxtyping import Array, Float
 
 def ranks(text: str, *targets: str, folder: Path = Path(".")) -> dict[str, dict[str, int]]:
     project = Project([SourceFile.parse(folder / "m.py", "m", HEADER + text)])
-    return known_ranks(project, Classes(project), targets)
+    classes = Classes(project)
+    return certain_ranks(classes) or seen_ranks(project, classes, targets)
 
 
 def body(*lines: str, signature: str = "self, x, y=None") -> str:
@@ -83,3 +88,33 @@ class Net(nn.Module):
 def test_an_argument_of_two_methods_may_be_two_things() -> None:
     assert ranks(METHODS.format(called="encode")) == {"m.Net": {"x": 2}}
     assert ranks(METHODS.format(called="dense")) == {}
+
+
+RANK_TWO_EXAMPLE = """
+class Part(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(4)(x)
+
+class Whole(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        b, t, d = x.shape
+        y = Part()(x)
+        return nn.Dense(1)(y.reshape((b, -1)))
+
+Part().init(key, jnp.ones((2, 3)))
+"""
+
+
+def test_an_example_does_not_narrow_what_a_class_can_do() -> None:
+    """Part is shown with two dimensions and used with three: the size in Whole is that of three."""
+    source = SourceFile.parse(Path("m.py"), "m", HEADER + RANK_TWO_EXAMPLE)
+    project = Project([source])
+    plan = Plan(aliases=dict(project.aliases))
+    decide(project, plan, Options())
+    assert seen_ranks(project, Classes(project)) == {"m.Part": {"x": 2}}
+    result = migrate_project([source]).files[0].after
+    assert result is not None and plan.classes["m.Whole"].outcome is Outcome.NATIVE
+    flat = next(line for line in result.splitlines() if "nnx.Linear" in line and "1, " in line)
+    assert "4 * " in flat or "* 4" in flat, flat
