@@ -22,7 +22,7 @@ _DTYPES = {
     "u8": "uint8", "u32": "uint32", "bool": "bool", "key": "key",
 }  # fmt: skip
 _SKIPPED = {".git", ".venv", "venv", "build", "node_modules", "__pycache__", ".nnx-migrate"}
-_KEYS = ("name", "module", "arguments", "inputs", "call", "method", "rngs", "mutable", "mesh", "rules", "train_steps")
+_KEYS = ("name", "module", "arguments", "inputs", "call", "method", "rngs", "mutable", "mesh", "rules")
 
 
 class CaseError(ValueError):

@@ -142,6 +142,7 @@ def prove(left: Program, right: Program) -> Proof:
 
 def _prove(left: Program, right: Program, switches: Switches) -> Proof:
     terms = Terms()
+    terms.shared = frozenset(set(left.inputs) & set(right.inputs) & left.roots & right.roots)
     results: dict[str, dict[Label, int]] = {}
     frozen: list[str] = []
     sides = {"left": left, "right": right}

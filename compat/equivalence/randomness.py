@@ -11,6 +11,8 @@ compute the same distribution, and the same numbers when given each other's keys
 
 from __future__ import annotations
 
+from typing import Any
+
 from .terms import CONST, DATA, RNG, Terms
 
 #: Primitives that draw from a key, as their first operand.
@@ -28,11 +30,18 @@ def abstract_key(terms: Terms, key: int) -> int:
     if node.op == "broadcast" and node.args:
         inner = abstract_key(terms, node.args[0])
         return terms.make(node.op, node.params, (inner,), node.aval)
-    return terms.key(key, node.aval, _data(terms, key))
+    data, origins = _sources(terms, key)
+    return terms.key(key, node.aval, data, origins)
 
 
-def _data(terms: Terms, key: int) -> list[int]:
-    """The data that a derivation was folded with: the maximal subterms that are neither keys nor constants."""
+def _sources(terms: Terms, key: int) -> tuple[list[int], list[Any]]:
+    """What a derivation was made from beside its own side's streams.
+
+    Returns:
+        The data that it was folded with (the maximal subterms that are neither keys nor constants), and the labels of the
+        roots that both sides have.
+    """
+    origins: set[Any] = set()
     found: set[int] = set()
     seen: set[int] = set()
     stack = [key]
@@ -46,4 +55,8 @@ def _data(terms: Terms, key: int) -> list[int]:
             found.add(term)
         elif node.purity != CONST:
             stack.extend(node.args)
-    return sorted(found)
+            if node.op == "input":
+                label = node.params[1] if isinstance(node.params, tuple) else node.params
+                if label in terms.shared:
+                    origins.add(label)
+    return sorted(found), sorted(origins, key=str)

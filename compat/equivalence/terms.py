@@ -62,6 +62,7 @@ class Terms:
         self.nodes: list[Node] = []
         self._ids: dict[tuple[Any, ...], int] = {}
         self.side = ""
+        self.shared: frozenset[Any] = frozenset()  # labels of roots that both sides have: keys given as arguments
         self.origin: dict[tuple[str, int], Any] = {}  # (side, term) → source info of the equation that made it first
 
     def make(
@@ -106,14 +107,18 @@ class Terms:
                 )
         return term
 
-    def key(self, raw: int, aval: tuple[tuple[int, ...], str], dependencies: Sequence[int]) -> int:
-        """An opaque random key that stands for the derivation `raw`, folded with the data `dependencies`."""
+    def key(self, raw: int, aval: tuple[tuple[int, ...], str], dependencies: Sequence[int], origins: Sequence[Any]) -> int:
+        """An opaque random key that stands for the derivation `raw`, folded with the data `dependencies`.
+
+        `origins` are the labels of the shared roots that it comes from: of two keys that the caller passes, one is not the
+        other.
+        """
         node = self.nodes[raw]
         args = tuple(sorted(dependencies))
         levels = node.levels
         blind = self.make("key", None, [self.nodes[a].blind for a in args], aval, purity=DATA, levels=levels, keyed=False)
         # Levels belong to what is compared: a mask that is drawn once is not one that is drawn in every iteration.
-        blind = self.make("key_at", tuple(sorted(levels)), (blind,), aval, levels=levels)
+        blind = self.make("key_at", (tuple(sorted(levels)), tuple(origins)), (blind,), aval, levels=levels)
         term = self.make("key", (self.side, raw, tuple(sorted(levels))), args, aval, purity=DATA, levels=levels, keyed=True)
         self.nodes[term].blind = blind
         return term

@@ -245,6 +245,17 @@ def test_keys_are_matched_one_to_one() -> None:
     assert not compare(shared, folded, KEY).proved
 
 
+def test_keys_given_as_arguments_are_not_exchanged() -> None:
+    def one(a: Any, b: Any) -> Any:
+        return normal(a, (3,)) + 2 * normal(b, (3,))
+
+    def other(a: Any, b: Any) -> Any:
+        return normal(jax.random.fold_in(a, 1), (3,)) + 2 * normal(b, (3,))
+
+    assert compare(one, other, KEY, KEY).proved
+    assert not compare(one, lambda a, b: one(b, a), KEY, KEY).proved
+
+
 def test_sums_of_masks_do_not_depend_on_the_order_of_keys() -> None:
     def one(k: Any) -> Any:
         a, b = normal(jax.random.fold_in(k, 1), (3,)), normal(jax.random.fold_in(k, 2), (3,))
