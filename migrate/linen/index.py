@@ -80,13 +80,11 @@ class Project:
 
     def _find_classes(self) -> dict[str, ClassInfo]:
         candidates: dict[str, ClassInfo] = {}
-        for module, source in self.files.items():
-            for node in source.nodes:
-                if not isinstance(node, ast.ClassDef):
-                    continue
-                bases = tuple(self.qualname(source, base) or "" for base in node.bases)
-                qualname = f"{module}.{_nested_name(source, node)}" if module else _nested_name(source, node)
-                candidates[qualname] = ClassInfo(qualname, node, source, bases)
+        for source, node in self._plausible_classes():
+            bases = tuple(self.qualname(source, base) or "" for base in node.bases)
+            nested = _nested_name(source, node)
+            qualname = f"{source.module}.{nested}" if source.module else nested
+            candidates[qualname] = ClassInfo(qualname, node, source, bases)
         linen = {"flax.linen.Module"}
         while True:
             found = {
@@ -99,9 +97,45 @@ class Project:
             linen |= found
         return {name: info for name, info in candidates.items() if name in linen}
 
+    def _plausible_classes(self) -> list[tuple[SourceFile, ast.ClassDef]]:
+        """Classes that could be Linen modules: those of files that say flax, and elsewhere those whose base has the
+        name of one of them. Resolving names costs much more than this, and most files of a large tree have none."""
+        found: list[tuple[SourceFile, ast.ClassDef]] = []
+        others: list[tuple[SourceFile, ast.ClassDef]] = []
+        for source in self.files.values():
+            says = "flax" in source.text or "linen" in source.text
+            classes = [(source, node) for node in source.nodes if isinstance(node, ast.ClassDef)]
+            (found if says else others).extend(classes)
+        names = {node.name for _, node in found}
+        while True:
+            new = [(source, node) for source, node in others if _has_base_named(source, node, names)]
+            if not new:
+                return found
+            found += new
+            names |= {node.name for _, node in new}
+            taken = {id(node) for _, node in new}
+            others = [pair for pair in others if id(pair[1]) not in taken]
+
     @staticmethod
     def _is_linen(base: str, linen: set[str]) -> bool:
         return base in linen or (base.startswith("flax.linen.") and base.rpartition(".")[2][:1].isupper())
+
+
+def _has_base_named(source: SourceFile, node: ast.ClassDef, names: set[str]) -> bool:
+    for base in node.bases:
+        if isinstance(base, ast.Attribute):
+            last = base.attr
+        elif isinstance(base, ast.Name):
+            last = source.names.imports.get(base.id, base.id).rpartition(".")[2]
+            if last not in names and base.id in source.names.definitions:
+                stmt = source.names.definitions[base.id]
+                if not isinstance(stmt, ast.ClassDef):  # an alias: what it means takes resolving
+                    return True
+        else:
+            continue
+        if last in names:
+            return True
+    return False
 
 
 def _nested_name(source: SourceFile, node: ast.ClassDef) -> str:

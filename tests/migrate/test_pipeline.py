@@ -7,6 +7,7 @@ import pytest
 from nnx_migrate.migrate import pipeline
 from nnx_migrate.migrate.context import FileContext, Options
 from nnx_migrate.migrate.diagnostics import Severity
+from nnx_migrate.migrate.linen.index import Project
 from nnx_migrate.migrate.pipeline import apply_rules, migrate_project
 from nnx_migrate.migrate.plan import Plan
 from nnx_migrate.migrate.rule import Rule
@@ -100,3 +101,14 @@ def test_a_rewrite_that_does_not_parse_is_dropped(monkeypatch: pytest.MonkeyPatc
     first, second = migrate_project([source("a", "x = 1\n"), source("b", "y = 1\n")]).files
     assert first.after is None and [d.code for d in first.diagnostics] == ["NNX001"]
     assert second.after == "y = 1\n"
+
+
+def test_linen_classes_are_found_through_files_that_never_say_flax() -> None:
+    files = [
+        source("pkg.base", "import flax.linen as nn\nclass Base(nn.Module): pass\n"),
+        source("pkg.mid", "from pkg import base as b\nAlias = b.Base\nclass Mid(b.Base): pass\nclass A(Alias): pass\n"),
+        source("pkg.leaf", "from pkg.mid import Mid as M\ndef f():\n    class Leaf(M): pass\nclass Other(dict): pass\n"),
+        source("pkg.star", "from pkg.base import *\nclass Star(Base): pass\n"),
+    ]
+    found = {"pkg.base.Base", "pkg.mid.Mid", "pkg.mid.A", "pkg.leaf.f.Leaf", "pkg.star.Star"}
+    assert set(Project(files).linen_classes) == found
