@@ -397,6 +397,10 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return construct(run, value, node, env)
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, "__call__", node, env)
+    if isinstance(value, Either):
+        results = [call_module(run, m, "__call__", node, env) for m in value.modules]
+        merged: Abs = run.merge_values(results)
+        return merged
     if isinstance(value, Repeated | Tup) and run.holds_module(value):
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
     if isinstance(value, Function):
@@ -710,17 +714,22 @@ def either(run: Any, a: Value, b: Value, node: ast.AST) -> Value:
     if isinstance(b, Const) and b.value is None:
         return a
     if isinstance(a, Module) and isinstance(b, Module) and a.site.target == b.site.target:
-        return _Either((a, b))
+        return Either((a, b))
     if isinstance(a, Module) and isinstance(b, Module):
-        return _Either((a, b))
+        return Either((a, b))
     return Unknown("one of several things")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Either(Value):
+class Either(Value):
     """One of several modules; a call reaches them all."""
 
     modules: tuple[Module, ...]
+
+
+def members(value: Value) -> tuple[Module, ...]:
+    """The modules that a value may be."""
+    return value.modules if isinstance(value, Either) else (value,) if isinstance(value, Module) else ()
 
 
 # construction ----------------------------------------------------------------------------------------------------
@@ -935,9 +944,8 @@ def _output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
         if method != "__call__":
             return layer.method_output(method, args, made)
         result = layer.output(args, made, _inner_results(run, site, layer, args, made))
-        if isinstance(result, Unknown) and site.target in _CONVOLUTIONS:
-            features = layers.size_of(args.get("features"))
-            return Array(Shape((features,), Lead.unknown()))
+        if isinstance(result, Unknown):
+            return _known_width(site.target, args, record, result)
         return result
     return run.analyser.output(run, site, method, record)  # type: ignore[no-any-return]
 
@@ -961,6 +969,24 @@ def _assume_rank(run: Any, window: layers.Arg | None, value: Value | None) -> No
 
 # Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
 _SIZE_PARAMETERS = frozenset({"num_embeddings", "num_heads", "num_groups", "feature_group_count"})
+
+
+_WIDTH_IS_FEATURES = _CONVOLUTIONS | {"flax.linen.Dense", "flax.linen.Embed"}
+_KEEP_SHAPE = frozenset(
+    f"flax.linen.{name}" for name in ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm", "InstanceNorm", "Dropout", "PReLU")
+)
+
+
+def _known_width(target: str, args: Mapping[str, layers.Arg], record: CallRecord, result: Unknown) -> Value:
+    """Of a result whose shape is not known, its last dimension may be."""
+    if target in _WIDTH_IS_FEATURES:
+        features = layers.size_of(args.get("features"))
+        if features is not None:
+            needs = result.arguments if isinstance(result, NeedsRank) else ()
+            return Array(Shape((features,), Lead.unknown(*needs)))
+    if target in _KEEP_SHAPE and record.args and isinstance(record.args[0], Array):
+        return record.args[0]
+    return result
 
 
 def _inner_results(
@@ -998,7 +1024,13 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
     value = argument.abs.value
     if isinstance(value, Static):
         single = name in _SIZE_PARAMETERS or (name == "features" and owner not in _MANY_FEATURES)
-        value = Int(run.dim_of(value)) if single else Unknown(value.text)
+        if single:
+            value = Int(run.dim_of(value))
+        elif owner in _CONVOLUTIONS and name in ("kernel_size", "strides"):
+            # Two spatial dimensions, as images have; with another number the constructor fails where it matters.
+            value = Tup(tuple(Int(Dim.opaque(f"{value.text}[{i}]", value.deps)) for i in range(2)))
+        else:
+            value = Unknown(value.text)
     elif isinstance(value, Tup):
         value = run.plain(value)
     elif isinstance(value, Module):

@@ -25,6 +25,7 @@ from .sites import (
     For,
     Local,
     Localized,
+    Module,
     Site,
     Static,
     Table,

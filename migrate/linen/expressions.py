@@ -609,8 +609,8 @@ class Expressions:
         )
 
     def modules_in(self, value: Value) -> Iterator[Site]:
-        if isinstance(value, Module):
-            yield value.site
+        if isinstance(value, Module | calls.Either):
+            yield from (m.site for m in calls.members(value))
         elif isinstance(value, Tup):
             for item in value.items:
                 yield from self.modules_in(item)
