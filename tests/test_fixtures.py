@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,3 +54,23 @@ def test_the_logical_names_of_the_model_are_those_of_its_rules(lm: ModuleType) -
     assert flat["blocks/attention/out/kernel"] == jax.sharding.PartitionSpec(None, "model", None)
     assert set(flat) == {key[len("state/params/") :] for key in np.load(FIXTURES / "lm" / "expected.npz").files
                          if key.startswith("state/params/")}  # fmt: skip
+
+
+def test_the_notebook_migrates_and_runs(tmp_path: Path) -> None:
+    code = "from nnx_migrate.migrate.cli import main; main()"
+    command = [sys.executable, "-c", code, str(FIXTURES / "notebook"), "--output", str(tmp_path / "new")]
+    assert subprocess.run(command, capture_output=True).returncode in (0, 1)
+    notebook = json.loads((tmp_path / "new" / "autoencoder.ipynb").read_text())
+    original = json.loads((FIXTURES / "notebook" / "autoencoder.ipynb").read_text())
+    assert [c["source"] for c in notebook["cells"] if c["cell_type"] == "markdown"] == [
+        c["source"] for c in original["cells"] if c["cell_type"] == "markdown"
+    ]
+    lines = [line for c in notebook["cells"] if c["cell_type"] == "code" for line in "".join(c["source"]).split("\n")]
+    assert "!pip install -q flax" in lines and "%matplotlib inline" in lines
+    script = tmp_path / "new" / "run.py"
+    script.write_text("\n".join(line for line in lines if not line.startswith(("!", "%"))) + "\nprint(logical)\n")
+    done = subprocess.run([sys.executable, script.name], cwd=script.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    sharding, falls, logical = done.stdout.splitlines()
+    assert "spec=P(None, None, 'model')" in sharding or "PartitionSpec(None, None, 'model')" in sharding
+    assert falls == "True" and "None, None, 'model'" in logical
