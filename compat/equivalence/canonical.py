@@ -44,7 +44,7 @@ INLINED = frozenset(
 )
 REMAT = frozenset({"checkpoint", "remat", "remat2"})
 #: Parameters that say how a program is run or what it is called, never what it computes.
-IGNORED = frozenset({"weak_type", "debug_info", "name", "name_and_src_info", "metadata"})
+IGNORED = frozenset({"weak_type", "debug_info", "name_and_src_info"})
 
 
 @dataclasses.dataclass(frozen=True)

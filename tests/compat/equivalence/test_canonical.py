@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.ad_checkpoint
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -344,6 +345,14 @@ def test_rematerialisation_is_told_apart_from_values_and_policies_are_compared()
     assert not proof.proved and proof.values_proved and "rematerialisation" in proof.notes[0]
     assert compare(remat, jax.checkpoint(lambda x: jnp.sin(jnp.cos(x))), X).proved
     assert not compare(remat, dots, X).proved
+
+
+def test_names_that_policies_go_by_are_compared() -> None:
+    def named(name: str) -> F:
+        return lambda x: jax.ad_checkpoint.checkpoint_name(jnp.sin(x), name)
+
+    assert compare(named("a"), named("a"), X).proved
+    assert not compare(named("a"), named("b"), X).proved
 
 
 def test_shard_map_bodies_are_compared() -> None:
