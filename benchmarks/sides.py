@@ -194,9 +194,14 @@ def prove(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> str:
     except (ImportError, AttributeError):
         return ""
     try:
-        return str(check(linen, variables, model, *args, **call).verdict)
+        report = check(linen, variables, model, *args, **call)
     except Exception as error:
         return "no proof: " + last(error)[:120]
+    if str(report.verdict) == "different":
+        return "check_equivalence: " + "; ".join(
+            f"{c.name} {c.verdict} {c.detail}"[:160] for c in report.checks if c.verdict == "different"
+        )
+    return str(report.verdict)
 
 
 def last(error: BaseException) -> str:
