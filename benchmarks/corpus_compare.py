@@ -194,6 +194,8 @@ def compare(case: Any, linen_root: Path, nnx_root: Path) -> dict[str, Any]:
     mine = [e for e in mine if e["module"] == type(linen).__module__] or mine
     if mine:
         result["outcome"] = mine[0]["outcome"]
+        if result["outcome"] != "native":
+            return {**result, "verdict": "not native", "detail": mine[0]["reason"]}
     sys.path.insert(0, str(nnx_root / case.subdirectory))
     try:
         constructor, positional, keywords = case.build(importlib.import_module)
