@@ -379,6 +379,13 @@ class Expressions:
         result = shapes.binary(op, self.plain(a), self.plain(b))
         if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):
             return _same_width(a, b, result)
+        if isinstance(result, Unknown) and op in ("+", "-", "*", "/"):
+            # Something unknown is added to an array: the array's width stays (see `_same_width`).
+            for known, other in ((a, b), (b, a)):
+                if isinstance(known, Array) and isinstance(other, Unknown):
+                    width = known.shape.dim(-1)
+                    if width is not None and width.value != 1:
+                        return Array(Shape((width,), Shape.unknown(*known.shape.needs()).lead))
         return result
 
     def extended(self, a: Value, b: Value, node: ast.AST) -> Value:

@@ -264,7 +264,9 @@ class ClassWriter:
             place = self.text.names.places.get(bound.abs.value.site)
             if place is not None and place.kind == "attribute":
                 return (f"self.{place.attribute}",)
-        return (self.source.span(bound.node),) if bound.node is not None else ("",)
+        if bound.node is None or bound.localized is None or bound.localized.source is not self.source:
+            return ("",)
+        return (self.source.span(bound.node),)
 
     def _class_call(self, site: Site, node: ast.Call, source: SourceFile) -> None:
         """A factory's flags, which a submodule's call now takes, are handed to it."""
