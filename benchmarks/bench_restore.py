@@ -2,11 +2,11 @@
 
     python benchmarks/bench_restore.py [--gib 3] [--pairs 3] [--json FILE]
 
-Every measurement runs in a process of its own (peak RSS is that of the process, less what importing took), paired: plain Orbax,
-then ours, then again, so that both see the same state of the machine. Values are medians; all runs are printed.
+Every measurement runs in a process of its own (peak RSS is that of the process, less what importing took), paired: plain
+Orbax, then ours, then again, so that both see the same state of the machine. Values are medians; all runs are printed.
 
-Restoring: StandardCheckpointer.restore into sharded targets (plain) against `compat.restore` into an NNX model (ours), on eight
-virtual CPU devices (2x4), of a Linen-shaped checkpoint with OCDBT. Converting: key-only, at 1x, 4x and 16x.
+Restoring: StandardCheckpointer.restore into sharded targets (plain) against `compat.restore` into an NNX model (ours), on
+eight virtual CPU devices (2x4), of a Linen-shaped checkpoint with OCDBT. Converting: key-only, at 1x, 4x and 16x.
 """
 
 from __future__ import annotations
@@ -81,7 +81,6 @@ def ours(path: str, mib: float) -> dict[str, float]:
     import jax.numpy as jnp
     import orbax.checkpoint  # noqa: F401 - so that both sides start from the same imports
     from flax import nnx
-
     from nnx_migrate import compat
 
     class Layer(nnx.Module):
@@ -102,7 +101,6 @@ def ours(path: str, mib: float) -> dict[str, float]:
 
 def convert(path: str, mib: float) -> dict[str, float]:
     import tensorstore  # noqa: F401 - imports are not part of the conversion
-
     from nnx_migrate import compat
 
     destination = Path(path).with_name("converted")
@@ -162,7 +160,8 @@ def main() -> None:
             runs_of = [child("convert", path, mib * scale / 16) for _ in range(options.pairs)]
             middle = {k: statistics.median(r[k] for r in runs_of) for k in runs_of[0]}
             report[f"convert {scale}x"] = {"mib": mib * scale / 16, **middle}
-            print(f"convert {scale:2}x ({mib * scale / 16:.0f} MiB): " + "  ".join(f"{k} {v:.2f}" for k, v in middle.items()))
+            figures = "  ".join(f"{k} {v:.2f}" for k, v in middle.items())
+            print(f"convert {scale:2}x ({mib * scale / 16:.0f} MiB): {figures}")
             shutil.rmtree(path)
     if options.json:
         options.json.write_text(json.dumps(report, indent=1))
