@@ -36,7 +36,7 @@ from .values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, 
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "mT", "real", "imag", "value", "aval"})
 _BUILTINS = frozenset({"int", "min", "max", "len", "tuple", "list", "abs", "round", "sum", "bool", "str", "range"})
-_LIFTED = {
+LIFTED = {
     "flax.linen.remat": "remat",
     "flax.linen.checkpoint": "remat",
     "flax.linen.scan": "scan",
@@ -381,8 +381,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         qualname = run.project.qualname(env.source, func)
     if qualname == "functools.partial":
         return _partial(run, node, env)
-    if qualname in _LIFTED:
-        return _lifted(run, _LIFTED[qualname], node, env)
+    if qualname in LIFTED:
+        return _lifted(run, LIFTED[qualname], node, env)
     if qualname in _OTHER_LIFTED:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used in a module", node)
     if qualname == "flax.linen.partitioning.param_with_axes":
@@ -605,7 +605,7 @@ def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
         qualname = run.project.qualname(env.source, head) or ""
         if qualname == "functools.partial" and isinstance(decorator, ast.Call) and decorator.args:
             qualname = run.project.qualname(env.source, decorator.args[0]) or ""
-        if qualname in _LIFTED or qualname in _OTHER_LIFTED:
+        if qualname in LIFTED or qualname in _OTHER_LIFTED:
             raise Unmigratable("NNX130", f"`{ast.unparse(head)}` lifts a function of the module", node)
         if qualname not in _TRANSPARENT and not qualname.startswith("jax."):
             return Unknown(f"decorated by {ast.unparse(head)}")
@@ -826,7 +826,7 @@ def _partial(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     first = arguments.positional[0][1] if arguments.positional else None
     if first is None or not isinstance(first.value, Factory):
-        if first is not None and isinstance(first.value, Global) and first.value.name in _LIFTED:
+        if first is not None and isinstance(first.value, Global) and first.value.name in LIFTED:
             raise Unmigratable("NNX130", "a lifted transform is configured with functools.partial", node)
         return run._static_text(node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
     base = first.value

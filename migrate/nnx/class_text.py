@@ -147,8 +147,12 @@ class ClassText:
         for method in self.model.own_methods.values():
             if "flax.linen.compact_name_scope" in method.decorators:
                 raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)
-            if any(d.startswith("flax.linen.") and d not in _DECORATORS for d in method.decorators):
-                raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
+            for decorator, known in zip(method.node.decorator_list, method.decorators):
+                if known not in _DECORATORS and self._mentions_linen(decorator):
+                    raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
+        for decorator in self.model.node.decorator_list:
+            if self._mentions_linen(decorator):
+                raise Unmigratable("NNX130", "the class is lifted by a decorator", self.model.node)
         conflict = self.analyser.conflicts.get(self.model.qualname)
         if conflict:
             raise Unmigratable("NNX163", conflict)
@@ -162,6 +166,10 @@ class ClassText:
                 and node.attr not in self.run.attributes
             ):
                 raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
+
+    def _mentions_linen(self, node: ast.expr) -> bool:
+        names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
+        return any((self.run.project.qualname(self.source, n) or "").startswith("flax.linen") for n in names)
 
     def _build_all(self) -> None:
         self.built.clear()

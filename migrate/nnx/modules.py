@@ -8,6 +8,7 @@ from pathlib import Path
 from ..context import FileContext, Options
 from ..diagnostics import Severity
 from ..edits import Conflict, Edit
+from ..linen.calls import LIFTED
 from ..linen.classes import Classes, ClassModel
 from ..linen.execute import Analyser, internal_error
 from ..linen.index import Project
@@ -24,7 +25,7 @@ def decide(project: Project, plan: Plan, options: Options) -> None:
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     for model in classes:  # once through everything, so that every field knows what factories it is given
         _try_execution(analyser, model)
-    reasons: dict[str, Unmigratable] = {}
+    reasons: dict[str, Unmigratable] = _lifted_outside(project, classes)
     loaded = _loaded_attributes(project)
     while True:
         texts: dict[str, ClassText] = {}
@@ -40,6 +41,29 @@ def decide(project: Project, plan: Plan, options: Options) -> None:
         error = reasons.get(model.qualname)
         if error is not None:
             plan.classes[model.qualname] = _bridged(model, error, options)
+
+
+def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratable]:
+    """Classes that a lifted transform is applied to outside of any module: `Batched = nn.vmap(Model, ...)`."""
+    found: dict[str, Unmigratable] = {}
+    inside = {id(n) for info in project.linen_classes.values() for n in ast.walk(info.node)}
+    for source in project.files.values():
+        for node in source.nodes:
+            if not isinstance(node, ast.Call) or id(node) in inside:
+                continue
+            called = project.qualname(source, node.func) or ""
+            names: list[ast.expr] = [*node.args, *[k.value for k in node.keywords]]
+            if called == "functools.partial":
+                called = next((q for q in (project.qualname(source, n) for n in names) if q in LIFTED), "")
+            if called not in LIFTED:
+                continue
+            for name in names:
+                model = classes.get(project.qualname(source, name))
+                if model is not None:
+                    short = called.rpartition(".")[2]
+                    reason = f"nn.{short} is applied to it outside of a module ({source.path.name}, line {node.lineno})"
+                    found[model.qualname] = Unmigratable("NNX130", reason)
+    return found
 
 
 def _try_execution(analyser: Analyser, model: ClassModel) -> None:

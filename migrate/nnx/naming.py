@@ -182,11 +182,19 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names) -> Non
         )
     if len({s.source.path for s in sites}) > 1 or any(isinstance(s.loops[0].node, ast.comprehension) for s in looped):
         raise Unmigratable("NNX158", f"{label} modules are made in loops that cannot be numbered", sites[0].node)
+    if len({_method_of(s) for s in sites}) > 1:
+        raise Unmigratable("NNX153", f"{label} modules made in several methods cannot be numbered", sites[0].node)
     first = _outermost(run, sites)
     iterator = _fresh_name(run, label.lower())
     for site in sites:
         names.places[site] = Place("list", label, "", iterator=iterator)
     names.iterators[label] = (first, iterator)
+
+
+def _method_of(site: Site) -> ast.AST | None:
+    """The method whose text makes the site."""
+    chain = [a for a in site.source.ancestors(site.node) if isinstance(a, ast.FunctionDef)]
+    return chain[-1] if chain else None
 
 
 def _outermost(run: Execution, sites: list[Site]) -> ast.stmt:
