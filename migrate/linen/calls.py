@@ -219,12 +219,21 @@ def unpack_shape(run: Any, value: Value, count: int) -> list[Value] | None:
 
 
 # how the constructor says it -------------------------------------------------------------------------------------
+def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
+    """A call of a library function that draws nothing: it can be repeated wherever its arguments can be said."""
+    if not isinstance(node, ast.Call) or run._rooted_local(node.func, env):
+        return False
+    qualname = run.project.qualname(env.source, node.func) or ""
+    if qualname.startswith(("jax.random.", "flax.linen.")) and not qualname.startswith("flax.linen.initializers."):
+        return False
+    return qualname.startswith(("jax.", "numpy.", "math.", "flax.", "functools.", "optax."))
+
+
 def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
     """A call of a builtin or math function: can be repeated wherever its arguments can be said."""
     if isinstance(node.func, ast.Name) and env.get(node.func.id) is None and node.func.id in _BUILTINS:
         return True
-    qualname = run.project.qualname(env.source, node.func) or ""
-    if qualname.startswith(("math.", "numpy.prod", "numpy.sqrt")):
+    if is_library_call(run, node, env):
         return True
     # A function of the project that makes no module and is given nothing but what the constructor can say.
     value = run.evaluated[node.func].value if node.func in run.evaluated else None

@@ -58,6 +58,12 @@ class Expressions:
     evaluated: dict[ast.AST, Abs]
 
     # given by Execution
+    def _snapshot(self) -> Any:
+        raise NotImplementedError
+
+    def _rollback(self, snapshot: Any) -> None:
+        raise NotImplementedError
+
     def field_value(self, name: str) -> Abs:
         raise NotImplementedError
 
@@ -432,6 +438,11 @@ class Expressions:
         flags = frozenset().union(*[v.flags for v in undecided])
         if static and all(v.static for v in values):
             return self._static_text(node, True, flags, env)
+        if not is_and and len(values) == 2 and values[0].static and isinstance(values[0].value, Static | Int):
+            first, second = self.plain(values[0].value), self.plain(values[1].value)
+            if isinstance(first, Int) and isinstance(second, Int):  # `self.width or 4 * d`
+                text, deps = self.self_text(node.values[0], env)
+                return Abs(Int(Dim.cond(text, first.dim, second.dim, deps)), False, flags)
         if not is_and and len(values) == 2 and isinstance(values[1].value, Array):
             return Abs(values[1].value, False, flags)
         return Abs(Unknown(ast.unparse(node)), False, flags)
@@ -505,7 +516,24 @@ class Expressions:
 
     def _eval_Lambda(self, node: ast.Lambda, env: Any) -> Abs:
         static = self._closed(node, env)
+        if not static:
+            self._look_inside(node, env)
         return Abs(Function(node, env, env.source), static)
+
+    def _look_inside(self, node: ast.Lambda, env: Any) -> None:
+        """Evaluate a lambda's body once, so that what it reads can be said elsewhere; nothing of it is kept."""
+        inner = calls.child_env(env)
+        for name in calls._parameters(node):
+            inner.names[name] = Abs(Unknown("argument"))
+        snapshot = self._snapshot()
+        self.trial += 1
+        try:
+            self.evaluate(node.body, inner)
+        except Unmigratable:
+            pass
+        finally:
+            self.trial -= 1
+            self._rollback(snapshot)
 
     def local_function(self, node: ast.FunctionDef, env: Any) -> Value:
         return calls.decorated_function(self, node, env)
@@ -776,7 +804,9 @@ class Expressions:
                     base = self.evaluated.get(node.value)
                     if base is not None and isinstance(base.value, Array):
                         return bool(put(ShapePart(base.value.shape))) if sayable(base.value.shape) else False
-                if isinstance(found.value, Int | Tup | Module):
+                if isinstance(node, ast.BoolOp | ast.IfExp) and isinstance(found.value, Int):
+                    pass  # said with its own words, part by part
+                elif isinstance(found.value, Int | Tup | Module):
                     mark = (len(replaced), set(needs))
                     if self._put_value(found, put, needs):
                         return True
@@ -791,7 +821,7 @@ class Expressions:
                         return put(*text)
                     if any(isinstance(self.evaluated[c].value, Array) for c in [node.left, *node.comparators]):
                         return False
-                elif isinstance(found.value, Array) or (
+                elif (isinstance(found.value, Array) and not calls.is_library_call(self, node, env)) or (
                     isinstance(found.value, Unknown)
                     and not isinstance(
                         node,
