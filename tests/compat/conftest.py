@@ -1,20 +1,12 @@
-"""Eight virtual devices for every test of the compat layer; jax must not have been started before."""
+"""Meshes and period checkpoints for the tests of the compat layer."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-os.environ["XLA_FLAGS"] = " ".join(
-    [
-        *(f for f in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in f),
-        "--xla_force_host_platform_device_count=8",
-    ]
-)
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest

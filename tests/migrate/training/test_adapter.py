@@ -31,7 +31,7 @@ def step(state, x, y):
   return state.apply_gradients(grads=grads, batch_stats=updates['batch_stats']), loss
 
 for _ in range(3):
-  replicated, loss = step(replicated, x[None], y[None])
+  replicated, loss = step(replicated, *(jnp.stack([a] * jax.local_device_count()) for a in (x, y)))
   history.append(float(loss[0]))
 final = flax.jax_utils.unreplicate(replicated)
 saved = flax.serialization.to_bytes(final)
