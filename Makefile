@@ -25,7 +25,7 @@ types: venv
 	MYPYPATH=build/types $(BIN)/mypy -p nnx_migrate
 
 unit: venv
-	$(BIN)/python -m pytest -q -n 2 --timeout 600
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 600
 
 test: lint types unit
 
