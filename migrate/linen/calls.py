@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -414,6 +415,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
     if isinstance(value, Function):
         return follow(run, value, node, env)
+    if _from_field_call(value):
+        raise Unmigratable("NNX138", f"what `{ast.unparse(func)}` makes is not known, and it is called", node)
     arguments = arguments_of(run, node, env)
     if isinstance(value, Global) or qualname is not None:
         return library(run, qualname or value.name, arguments, env)  # type: ignore[union-attr]
@@ -433,6 +436,13 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         ):
             return Abs(arrays[0], False, arguments.flags)
     return Abs(Unknown(f"the result of `{ast.unparse(func)}`"), False, arguments.flags | target.flags)
+
+
+def _from_field_call(value: Value) -> bool:
+    """Is this what calling a field gave? That it is called in turn says that the field makes modules."""
+    if isinstance(value, Static):
+        return re.match(r"self\.\w+\(", value.text) is not None
+    return isinstance(value, Unknown) and value.why.startswith("the result of `self.")
 
 
 def _elementwise_default(run: Any, text: str, argument: Value) -> bool:

@@ -1,0 +1,109 @@
+"""What cannot become native stays Linen, byte for byte, with the code that says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = "import functools\nfrom typing import Any\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
+
+REFUSED = {
+    "a factory field that nobody fills": (
+        "NNX138",
+        """class M(nn.Module):
+  conv: Any
+  @nn.compact
+  def __call__(self, x):
+    return self.conv(4, (3, 3))(x)
+""",
+    ),
+    "a field called rngs": (
+        "NNX151",
+        """class M(nn.Module):
+  rngs: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+""",
+    ),
+    "a method lifted by a decorator": (
+        "NNX130",
+        """class M(nn.Module):
+  @functools.partial(nn.scan, variable_broadcast='params', split_rngs={'params': False})
+  @nn.compact
+  def __call__(self, c, x):
+    return nn.GRUCell(4)(c, x)
+""",
+    ),
+    "a transform applied outside of a module": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False})
+""",
+    ),
+    "auto names that depend on a condition, in two methods": (
+        "NNX153",
+        """class M(nn.Module):
+  flag: bool = False
+  @nn.compact
+  def __call__(self, x):
+    if self.flag:
+      x = nn.Dense(4)(x)
+    return self.head(x)
+
+  def head(self, x):
+    return nn.Dense(4)(x)
+""",
+    ),
+    "a submodule made in a while loop": (
+        "NNX122",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    while x.shape[-1] > 2:
+      x = nn.Dense(x.shape[-1] // 2)(x)
+    return x
+""",
+    ),
+    "an input size that the call alone knows": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, width):
+    return nn.Dense(width)(x)
+""",
+    ),
+    "self.variables": (
+        "NNX164",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    y = nn.Dense(4, name='d')(x)
+    return y + self.variables['params']['d']['bias']
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_stays_linen_and_says_why(what: str) -> None:
+    code, body = REFUSED[what]
+    text = HEAD + body
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    (plan,) = result.classes
+    assert plan.outcome == "bridged"
+    assert plan.code == code, plan.reason
+    assert plan.reason
+    after = result.files[0].after
+    assert after is not None
+    kept = "".join(line for line in after.splitlines(keepends=True) if "TODO(nnx-migrate)" not in line)
+    assert kept == text
+    assert f"# TODO(nnx-migrate): {code}" in after
