@@ -81,6 +81,15 @@ Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False
     return nn.Dense(width)(x)
 """,
     ),
+    "one place that makes two modules": (
+        "NNX170",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    head = lambda z: nn.Dense(4)(z)
+    return head(x) + head(x)
+""",
+    ),
     "self.variables": (
         "NNX164",
         """class M(nn.Module):
