@@ -208,7 +208,14 @@ def linen_label(group: str, path: Sequence[Any], known: set[Label]) -> Label:
     if bare in known:
         return bare
     plain = (group, *map(str, path))
-    return plain if plain in known else label
+    if plain in known:
+        return plain
+    # A dict of submodules in setup: Linen's `heads_a` is the entry `a` of the nnx.Dict `heads`.
+    for at in range(len(label) - 2):
+        joined = (*label[: at + 1], f"{label[at + 1]}_{label[at + 2]}", *label[at + 3 :])
+        if joined in known:
+            return joined
+    return label
 
 
 def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool = False) -> tuple[Program, Program]:
