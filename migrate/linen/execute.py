@@ -8,77 +8,21 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ..source import SourceFile
-from . import calls, shape_ops
-from .classes import Classes, ClassModel, Field, Method
+from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
-from .expressions import Expressions, replace_dims
-from .sites import (
-    Abs,
-    Block,
-    Branch,
-    CallRecord,
-    Factory,
-    For,
-    Local,
-    Localized,
-    Module,
-    Site,
-    Static,
-    Table,
-    Track,
-    Unmigratable,
-    Variable,
-)
+from .environment import Env, Returned
+from .loop_execution import OPAQUE, LoopExecution
+from .merging import last_only, map_dims, merge
+from .sites import Abs, Block, Branch, For, Local, Site, Static, Table, Track, Unmigratable, Variable
 from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
 
+if TYPE_CHECKING:
+    from .analyser import Analyser
+
 MAX_DEPTH = 24
-_OPAQUE = Unknown("")
-
-
-@dataclasses.dataclass
-class Env:
-    """Names of one function body. `local` are those whose assignments the constructor can copy."""
-
-    names: dict[str, Abs]
-    source: SourceFile
-    local: set[str] = dataclasses.field(default_factory=set)
-    method: Method | None = None
-    parent: Env | None = None
-    substituted: dict[str, Localized] = dataclasses.field(default_factory=dict)
-
-    def get(self, name: str) -> Abs | None:
-        env: Env | None = self
-        while env is not None:
-            if name in env.names:
-                return env.names[name]
-            env = env.parent
-        return None
-
-    def is_local(self, name: str) -> bool:
-        env: Env | None = self
-        while env is not None:
-            if name in env.names:
-                return name in env.local
-            env = env.parent
-        return False
-
-    def copy(self) -> Env:
-        return Env(dict(self.names), self.source, set(self.local), self.method, self.parent, dict(self.substituted))
-
-    def restore(self, other: Env) -> None:
-        self.names = dict(other.names)
-        self.local = set(other.local)
-
-
-@dataclasses.dataclass
-class Returned:
-    """Values that the `return` statements of one call gave."""
-
-    values: list[Abs] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -90,7 +34,7 @@ class Summary:
     result: Value
 
 
-class Execution(Expressions):
+class Execution(LoopExecution):
     """The execution of one class, with what it found."""
 
     def __init__(
@@ -445,7 +389,7 @@ class Execution(Expressions):
                     )
             return
         name = node.target.id
-        left = env.get(name) or Abs(_OPAQUE)
+        left = env.get(name) or Abs(OPAQUE)
         value = Abs(self.combine(op, left, right, node), left.static and right.static, left.flags | right.flags)
         if self.holds_module(left.value) or self.holds_module(right.value):
             value = Abs(self.extended(left.value, right.value, node), left.static, left.flags | right.flags)
@@ -523,7 +467,7 @@ class Execution(Expressions):
         for name in names:
             left, right = a.names.get(name), b.names.get(name)
             if left is None or right is None:
-                env.names[name] = left or right or Abs(_OPAQUE)
+                env.names[name] = left or right or Abs(OPAQUE)
                 env.local.discard(name)
                 if name in (a.local if left is not None else b.local):
                     env.local.add(name)
@@ -546,7 +490,7 @@ class Execution(Expressions):
             count = max(len(a.value.shape.dims), len(b.value.shape.dims))
             left, right = a.value.shape.expand(count), b.value.shape.expand(count)
             if len(left.dims) != len(right.dims) or left.lead != right.lead:
-                left, right = _last_only(left) or left, _last_only(right) or right
+                left, right = last_only(left) or left, last_only(right) or right
             if len(left.dims) == len(right.dims) and left.lead == right.lead:
                 dims = [self._tracked_dim(x, y, then, orelse) for x, y in zip(left.dims, right.dims)]
                 return Abs(Array(Shape(tuple(dims), left.lead)), False, flags)
@@ -554,7 +498,7 @@ class Execution(Expressions):
             if static:
                 return Abs(Int(Dim.local(name)), True, flags)
             dim = self._tracked_dim(a.value.dim, b.value.dim, then, orelse)
-            return Abs(Int(dim) if dim is not None else _OPAQUE, False, flags)
+            return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
         merged = self.merge_pair(a, b)
         if static and isinstance(merged.value, Unknown):
             return Abs(Static(name, frozenset({name})), True, flags)
@@ -567,17 +511,6 @@ class Execution(Expressions):
         then.steps.append(Track(name, a))
         orelse.steps.append(Track(name, b))
         return Dim.local(name)
-
-    def tracker(self, stem: str) -> str:
-        """A fresh name for a size that the constructor follows."""
-        taken = set(self.fields) | self.trackers | self.all_names
-        stems = [stem, "width", "dim"] if stem == "features" else [stem, "length"]
-        name, count = next((s for s in stems if s not in taken), f"{stem}_2"), 2
-        while name in taken:
-            count += 1
-            name = f"{stem}_{count}"
-        self.trackers.add(name)
-        return name
 
     def merge_pair(self, a: Abs, b: Abs) -> Abs:
         return self.merge_values([a, b])
@@ -609,545 +542,6 @@ class Execution(Expressions):
         if node.orelse:
             self.run_block(node.orelse, env, returned)
 
-    def loop(
-        self,
-        node: ast.For | ast.comprehension,
-        target: ast.expr,
-        iterator: ast.expr,
-        env: Env,
-        body: Callable[[Env], None],
-    ) -> For | None:
-        """Execute a loop body for any iteration: sizes that change from one to the next become tracked names."""
-        iterated = self.evaluate(iterator, env)
-        one_by_one = calls.unrolled(self, iterator, iterated, env)
-        if one_by_one is not None:
-            for element in one_by_one:
-                self.bind(target, element, env)
-                body(env)
-            return None
-        elements = self.elements(iterator, iterated, env)
-        localized = self.localize(iterator, env) if iterated.static else None
-        names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-
-        def enter(inner: Env) -> None:
-            calls.name_elements(self, target, elements, inner)
-            for name in names:
-                if localized is not None:
-                    inner.local.add(name)
-                else:
-                    inner.local.discard(name)
-
-        # Trial runs find what changes along the loop; nothing of them is kept.
-        start = env.copy()
-        phis: dict[tuple[str, int], str | None] = {}
-        rank_lost: set[str] = set()
-        outer_loose, self.loose = self.loose, set(self.loose)
-        for _ in range(6):
-            trial_env = self._loop_start(start, phis, rank_lost, env)
-            snapshot = self._snapshot()
-            self.block = Block()
-            self.trial += 1
-            try:
-                enter(trial_env)
-                entry = trial_env.copy()
-                body(trial_env)
-            finally:
-                self.trial -= 1
-                self._rollback(snapshot)
-            if not self._new_phis(start, entry, trial_env, phis, rank_lost, names):
-                break
-        inner = self._loop_start(start, phis, rank_lost, env)
-        for (name, _), tracker in phis.items():
-            if tracker is None:
-                continue
-            bound = start.names[name]
-            self.block.steps.append(Track(tracker, self._phi_dim(bound.value, phis, name, tracker)))
-        step: For | None = None
-        outer = self.block
-        block = Block()
-        step = For(
-            node,
-            ast.unparse(target),
-            localized if localized is not None else _no_iterator(env),
-            block,
-            env.source,
-            self.counter(target, iterator, env),
-        )
-        if localized is not None:
-            outer.steps.append(step)
-            self.loops.append(step)
-        mark = len(self.sites)
-        self.block = block
-        try:
-            enter(inner)
-            body(inner)
-        finally:
-            self.block = outer
-            if localized is not None:
-                self.loops.pop()
-        if localized is None and any(s.kind != "rng" for s in self.sites[mark:]):
-            raise Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
-        for (name, index), tracker in phis.items():
-            now = inner.get(name)
-            dim = _dim_at(now.value, index) if now is not None else None
-            if tracker is None:
-                continue
-            if dim is None:
-                rank_lost.add(name)
-            elif dim != Dim.local(tracker):
-                block.steps.append(Track(tracker, dim))
-            if dim is not None:
-                last = self._last_value(dim, target, iterator, iterated, {t for t in phis.values() if t is not None})
-                if last is not None:
-                    self.closed[tracker] = last
-        self._carry_sizes(iterated.value, start, inner, phis)
-        self._leave_loop(env, inner, phis, rank_lost, names)
-        self.loose = outer_loose
-        return step if localized is not None else None
-
-    def _carry_sizes(self, iterated: Value, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
-        """A loop over a list made in setup: the sizes that its elements see follow the loop that made them."""
-        if not phis or self.trial:
-            return
-        made = {s for s in self.sites if s.in_setup and s.loops and s.call is not None}
-        for site in made:
-            assert site.call is not None
-            used = frozenset().union(*[_dependencies(v) for v in [*site.call.args, *site.call.keywords.values()]])
-            for (name, index), tracker in phis.items():
-                if tracker is None or tracker not in used:
-                    continue
-                first, after = _dim_at(start.names[name].value, index), inner.get(name)
-                following = _dim_at(after.value, index) if after is not None else None
-                if first is not None and following is not None:
-                    known = self.carried.setdefault(site, [])
-                    if all(t != tracker for t, _, _ in known):
-                        known.append((tracker, first, following))
-
-    def _last_value(
-        self, dim: Dim, target: ast.expr, iterator: ast.expr, iterated: Abs, trackers: set[str]
-    ) -> Dim | None:
-        """A tracked size after the loop, where the last iteration alone decides it."""
-        names = dim.dependencies()
-        if not names:
-            return dim
-        if names & trackers or not isinstance(target, ast.Name) or names != {target.id}:
-            return None
-        if isinstance(iterated.value, Static) and isinstance(iterator, ast.Attribute | ast.Subscript | ast.Name):
-            if iterated.value.deps:
-                return None
-            last = Dim.opaque(f"{iterated.value.text}[-1]")
-        elif isinstance(iterator, ast.Call) and ast.unparse(iterator.func) == "range" and len(iterator.args) == 1:
-            count = self.evaluated[iterator.args[0]].value
-            found = self.plain(count)
-            if not isinstance(found, Int) or found.dim.dependencies():
-                return None
-            last = found.dim - 1
-        else:
-            return None
-        if any(atom.kind in ("opaque", "cond") and atom.deps for atom in dim.atoms()):
-            return None
-
-        def change(atom: Atom) -> Dim | None:
-            return last if atom.kind == "local" else None
-
-        return dim.substitute(change)
-
-    def _loop_start(self, start: Env, phis: Mapping[tuple[str, int], str | None], lost: set[str], env: Env) -> Env:
-        inner = start.copy()
-        for name in self.loose:
-            bound = inner.names.get(name)
-            last = _last_only(bound.value.shape) if bound is not None and isinstance(bound.value, Array) else None
-            if bound is not None and last is not None and name not in lost:
-                inner.names[name] = dataclasses.replace(bound, value=Array(last))
-        for name in lost:
-            bound = inner.names[name]
-            inner.names[name] = Abs(
-                Int(Dim.local(name)) if bound.static and isinstance(bound.value, Int) else _OPAQUE,
-                bound.static,
-                bound.flags,
-            )
-        for (name, index), tracker in phis.items():
-            bound = inner.names[name]
-            inner.names[name] = dataclasses.replace(bound, value=_with_dim(bound.value, index, _local(tracker)))
-        return inner
-
-    def _new_phis(
-        self,
-        start: Env,
-        entry: Env,
-        after: Env,
-        phis: dict[tuple[str, int], str | None],
-        lost: set[str],
-        targets: set[str],
-    ) -> bool:
-        found = False
-        for name in start.names:
-            before, now = entry.names.get(name), after.names.get(name)
-            if name in targets or name in lost or before is None or now is None or before.value == now.value:
-                continue
-            a, b = before.value, now.value
-            if self.holds_module(b):
-                continue
-            if isinstance(a, Array) and isinstance(b, Array):
-                count = max(len(a.shape.dims), len(b.shape.dims))
-                left: Shape | None = a.shape.expand(count)
-                right: Shape | None = b.shape.expand(count)
-                assert left is not None and right is not None
-                if len(left.dims) != len(right.dims) or left.lead != right.lead:
-                    left, right = _last_only(a.shape), _last_only(b.shape)
-                    if left is not None and right is not None and name not in self.loose:
-                        self.loose.add(name)
-                        found = True
-                if left is not None and right is not None and left.lead == right.lead:
-                    for index, (x, y) in enumerate(zip(left.dims, right.dims)):
-                        key = (name, index - len(left.dims))
-                        if x != y and key not in phis:
-                            if y is None or x is None:
-                                phis[key] = None
-                            else:
-                                phis[key] = self.tracker("features" if index == len(left.dims) - 1 else "size")
-                            found = True
-                        elif y is None and phis.get(key) is not None:
-                            phis[key] = None
-                            found = True
-                    continue
-            lost.add(name)
-            found = True
-        for key in [k for k in phis if k[0] in lost]:
-            del phis[key]
-        return found
-
-    def _phi_dim(self, value: Value, phis: Any, name: str, tracker: str) -> Dim:
-        for (n, index), t in phis.items():
-            if n == name and t == tracker:
-                dim = _dim_at(value, index)
-                if dim is not None:
-                    return dim
-        raise Unmigratable("NNX110", f"the size of `{name}` before the loop is not known")
-
-    def _leave_loop(
-        self, env: Env, inner: Env, phis: Mapping[tuple[str, int], str | None], lost: set[str], targets: set[str]
-    ) -> None:
-        for name, now in inner.names.items():
-            old = env.names.get(name)
-            keys = [(k, t) for k, t in phis.items() if k[0] == name]
-            if old is None:
-                # Made in the loop: what depends on the loop's own names is gone after it.
-                gone = _dependencies(now.value) & (targets | set(inner.names))
-                env.names[name] = now if not gone else Abs(_OPAQUE, False, now.flags)
-                continue
-            if keys:
-                value = now.value if isinstance(now.value, Array) else old.value
-                for (_, index), tracker in keys:
-                    value = _with_dim(value, index, _local(tracker))
-                env.names[name] = Abs(value, False, old.flags | now.flags)
-            elif name in lost:
-                if now.static and name in inner.local:
-                    env.names[name] = Abs(Int(Dim.local(name)), True, now.flags)
-                else:
-                    env.names[name] = Abs(_OPAQUE, False, old.flags | now.flags)
-            elif now.value != old.value:
-                env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, now.value))
-        env.local |= inner.local & set(env.names)
-
-    def _snapshot(self) -> Any:
-        calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}
-        return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls))
-
-    def _rollback(self, snapshot: Any) -> None:
-        count, self.block, self.attributes, calls_of, self.super_calls = snapshot
-        del self.sites[count:]
-        for site, (call, length, renders) in calls_of.items():
-            site.call, site.renders = call, renders
-            del site.calls[length:]
-
-    def counter(self, target: ast.expr, iterator: ast.expr, env: Env) -> str:
-        """The loop name that counts 0, 1, 2, ...: `for i in range(n)`, `for i, x in enumerate(xs)`."""
-        if not isinstance(iterator, ast.Call):
-            return ""
-        called = self.project.qualname(env.source, iterator.func) or (
-            iterator.func.id if isinstance(iterator.func, ast.Name) else ""
-        )
-        if called == "range" and len(iterator.args) == 1 and isinstance(target, ast.Name):
-            return target.id
-        if (
-            called == "enumerate"
-            and len(iterator.args) == 1
-            and not iterator.keywords
-            and isinstance(target, ast.Tuple)
-            and isinstance(target.elts[0], ast.Name)
-        ):
-            return target.elts[0].id
-        return ""
-
-
-def _no_iterator(env: Env) -> Localized:
-    return Localized(None, env.source, (), frozenset())
-
-
-def merge(a: Value, b: Value) -> Value:
-    """What two values have in common."""
-    if a == b:
-        return a
-    if isinstance(a, Array) and isinstance(b, Array):
-        count = min(
-            max(len(a.shape.dims), len(b.shape.dims)),
-            len(a.shape.dims) if a.shape.lead is None else 99,
-            len(b.shape.dims) if b.shape.lead is None else 99,
-        )
-        left, right = a.shape.expand(count), b.shape.expand(count)
-        if len(left.dims) == len(right.dims):
-            dims = tuple(x if x == y else None for x, y in zip(left.dims, right.dims))
-            if left.lead == right.lead:
-                return Array(Shape(dims, left.lead))
-            return Array(Shape(dims, Shape.unknown().lead))
-        return Array(Shape.unknown())
-    if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
-        return Tup(tuple(merge(x, y) for x, y in zip(a.items, b.items)), a.kind)
-    for x, y in ((a, b), (b, a)):
-        if isinstance(x, Module | calls.Either) and (isinstance(y, Static) or y == Const(None)):
-            return x  # made here, or handed in through a field: what is known of the one made here holds
-    if isinstance(a, Module | calls.Either) and isinstance(b, Module | calls.Either):
-        return calls.Either((*calls.members(a), *calls.members(b)))
-    if isinstance(a, Const) and a.value is None and isinstance(b, Array):
-        return b
-    if isinstance(b, Const) and b.value is None and isinstance(a, Array):
-        return a
-    return Unknown("it differs between branches")
-
-
-def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
-    """Apply `change` to every size in a value; the same object where nothing changed."""
-    if isinstance(value, Int):
-        new = change(value.dim)
-        return value if new is value.dim or new == value.dim else Int(new)
-    if isinstance(value, Array):
-        dims = tuple(None if d is None else change(d) for d in value.shape.dims)
-        return value if dims == value.shape.dims else Array(Shape(dims, value.shape.lead))
-    if isinstance(value, Tup):
-        items = tuple(map_dims(item, change) for item in value.items)
-        return value if all(x is y for x, y in zip(items, value.items)) else Tup(items, value.kind)
-    return value
-
-
-def _dependencies(value: Value) -> frozenset[str]:
-    found: set[str] = set()
-
-    def look(dim: Dim) -> Dim:
-        found.update(dim.dependencies())
-        return dim
-
-    map_dims(value, look)
-    if isinstance(value, Static):
-        found |= value.deps
-    return frozenset(found)
-
-
-def _dim_at(value: Value, index: int) -> Dim | None:
-    return value.shape.dim(index) if isinstance(value, Array) else None
-
-
-def _last_only(shape: Shape) -> Shape | None:
-    """What is left of a shape when its leading dimensions are not known: the last one."""
-    dims = shape.expand(1).dims
-    return Shape(dims[-1:], Shape.unknown().lead) if dims else None
-
-
-def _local(tracker: str | None) -> Dim | None:
-    return None if tracker is None else Dim.local(tracker)
-
-
-def _with_dim(value: Value, index: int, dim: Dim | None) -> Value:
-    if not isinstance(value, Array):
-        return value
-    shape = value.shape.expand(-index)
-    dims: list[Dim | None] = list(shape.dims)
-    dims[index] = dim
-    return Array(Shape(tuple(dims), shape.lead))
-
-
-class Analyser:
-    """Executions of all classes of a project, each once, with the factories that its fields are given."""
-
-    def __init__(
-        self,
-        classes: Classes,
-        ranks: Mapping[str, Mapping[str, int]] | None = None,
-        seen: Mapping[str, Mapping[str, int]] | None = None,
-    ) -> None:
-        """`ranks`: of arguments, certain. `seen`: in examples; taken only where a class cannot do without."""
-        self.classes = classes
-        self.seen = {k: dict(v) for k, v in (seen or {}).items()}
-        self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
-        self.done: dict[str, Execution | Unmigratable] = {}
-        self.running: set[str] = set()
-        self.given: dict[str, dict[str, Factory]] = {}  # class → field → factory passed in
-        self.conflicts: dict[str, str] = {}
-        self.special: dict[tuple[str, str, str], Summary | None] = {}
-
-    def execution(self, qualname: str) -> Execution:
-        """The execution of a class; raises Unmigratable as it did when first run."""
-        found = self.done.get(qualname)
-        if found is None:
-            if qualname in self.running:
-                raise Unmigratable("NNX124", f"{qualname.rpartition('.')[2]} contains itself")
-            model = self.classes.get(qualname)
-            if model is None:
-                raise Unmigratable("NNX125", f"{qualname} is not known")
-            self.running.add(qualname)
-            try:
-                found = self._run(model)
-            except Unmigratable as error:
-                found = error
-            except RecursionError:
-                found = Unmigratable("NNX126", "its code is nested too deeply to follow")
-            except Exception as error:  # one class that cannot be followed never stops the others
-                found = internal_error(error)
-            finally:
-                self.running.discard(qualname)
-            self.done[qualname] = found
-        if isinstance(found, Unmigratable):
-            raise found
-        return found
-
-    def _run(self, model: ClassModel) -> Execution:
-        """Run, and run again while operations tell the ranks of arguments."""
-        ranks = self.ranks.setdefault(model.qualname, {})
-        for _ in range(4):
-            execution = Execution(model, self)
-            with shape_ops.implied_ranks() as implied:
-                failure: Unmigratable | None = None
-                try:
-                    execution.run()
-                except Unmigratable as error:
-                    failure = error
-                    failure.wanted_ranks = execution.wanted_ranks()
-            own = {k: v for k, v in {**execution.assumed_ranks, **implied}.items() if k in execution.arguments}
-            if not (set(own) - set(ranks)):
-                if failure is not None:
-                    raise failure
-                return execution
-            ranks.update({k: v for k, v in own.items() if k not in ranks})
-        if failure is not None:
-            raise failure
-        return execution
-
-    def assume(self, qualname: str, ranks: Mapping[str, int]) -> None:
-        """Run a class again, taking arguments to have these numbers of dimensions."""
-        self.ranks.setdefault(qualname, {}).update(ranks)
-        self.done.pop(qualname, None)
-
-    def forget(self, qualname: str, arguments: Iterable[str]) -> None:
-        """Take back what `assume` said."""
-        for argument in arguments:
-            self.ranks.get(qualname, {}).pop(argument, None)
-        self.done.pop(qualname, None)
-
-    def passes(self, execution: Execution, site: Site) -> None:
-        """Remember the factories that a site passes to a class; two different ones for a field cannot be native."""
-        table = self.given.setdefault(site.target, {})
-        for name, argument in site.bound.items():
-            factory = argument.abs.value
-            if not isinstance(factory, Factory):
-                continue
-            if name in table and not same_factory(table[name], factory):
-                self.conflicts[site.target] = f"its field `{name}` is given different kinds of modules"
-            if name not in table:
-                table[name] = factory
-                if site.target in self.done:  # run again now that the field is known
-                    del self.done[site.target]
-
-    def output(self, execution: Execution, site: Site, method: str, record: CallRecord) -> Value:
-        """What calling a project class gives, in terms of the caller."""
-        name = site.target.rpartition(".")[2]
-        try:
-            called = self.execution(site.target)
-        except Unmigratable as error:
-            raise Unmigratable(
-                "NNX150", f"it contains {name}, which is not native: {error.reason}", site.node
-            ) from error
-        summary = called.summaries.get(method)
-        if summary is None:
-            return Unknown(f"what {name}.{method} returns")
-        inputs: dict[str, Value] = dict(zip(summary.parameters, record.args))
-        inputs.update(record.keywords)
-        for parameter, default in summary.defaults.items():
-            inputs.setdefault(parameter, default.value)
-        for parameter, rank in self.ranks.get(site.target, {}).items():
-            given = inputs.get(parameter)
-            if isinstance(given, Array) and given.shape.rank not in (None, rank):
-                return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
-        result = replace_dims(summary.result, self.substitution(execution, site, called, inputs))
-        if _is_vague(result):
-            special = self._specialised(execution, site, called, method)
-            if special is not None:
-                result = replace_dims(special.result, self.substitution(execution, site, called, inputs))
-        return result
-
-    def _specialised(self, execution: Execution, site: Site, called: Execution, method: str) -> Summary | None:
-        """The summary of a class for the constants that one site gives it, where in general nothing is known."""
-        given: dict[str, Abs] = {}
-        for field in called.model.fields():
-            bound = site.bound.get(field.name)
-            value = bound.abs.value if bound is not None else None
-            if bound is None and field.default is not None:
-                value = execution.constant(field.default, field.source).value
-            if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
-                given[field.name] = Abs(value, static=True)
-            elif isinstance(value, Int):
-                given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
-            elif isinstance(value, Tup) and all(isinstance(i, Int) for i in value.items):
-                items = tuple(
-                    i if i.dim.value is not None else Int(Dim.opaque(f"self.{field.name}[{n}]"))
-                    for n, i in enumerate(value.items)
-                    if isinstance(i, Int)
-                )
-                given[field.name] = Abs(Tup(items, value.kind), static=True)
-        key = (site.target, method, repr(sorted((k, repr(v.value)) for k, v in given.items())))
-        if key not in self.special:
-            self.special[key] = None
-            run = Execution(called.model, self, given)
-            run.ranks = dict(called.ranks)
-            try:
-                run.run()
-            except Unmigratable:
-                return None
-            self.special[key] = run.summaries.get(method)
-        return self.special[key]
-
-    def substitution(
-        self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]
-    ) -> calls.Substitution:
-        defaults = {
-            f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None
-        }
-        return calls.Substitution(execution, site, defaults, inputs)
-
-    def note_sow(self, execution: Execution, node: ast.Call, env: Env) -> None:
-        execution.sows.append(node)
-
-    def field_factory(self, execution: Execution, field: Field) -> Value | None:
-        """The factory that a module-typed field holds: by what the project passes in, else by its default."""
-        passed = self.given.get(execution.model.qualname, {}).get(field.name)
-        default: Value | None = None
-        if field.default is not None:
-            default = execution.constant(field.default, field.source).value
-        found = passed or (default if isinstance(default, Factory) else None)
-        if found is None:
-            return None
-        if passed is not None and isinstance(default, Factory) and not same_factory(passed, default):
-            self.conflicts[execution.model.qualname] = f"its field `{field.name}` is given different kinds of modules"
-        return dataclasses.replace(found, text=f"self.{field.name}", field=field.name, node=None)
-
-
-def _is_vague(value: Value) -> bool:
-    """Is there a size in it that is not known?"""
-    if isinstance(value, Array):
-        return value.shape.dim(-1) is None
-    if isinstance(value, Tup):
-        return any(_is_vague(item) for item in value.items)
-    return isinstance(value, Unknown)
-
 
 def _tuple_length(annotation: ast.expr | None) -> int:
     """2 for `Tuple[int, int]`; 0 for anything else."""
@@ -1157,19 +551,3 @@ def _tuple_length(annotation: ast.expr | None) -> int:
     if isinstance(items, ast.Tuple) and all(isinstance(i, ast.Name) and i.id == "int" for i in items.elts):
         return len(items.elts)
     return 0
-
-
-def internal_error(error: Exception) -> Unmigratable:
-    """A defect of this tool, as the reason why a class stays Linen."""
-    return Unmigratable("NNX199", f"this tool failed on it ({type(error).__name__}: {error}); please report it")
-
-
-def same_factory(a: Factory, b: Factory) -> bool:
-    """Do two factories make modules of one kind, so that one text serves both?"""
-    return (
-        a.target == b.target
-        and set(a.args) == set(b.args)
-        and set(a.calltime) == set(b.calltime)
-        and len(a.positional) == len(b.positional)
-        and [l.kind for l in a.lifted] == [l.kind for l in b.lifted]
-    )

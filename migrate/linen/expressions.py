@@ -8,8 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..source import SourceFile
-from . import calls, shapes
+from . import calls, iteration, localize, shapes
+from .arguments import child_env, parameters_of, substituted
 from .dims import Dim
+from .environment import Env
+from .functions import decorated_function, global_value
+from .merging import Either, either, members
+from .module_calls import module_attribute
 from .sites import (
     Abs,
     Block,
@@ -33,6 +38,7 @@ from .sites import (
 )
 from .values import Array, Const, Int, Shape, Slice, Star, Tup, Unknown, Value
 
+ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "mT", "real", "imag", "value", "aval"})
 OPERATORS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
     "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>",
@@ -79,8 +85,6 @@ class Expressions:
     # evaluation ------------------------------------------------------------------------------------------------
     def constant(self, node: ast.expr, source: SourceFile) -> Abs:
         """An expression at module level: defaults, class attributes, global constants."""
-        from .execute import Env
-
         return self.evaluate(node, Env({}, source))
 
     def evaluate(self, node: ast.expr, env: Any) -> Abs:
@@ -167,7 +171,7 @@ class Expressions:
         qualname = self.project.qualname(env.source, node)
         if qualname is None:
             return Abs(Static(ast.unparse(node)), static=True)
-        known = calls.global_value(self, qualname, node, env)
+        known = global_value(self, qualname, node, env)
         return known if known is not None else Abs(Static(ast.unparse(node)), static=True)
 
     def _eval_Attribute(self, node: ast.Attribute, env: Any) -> Abs:
@@ -180,12 +184,12 @@ class Expressions:
         if isinstance(value, Static):
             return Abs(Static(f"{value.text}.{node.attr}", value.deps), base.static, base.flags)
         if isinstance(value, Module | ModuleField):
-            return calls.module_attribute(self, node, base, env)
+            return module_attribute(self, node, base, env)
         if isinstance(value, Array | Tup | Int) or type(value).__name__ not in ("Unknown",):
             found = shapes.attribute(value, node.attr)
             if not isinstance(found, Unknown):
                 return Abs(found, base.static, base.flags)
-        if isinstance(value, Array) and node.attr not in calls.ARRAY_ATTRIBUTES:
+        if isinstance(value, Array) and node.attr not in ARRAY_ATTRIBUTES:
             # An argument that is a struct of arrays: batch.inputs
             lead = value.shape.lead
             if lead is not None and not value.shape.dims and lead.known and not lead.dropped:
@@ -211,8 +215,6 @@ class Expressions:
         method = self.model.method(name)
         if method is not None:
             if "property" in method.decorators or any(d.endswith("cached_property") for d in method.decorators):
-                from .execute import Env
-
                 result = self.run_function(method.node, Env({}, method.source, method=method))
                 static = isinstance(result.value, Int | Static | Const) and result.static
                 if isinstance(result.value, Int | Const):
@@ -509,7 +511,7 @@ class Expressions:
             return Abs(Int(Dim.cond(cond, a.value.dim, b.value.dim, deps)), static, flags)
         merged = self.merge_values([a, b])
         if self.holds_module(a.value) or self.holds_module(b.value):
-            return Abs(calls.either(self, a.value, b.value, node), static, flags)
+            return Abs(either(self, a.value, b.value, node), static, flags)
         if static and isinstance(merged.value, Unknown):
             return self._static_text(node, True, flags, env)
         return Abs(merged.value, static, flags)
@@ -522,8 +524,8 @@ class Expressions:
 
     def _look_inside(self, node: ast.Lambda, env: Any) -> None:
         """Evaluate a lambda's body once, so that what it reads can be said elsewhere; nothing of it is kept."""
-        inner = calls.child_env(env)
-        for name in calls._parameters(node):
+        inner = child_env(env)
+        for name in parameters_of(node):
             inner.names[name] = Abs(Unknown("argument"))
         snapshot = self._snapshot()
         self.trial += 1
@@ -536,7 +538,7 @@ class Expressions:
             self._rollback(snapshot)
 
     def local_function(self, node: ast.FunctionDef, env: Any) -> Value:
-        return calls.decorated_function(self, node, env)
+        return decorated_function(self, node, env)
 
     def _closed(self, node: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
         """Does the function read only what the constructor has too?"""
@@ -566,7 +568,7 @@ class Expressions:
         results: list[Abs] = []
         steps: list[For] = []
         mark = len(self.sites)
-        inner = calls.child_env(env)
+        inner = child_env(env)
 
         def at(depth: int, scope: Any) -> None:
             if depth == len(node.generators):
@@ -587,7 +589,7 @@ class Expressions:
         result = results[-1] if results else Abs(Unknown("empty"))
         static = all(self.evaluated[g.iter].static for g in node.generators if g.iter in self.evaluated)
         if len(self.sites) > mark or self.holds_module(result.value) or isinstance(result.value, Array):
-            if len(results) > 1 and self.trial == 0 and calls.was_unrolled(self, node, env):
+            if len(results) > 1 and self.trial == 0 and iteration.was_unrolled(self, node, env):
                 items = tuple(r.value for r in results)
                 return Abs(Tup(items, "list"), False, result.flags)
             return Abs(Repeated(result.value, steps[-1] if steps else None, "list"), False, result.flags)
@@ -613,7 +615,7 @@ class Expressions:
             self.evaluate(node.key, scope)
             results.append(self.evaluate(node.value, scope))
 
-        step = self.loop(generator, generator.target, generator.iter, calls.child_env(env), body)
+        step = self.loop(generator, generator.target, generator.iter, child_env(env), body)
         if len(self.sites) > mark:
             return Abs(Repeated(results[-1].value, step, "dict"), False)
         static = self.evaluated[generator.iter].static and bool(results) and results[-1].static
@@ -644,8 +646,8 @@ class Expressions:
         )
 
     def modules_in(self, value: Value) -> Iterator[Site]:
-        if isinstance(value, Module | calls.Either):
-            yield from (m.site for m in calls.members(value))
+        if isinstance(value, Module | Either):
+            yield from (m.site for m in members(value))
         elif isinstance(value, Tup):
             for item in value.items:
                 yield from self.modules_in(item)
@@ -671,14 +673,14 @@ class Expressions:
             lead = inner.shape.lead
             if lead is not None and lead.known and not inner.shape.dims and not lead.dropped:
                 return [Abs(Array(Shape.argument(f"{lead.argument}[{i}]")), False, value.flags) for i in range(count)]
-        items = calls.unpack_shape(self, inner, count)
+        items = iteration.unpack_shape(self, inner, count)
         if items is None:
             return unknown
         return [Abs(item, False, value.flags) for item in items]
 
     def elements(self, node: ast.expr, iterated: Abs, env: Any) -> Abs:
         """The abstract element of what a loop runs over, for its target."""
-        return calls.elements(self, node, iterated, env)
+        return iteration.elements(self, node, iterated, env)
 
     def narrow(self, test: ast.expr, env: Any, holds: bool) -> None:
         """What a condition tells about names: `x is None`."""
@@ -775,7 +777,7 @@ class Expressions:
             here = env.get(node.id)
             if here is None:
                 return True
-            substitute = calls.substituted(env, node.id)
+            substitute = substituted(env, node.id)
             if substitute is not None:
                 needs |= substitute.needs
                 return put(LocalizedPart(substitute))
@@ -816,12 +818,12 @@ class Expressions:
                     if not isinstance(node, ast.Tuple | ast.List):
                         return False
                 elif isinstance(node, ast.Compare):
-                    text = calls.shape_condition(self, node)
+                    text = localize.shape_condition(self, node)
                     if text is not None:
                         return put(*text)
                     if any(isinstance(self.evaluated[c].value, Array) for c in [node.left, *node.comparators]):
                         return False
-                elif (isinstance(found.value, Array) and not calls.is_library_call(self, node, env)) or (
+                elif (isinstance(found.value, Array) and not localize.is_library_call(self, node, env)) or (
                     isinstance(found.value, Unknown)
                     and not isinstance(
                         node,
@@ -839,10 +841,10 @@ class Expressions:
                     )
                 ):
                     return False
-                if isinstance(node, ast.Call) and not calls.is_plain_call(self, node, env):
+                if isinstance(node, ast.Call) and not localize.is_plain_call(self, node, env):
                     return False
             if isinstance(node, ast.Call):
-                known = calls.localize_call(self, node, env, bound, replaced, needs)
+                known = localize.localize_call(self, node, env, bound, replaced, needs)
                 if known is not None:
                     return known
         inner = bound
@@ -886,7 +888,7 @@ class Expressions:
         localized = None if test.flags else self.localize(node, env)
         if localized is not None:
             return localized, "", None
-        text = calls.presence_condition(self, node, env)
+        text = localize.presence_condition(self, node, env)
         return None, text, None
 
 

@@ -15,11 +15,12 @@ from typing import Any, Protocol
 
 from ..catalog import layers
 from ..edits import Edit, EditSet, Overlay, Part, Parts, Span
-from ..linen.calls import layer_arg
+from ..linen.analyser import Analyser
 from ..linen.classes import Field, Method
 from ..linen.dims import Atom, Dim
-from ..linen.execute import Analyser, Execution
+from ..linen.execute import Execution
 from ..linen.expressions import sayable
+from ..linen.module_calls import layer_arg
 from ..linen.sites import (
     Block,
     BoundArg,

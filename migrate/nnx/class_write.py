@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from ..catalog import layers
 from ..edits import Part, Parts, Span
-from ..linen.calls import _Param
 from ..linen.classes import Field, Method
 from ..linen.execute import Execution
+from ..linen.self_calls import SetupParam
 from ..linen.sites import BoundArg, Factory, Local, Module, Site, Unmigratable, Variable
 from ..linen.values import Const
 from ..source import SourceFile
@@ -316,7 +316,7 @@ class ClassWriter:
                     held = run.attributes.get(node.attr)
                     if (
                         held is not None
-                        and isinstance(held.value, _Param)
+                        and isinstance(held.value, SetupParam)
                         and isinstance(node.ctx, ast.Load)
                         and method.name != "setup"
                     ):

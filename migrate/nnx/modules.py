@@ -8,9 +8,9 @@ from pathlib import Path
 from ..context import FileContext, Options
 from ..diagnostics import Severity
 from ..edits import Conflict, Edit
-from ..linen.calls import LIFTED
+from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
-from ..linen.execute import Analyser, internal_error
+from ..linen.construction import LIFTED
 from ..linen.index import Project
 from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable

@@ -1,0 +1,216 @@
+"""The analyser: executions of all classes of a project, and what calling one of them gives another."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from . import shape_ops
+from .classes import Classes, ClassModel, Field
+from .dims import Dim
+from .environment import Env
+from .execute import Execution, Summary
+from .expressions import replace_dims
+from .sites import Abs, CallRecord, Factory, Site, Unmigratable
+from .substitution import Substitution
+from .values import Array, Const, Int, Tup, Unknown, Value
+
+
+class Analyser:
+    """Executions of all classes of a project, each once, with the factories that its fields are given."""
+
+    def __init__(
+        self,
+        classes: Classes,
+        ranks: Mapping[str, Mapping[str, int]] | None = None,
+        seen: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> None:
+        """`ranks`: of arguments, certain. `seen`: in examples; taken only where a class cannot do without."""
+        self.classes = classes
+        self.seen = {k: dict(v) for k, v in (seen or {}).items()}
+        self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
+        self.done: dict[str, Execution | Unmigratable] = {}
+        self.running: set[str] = set()
+        self.given: dict[str, dict[str, Factory]] = {}  # class → field → factory passed in
+        self.conflicts: dict[str, str] = {}
+        self.special: dict[tuple[str, str, str], Summary | None] = {}
+
+    def execution(self, qualname: str) -> Execution:
+        """The execution of a class; raises Unmigratable as it did when first run."""
+        found = self.done.get(qualname)
+        if found is None:
+            if qualname in self.running:
+                raise Unmigratable("NNX124", f"{qualname.rpartition('.')[2]} contains itself")
+            model = self.classes.get(qualname)
+            if model is None:
+                raise Unmigratable("NNX125", f"{qualname} is not known")
+            self.running.add(qualname)
+            try:
+                found = self._run(model)
+            except Unmigratable as error:
+                found = error
+            except RecursionError:
+                found = Unmigratable("NNX126", "its code is nested too deeply to follow")
+            except Exception as error:  # one class that cannot be followed never stops the others
+                found = internal_error(error)
+            finally:
+                self.running.discard(qualname)
+            self.done[qualname] = found
+        if isinstance(found, Unmigratable):
+            raise found
+        return found
+
+    def _run(self, model: ClassModel) -> Execution:
+        """Run, and run again while operations tell the ranks of arguments."""
+        ranks = self.ranks.setdefault(model.qualname, {})
+        for _ in range(4):
+            execution = Execution(model, self)
+            with shape_ops.implied_ranks() as implied:
+                failure: Unmigratable | None = None
+                try:
+                    execution.run()
+                except Unmigratable as error:
+                    failure = error
+                    failure.wanted_ranks = execution.wanted_ranks()
+            own = {k: v for k, v in {**execution.assumed_ranks, **implied}.items() if k in execution.arguments}
+            if not (set(own) - set(ranks)):
+                if failure is not None:
+                    raise failure
+                return execution
+            ranks.update({k: v for k, v in own.items() if k not in ranks})
+        if failure is not None:
+            raise failure
+        return execution
+
+    def assume(self, qualname: str, ranks: Mapping[str, int]) -> None:
+        """Run a class again, taking arguments to have these numbers of dimensions."""
+        self.ranks.setdefault(qualname, {}).update(ranks)
+        self.done.pop(qualname, None)
+
+    def forget(self, qualname: str, arguments: Iterable[str]) -> None:
+        """Take back what `assume` said."""
+        for argument in arguments:
+            self.ranks.get(qualname, {}).pop(argument, None)
+        self.done.pop(qualname, None)
+
+    def passes(self, execution: Execution, site: Site) -> None:
+        """Remember the factories that a site passes to a class; two different ones for a field cannot be native."""
+        table = self.given.setdefault(site.target, {})
+        for name, argument in site.bound.items():
+            factory = argument.abs.value
+            if not isinstance(factory, Factory):
+                continue
+            if name in table and not same_factory(table[name], factory):
+                self.conflicts[site.target] = f"its field `{name}` is given different kinds of modules"
+            if name not in table:
+                table[name] = factory
+                if site.target in self.done:  # run again now that the field is known
+                    del self.done[site.target]
+
+    def output(self, execution: Execution, site: Site, method: str, record: CallRecord) -> Value:
+        """What calling a project class gives, in terms of the caller."""
+        name = site.target.rpartition(".")[2]
+        try:
+            called = self.execution(site.target)
+        except Unmigratable as error:
+            raise Unmigratable(
+                "NNX150", f"it contains {name}, which is not native: {error.reason}", site.node
+            ) from error
+        summary = called.summaries.get(method)
+        if summary is None:
+            return Unknown(f"what {name}.{method} returns")
+        inputs: dict[str, Value] = dict(zip(summary.parameters, record.args))
+        inputs.update(record.keywords)
+        for parameter, default in summary.defaults.items():
+            inputs.setdefault(parameter, default.value)
+        for parameter, rank in self.ranks.get(site.target, {}).items():
+            given = inputs.get(parameter)
+            if isinstance(given, Array) and given.shape.rank not in (None, rank):
+                return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
+        result = replace_dims(summary.result, self.substitution(execution, site, called, inputs))
+        if _is_vague(result):
+            special = self._specialised(execution, site, called, method)
+            if special is not None:
+                result = replace_dims(special.result, self.substitution(execution, site, called, inputs))
+        return result
+
+    def _specialised(self, execution: Execution, site: Site, called: Execution, method: str) -> Summary | None:
+        """The summary of a class for the constants that one site gives it, where in general nothing is known."""
+        given: dict[str, Abs] = {}
+        for field in called.model.fields():
+            bound = site.bound.get(field.name)
+            value = bound.abs.value if bound is not None else None
+            if bound is None and field.default is not None:
+                value = execution.constant(field.default, field.source).value
+            if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
+                given[field.name] = Abs(value, static=True)
+            elif isinstance(value, Int):
+                given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
+            elif isinstance(value, Tup) and all(isinstance(i, Int) for i in value.items):
+                items = tuple(
+                    i if i.dim.value is not None else Int(Dim.opaque(f"self.{field.name}[{n}]"))
+                    for n, i in enumerate(value.items)
+                    if isinstance(i, Int)
+                )
+                given[field.name] = Abs(Tup(items, value.kind), static=True)
+        key = (site.target, method, repr(sorted((k, repr(v.value)) for k, v in given.items())))
+        if key not in self.special:
+            self.special[key] = None
+            run = Execution(called.model, self, given)
+            run.ranks = dict(called.ranks)
+            try:
+                run.run()
+            except Unmigratable:
+                return None
+            self.special[key] = run.summaries.get(method)
+        return self.special[key]
+
+    def substitution(
+        self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]
+    ) -> Substitution:
+        defaults = {
+            f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None
+        }
+        return Substitution(execution, site, defaults, inputs)
+
+    def note_sow(self, execution: Execution, node: ast.Call, env: Env) -> None:
+        execution.sows.append(node)
+
+    def field_factory(self, execution: Execution, field: Field) -> Value | None:
+        """The factory that a module-typed field holds: by what the project passes in, else by its default."""
+        passed = self.given.get(execution.model.qualname, {}).get(field.name)
+        default: Value | None = None
+        if field.default is not None:
+            default = execution.constant(field.default, field.source).value
+        found = passed or (default if isinstance(default, Factory) else None)
+        if found is None:
+            return None
+        if passed is not None and isinstance(default, Factory) and not same_factory(passed, default):
+            self.conflicts[execution.model.qualname] = f"its field `{field.name}` is given different kinds of modules"
+        return dataclasses.replace(found, text=f"self.{field.name}", field=field.name, node=None)
+
+
+def _is_vague(value: Value) -> bool:
+    """Is there a size in it that is not known?"""
+    if isinstance(value, Array):
+        return value.shape.dim(-1) is None
+    if isinstance(value, Tup):
+        return any(_is_vague(item) for item in value.items)
+    return isinstance(value, Unknown)
+
+
+def internal_error(error: Exception) -> Unmigratable:
+    """A defect of this tool, as the reason why a class stays Linen."""
+    return Unmigratable("NNX199", f"this tool failed on it ({type(error).__name__}: {error}); please report it")
+
+
+def same_factory(a: Factory, b: Factory) -> bool:
+    """Do two factories make modules of one kind, so that one text serves both?"""
+    return (
+        a.target == b.target
+        and set(a.args) == set(b.args)
+        and set(a.calltime) == set(b.calltime)
+        and len(a.positional) == len(b.positional)
+        and [l.kind for l in a.lifted] == [l.kind for l in b.lifted]
+    )

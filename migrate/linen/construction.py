@@ -1,0 +1,198 @@
+"""Construction of modules: factories, partial application, lifted transforms, construction sites."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from ..catalog import layers
+from .arguments import arguments_of
+from .sites import Abs, BoundArg, Factory, Function, Lifted, Make, Module, NameSpec, Repeated, Site, Static, Unmigratable
+from .values import Const, Global, Unknown
+
+LIFTED = {
+    "flax.linen.remat": "remat",
+    "flax.linen.checkpoint": "remat",
+    "flax.linen.scan": "scan",
+    "flax.linen.vmap": "vmap",
+    "flax.linen.jit": "jit",
+    "flax.linen.partitioning.remat": "remat",
+    "flax.linen.partitioning.scan_with_axes": "scan",
+    "flax.linen.partitioning.vmap_with_axes": "vmap",
+}
+OTHER_LIFTED = frozenset(
+    f"flax.linen.{name}"
+    for name in (
+        "map_variables", "add_metadata_axis", "remat_scan", "cond", "switch", "while_loop", "grad", "value_and_grad",
+        "vjp", "jvp", "custom_vjp", "fold_rngs", "transforms.map_variables",
+    )
+)  # fmt: skip
+_LIFTED_PARAMETERS = {
+    "remat": ["variables", "rngs", "concrete", "prevent_cse", "static_argnums", "policy", "methods"],
+    "scan": [
+        "variable_axes", "variable_broadcast", "variable_carry", "split_rngs", "in_axes", "out_axes", "length",
+        "reverse", "unroll",
+    ],
+    "vmap": ["variable_axes", "split_rngs", "in_axes", "out_axes", "axis_size", "axis_name"],
+    "jit": ["variables", "rngs", "static_argnums", "static_argnames", "donate_argnums"],
+}  # fmt: skip
+
+
+def _bound(run: Any, node: ast.expr, found: Abs, env: Any) -> BoundArg:
+    return BoundArg(node, found, run.localize(node, env))
+
+
+def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
+    """A module is made here."""
+    arguments = arguments_of(run, node, env)
+    if not factory.target:
+        raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` makes is not known", node)
+    unpacked = [(n, a) for k, n, a in arguments.keywords if k is None]
+    project_class = run.analyser.classes.get(factory.target)
+    if any(isinstance(n, ast.Starred) for n, _ in arguments.positional) or (
+        unpacked and (project_class is None or len(unpacked) > 1 or not isinstance(unpacked[0][1].value, Static))
+    ):
+        raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args or **kwargs", node)
+    keywords = {k: (n, a) for k, n, a in arguments.keywords if k is not None}
+    name = keywords.pop("name", None)
+    parent = keywords.pop("parent", None)
+    if parent is not None and not (isinstance(parent[1].value, Const) and parent[1].value.value is None):
+        raise Unmigratable("NNX139", "a submodule is made with `parent=`", node)
+    bound: dict[str, BoundArg] = {
+        k: dataclasses.replace(a, given=False) for k, a in factory.args.items() if k not in keywords
+    }
+    order = parameter_names(run, factory.target)
+    positional = [*factory.positional, *[_bound(run, n, a, env) for n, a in arguments.positional]]
+    if len(positional) > len(order):
+        raise Unmigratable("NNX140", f"`{ast.unparse(node)}` has more arguments than fields", node)
+    for parameter, argument in zip(order, positional):
+        bound[parameter] = argument
+    for key, (value_node, value) in keywords.items():
+        bound[key] = _bound(run, value_node, value, env)
+    if unpacked:
+        mapping = unpacked[0][1].value
+        assert isinstance(mapping, Static)
+        for field in project_class.fields():
+            if field.name not in bound:
+                text = f"{mapping.text}[{field.name!r}]"
+                if field.default is not None or field.factory is not None:
+                    text = ""  # given or not: nothing is known of it
+                said = Abs(Static(text, mapping.deps), True) if text else Abs(Unknown(field.name))
+                bound[field.name] = BoundArg(None, said, None, given=False)
+    is_layer = layers.lookup(factory.target) is not None and run.analyser.classes.get(factory.target) is None
+    site = Site(
+        "layer" if is_layer else "class",
+        node,
+        env.source,
+        factory.target,
+        bound,
+        factory=factory,
+        lifted=factory.lifted,
+        loops=tuple(run.loops),
+        in_setup=run.in_setup,
+        method=run.entry,
+        calltime=dict(factory.calltime),
+    )
+    if name is not None:
+        site.name = name_spec(run, name[0], name[1], env)
+    site.origin = len(run.sites)
+    site.renders["func"] = run.localize(node.func, env)
+    if unpacked:
+        site.renders["**"] = run.localize(unpacked[0][0], env)
+    for child in [a.abs.value for a in bound.values()]:
+        if run.holds_module(child) and not isinstance(child, Repeated) and site.kind == "class":
+            raise Unmigratable("NNX127", "a module is passed to another module's constructor", node)
+    run.sites.append(site)
+    if not run.in_setup:
+        run.block.steps.append(Make(site))
+    if site.kind == "class":
+        run.analyser.passes(run, site)
+    return Abs(Module(site, bool(run.loops)), False)
+
+
+def name_spec(run: Any, node: ast.expr, found: Abs, env: Any) -> NameSpec | None:
+    """The `name=` of a site: a constant, or an expression; None for `name=None`."""
+    if isinstance(found.value, Const):
+        return None if found.value.value is None else NameSpec(str(found.value.value))
+    return NameSpec(None, node, run.localize(node, env))
+
+
+def parameter_names(run: Any, target: str) -> list[str]:
+    """Constructor parameters of a layer or project class, in Linen's order."""
+    model = run.analyser.classes.get(target)
+    if model is not None:
+        return [f.name for f in model.fields() if not f.kw_only]
+    layer = layers.lookup(target)
+    assert layer is not None
+    return [p.name for p in layer.parameters]
+
+
+def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
+    """functools.partial of a layer, class or other factory; of anything else just a value."""
+    arguments = arguments_of(run, node, env)
+    first = arguments.positional[0][1] if arguments.positional else None
+    if first is None or not isinstance(first.value, Factory):
+        if first is not None and isinstance(first.value, Global) and first.value.name in LIFTED:
+            raise Unmigratable("NNX130", "a lifted transform is configured with functools.partial", node)
+        return run._static_text(node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
+    base = first.value
+    layer = layers.lookup(base.target)
+    movable: Mapping[str, str] = layer.call_time_fields if layer is not None else {}
+    calltime = dict(base.calltime)
+    bound = dict(base.args)
+    flags: frozenset[str] = frozenset()
+    for key, value_node, value in arguments.keywords:
+        if key is None:
+            raise Unmigratable("NNX137", "`functools.partial` of a module is given **kwargs", node)
+        said = run.localize(value_node, env) if not value.flags else None
+        if said is None and key in movable:
+            calltime[key] = (value_node, env.source, value)
+            continue
+        if said is None:
+            flags |= value.flags
+        bound[key] = BoundArg(value_node, value, said, given=False)
+    positional = (*base.positional, *[_bound(run, n, a, env) for n, a in arguments.positional[1:]])
+    static = all(b.localized is not None for b in bound.values() if b.node is not None) and not flags
+    found = Factory(
+        base.target,
+        ast.unparse(node),
+        bound,
+        positional,
+        calltime,
+        base.lifted,
+        node,
+        env.source,
+    )
+    return Abs(found, static, flags)
+
+
+def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any) -> Abs:
+    """A factory under one more lifted transform (`nn.remat`, `nn.scan`, ...); functions cannot be lifted natively."""
+    arguments = arguments_of(run, node, env)
+    first = next((a for _, a in arguments.positional), None) or next(
+        (a for k, _, a in arguments.keywords if k in ("target", "module", "variable_types")), None
+    )
+    if first is None:
+        raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` has no target", node)
+    if isinstance(first.value, Function):
+        raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` lifts a function", node)
+    if not isinstance(first.value, Factory):
+        raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
+    names = _LIFTED_PARAMETERS[kind]
+    options: dict[str, ast.expr] = {}
+    known: dict[str, Abs] = {}
+    for position, (arg, value) in enumerate(arguments.positional[1:]):
+        options[names[position]], known[names[position]] = arg, value
+    for key, arg, value in arguments.keywords:
+        if key is None:
+            raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given **kwargs", node)
+        if key not in ("target", "module"):
+            options[key], known[key] = arg, value
+    base = first.value
+    lifted = Lifted(kind, node, options, known)
+    found = dataclasses.replace(
+        base, lifted=(lifted, *base.lifted), text=ast.unparse(node), node=node, source=env.source
+    )
+    return Abs(found, first.static)

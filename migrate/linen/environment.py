@@ -1,0 +1,51 @@
+"""Environments: the names of one function body, and what it returned."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..source import SourceFile
+from .classes import Method
+from .sites import Abs, Localized
+
+
+@dataclasses.dataclass
+class Env:
+    """Names of one function body. `local` are those whose assignments the constructor can copy."""
+
+    names: dict[str, Abs]
+    source: SourceFile
+    local: set[str] = dataclasses.field(default_factory=set)
+    method: Method | None = None
+    parent: Env | None = None
+    substituted: dict[str, Localized] = dataclasses.field(default_factory=dict)
+
+    def get(self, name: str) -> Abs | None:
+        env: Env | None = self
+        while env is not None:
+            if name in env.names:
+                return env.names[name]
+            env = env.parent
+        return None
+
+    def is_local(self, name: str) -> bool:
+        env: Env | None = self
+        while env is not None:
+            if name in env.names:
+                return name in env.local
+            env = env.parent
+        return False
+
+    def copy(self) -> Env:
+        return Env(dict(self.names), self.source, set(self.local), self.method, self.parent, dict(self.substituted))
+
+    def restore(self, other: Env) -> None:
+        self.names = dict(other.names)
+        self.local = set(other.local)
+
+
+@dataclasses.dataclass
+class Returned:
+    """Values that the `return` statements of one call gave."""
+
+    values: list[Abs] = dataclasses.field(default_factory=list)

@@ -1,0 +1,120 @@
+"""Functions of the project: global, nested, inherited; executed where they are called."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..catalog import layers
+from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
+from .construction import LIFTED, OTHER_LIFTED
+from .environment import Env
+from .higher_order import TRANSPARENT
+from .module_calls import Transformed
+from .sites import Abs, Factory, Function, Module, Static, Unmigratable
+from .values import Const, Global, Int, Tup, Unknown, Value
+
+
+def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | None:
+    """What a global name means: a layer or class as a factory, a function, a constant."""
+    text = ast.unparse(node)
+    if run.analyser.classes.get(qualname) is not None or (
+        qualname.startswith("flax.linen.") and layers.lookup(qualname) is not None
+    ):
+        return Abs(Factory(qualname, text, node=node, source=env.source), static=True)
+    if qualname in run.analyser.classes.project.linen_classes:
+        return Abs(Factory(qualname, text, node=node, source=env.source), static=True)
+    found = run.project.definition(qualname)
+    if found is None:
+        return Abs(Global(qualname), static=True)
+    source, statement = found
+    if isinstance(statement, ast.FunctionDef):
+        return Abs(Function(statement, Env({}, source), source), static=True)
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(value, ast.expr) and _is_simple(value):
+        constant = run.constant(value, source)
+        if isinstance(constant.value, Int | Const | Factory | Tup):
+            return Abs(constant.value, static=True)
+    return None
+
+
+def _is_simple(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant | ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Call | ast.Attribute)
+
+
+def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
+    """Execute a local function, a method or a project function where it is called."""
+    arguments = arguments_of(run, node, env)
+    if not _worth_following(run, function, arguments):
+        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), arguments.static, arguments.flags)
+    target = function.node
+    spec = target.args
+    names = [a.arg for a in [*spec.posonlyargs, *spec.args]]
+    if function.method is not None and "staticmethod" not in function.method.decorators:
+        names = names[1:]
+    bound: dict[str, Abs] = {}
+    nodes: dict[str, ast.expr] = {}
+    for position, (arg, value) in enumerate(arguments.positional):
+        if isinstance(arg, ast.Starred):
+            break
+        if position < len(names):
+            bound[names[position]], nodes[names[position]] = value, arg
+    for key, arg, value in arguments.keywords:
+        if key is not None:
+            bound[key], nodes[key] = value, arg
+    for name, default in defaults_of(target).items():
+        if name not in bound:
+            bound[name] = run.constant(default, function.source)
+    for name in parameters_of(target):
+        bound.setdefault(name, Abs(Unknown(f"argument {name}")))
+    inner = function_env(run, function, bound)
+    for name, arg in nodes.items():
+        if bound[name].static or isinstance(bound[name].value, Int | Module):
+            said = run.localize(arg, env)
+            if said is not None:
+                inner.substituted[name] = said
+    if function.method is not None:
+        run.inlined.add(function.method)
+    before = len(run.sites)
+    result: Abs = run.run_function(target, inner)
+    if len(run.sites) > before and function.method is None and function.env is not None and function.env.method is None:
+        raise Unmigratable("NNX135", f"`{ast.unparse(node.func)}` makes submodules in its caller's scope", node)
+    static = arguments.static and result.static and len(run.sites) == before
+    if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
+        # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
+        return (
+            run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
+        )  # type: ignore[no-any-return]
+    return Abs(result.value, False, result.flags)
+
+
+def _worth_following(run: Any, function: Function, arguments: Arguments) -> bool:
+    return bool(run.depth < 20)
+
+
+def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
+    """A nested `def`; decorators that keep the signature are looked through."""
+    function = Function(node, env, env.source)
+    for decorator in node.decorator_list:
+        head = decorator.func if isinstance(decorator, ast.Call) else decorator
+        qualname = run.project.qualname(env.source, head) or ""
+        if qualname == "functools.partial" and isinstance(decorator, ast.Call) and decorator.args:
+            qualname = run.project.qualname(env.source, decorator.args[0]) or ""
+        if qualname in LIFTED or qualname in OTHER_LIFTED:
+            raise Unmigratable("NNX130", f"`{ast.unparse(head)}` lifts a function of the module", node)
+        if qualname not in TRANSPARENT and not qualname.startswith("jax."):
+            return Unknown(f"decorated by {ast.unparse(head)}")
+        if qualname not in TRANSPARENT:
+            return Transformed(function)
+    return function
+
+
+def super_call(run: Any, node: ast.Call, name: str, env: Any) -> Abs:
+    """`super().method(...)`: the method of the next class in the inheritance, followed."""
+    method = run.model.method(name, after=env.method.owner if env.method is not None else None)
+    if method is None:
+        if name in ("setup", "__post_init__"):
+            return Abs(Const(None), static=True)
+        raise Unmigratable("NNX136", f"`super().{name}` leads outside the project", node)
+    run.super_calls.append((node, method))
+    return follow(run, Function(method.node, None, method.source, method), node, env)

@@ -1,0 +1,127 @@
+"""Iteration: what a loop or comprehension binds, and unrolling over a known handful of modules."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from . import shapes
+from .dims import Dim
+from .sites import Abs, Module, ModuleField, Repeated, Static, Table
+from .values import Array, Global, Int, Shape, Tup, Unknown, Value
+
+
+def elements(run: Any, node: ast.expr, iterated: Abs, env: Any) -> Abs:
+    """The element that a loop over `node` binds, as a shape of names: filled in by `name_elements`."""
+    value = _element(run, node, iterated.value, env)
+    return Abs(value, iterated.static, iterated.flags)
+
+
+def _element(run: Any, node: ast.expr, value: Value, env: Any) -> Value:
+    if isinstance(node, ast.Call):
+        called = node.func.id if isinstance(node.func, ast.Name) and env.get(node.func.id) is None else ""
+        args = [a for a in node.args if not isinstance(a, ast.Starred)]
+        inner = [run.evaluated[a].value if a in run.evaluated else Unknown("") for a in args]
+        if called == "range":
+            return Static("\0int")
+        if called == "enumerate" and args:
+            return Tup((Static("\0int"), _element(run, args[0], inner[0], env)))
+        if called == "zip":
+            return Tup(tuple(_element(run, a, v, env) for a, v in zip(args, inner)))
+        if called in ("reversed", "list", "tuple", "sorted", "iter") and args:
+            return _element(run, args[0], inner[0], env)
+    if isinstance(value, Repeated):
+        return value.element
+    if isinstance(value, Static | Global):
+        return Static("\0")
+    if isinstance(value, Tup):
+        if value.items and all(isinstance(i, Int | Static) for i in value.items):
+            return Static("\0int")
+        if value.items and all(isinstance(i, Tup) for i in value.items):
+            first = value.items[0]
+            assert isinstance(first, Tup)
+            if all(isinstance(i, Tup) and len(i.items) == len(first.items) for i in value.items):
+                return Tup(tuple(Static("\0") for _ in first.items))
+        if value.items and all(i == value.items[0] for i in value.items):
+            return value.items[0]
+        return Static("\0")
+    if isinstance(value, Array):
+        if value.shape.lead is not None and not value.shape.dims and value.shape.lead.known:
+            return Array(Shape.unknown())
+        if value.shape.lead is None and value.shape.dims:
+            return Array(Shape(value.shape.dims[1:]))
+        return Array(Shape.unknown())
+    return Unknown("element")
+
+
+def name_elements(run: Any, target: ast.expr, element: Abs, inner: Any) -> None:
+    """Bind a loop target: integers and opaque elements become the local names themselves."""
+    value = element.value
+    if isinstance(target, ast.Tuple | ast.List):
+        if isinstance(value, Tup) and len(value.items) == len(target.elts):
+            for one, item in zip(target.elts, value.items):
+                name_elements(run, one, Abs(item, element.static, element.flags), inner)
+            return
+        if isinstance(value, Static):
+            for one in target.elts:
+                name_elements(run, one, element, inner)
+            return
+    if isinstance(target, ast.Name) and isinstance(value, Static) and value.text.startswith("\0"):
+        name = target.id
+        if not element.static:
+            run.bind(target, Abs(Unknown("loop variable"), False, element.flags), inner)
+        elif value.text == "\0int":
+            run.bind(target, Abs(Int(Dim.local(name)), True, element.flags), inner)
+        else:
+            run.bind(target, Abs(Static(name, frozenset({name})), True, element.flags), inner)
+        return
+    if isinstance(value, Static) and value.text.startswith("\0"):
+        element = Abs(Unknown("loop variable"), False, element.flags)
+    run.bind(target, element, inner)
+
+
+def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | None:
+    """The elements one by one, where a loop runs over a known handful of modules."""
+
+    def items(expression: ast.expr, value: Value) -> list[Value] | None:
+        if isinstance(value, Tup):
+            return list(value.items)
+        if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name):
+            parts = [items(a, run.evaluated[a].value) for a in expression.args if a in run.evaluated]
+            if expression.func.id == "enumerate" and parts and parts[0] is not None:
+                return [Tup((Int(Dim.of(i)), v)) for i, v in enumerate(parts[0])]
+            if expression.func.id == "zip" and parts and any(p is not None for p in parts):
+                count = min(len(p) for p in parts if p is not None)
+                columns = [p if p is not None else [Unknown("element")] * count for p in parts]
+                return [Tup(tuple(c[i] for c in columns)) for i in range(count)]
+            if expression.func.id == "reversed" and parts and parts[0] is not None:
+                return parts[0][::-1]
+            if expression.func.id in ("list", "tuple") and parts:
+                return parts[0]
+        if isinstance(value, Table) and isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+            return None
+        return None
+
+    found = items(node, iterated.value)
+    if found is None or not any(_has_module(run, v) for v in found):
+        return None
+    return [Abs(v, False, iterated.flags) for v in found]
+
+
+def _has_module(run: Any, value: Value) -> bool:
+    if isinstance(value, Tup):
+        return any(_has_module(run, i) for i in value.items)
+    return isinstance(value, Module | ModuleField) or bool(run.holds_module(value))
+
+
+def was_unrolled(run: Any, node: Any, env: Any) -> bool:
+    """Did a comprehension run over a known handful of modules, one by one?"""
+    generator = node.generators[0]
+    iterated = run.evaluated.get(generator.iter)
+    return iterated is not None and unrolled(run, generator.iter, iterated, env) is not None
+
+
+def unpack_shape(run: Any, value: Value, count: int) -> list[Value] | None:
+    """The items of a value that is unpacked into `count` names; None if they are not known."""
+    found = shapes.unpack(value, count)
+    return list(found) if found is not None else None

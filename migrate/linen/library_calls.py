@@ -1,0 +1,88 @@
+"""Calls of builtins and of library functions, by what they do to shapes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from ..catalog import layers
+from . import shapes
+from .arguments import Arguments
+from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
+from .localize import BUILTINS
+from .module_calls import Transformed, assume_rank
+from .sites import Abs, Function, Repeated, Unmigratable
+from .values import Array, Const, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
+
+_POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.min_pool"})
+
+
+def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
+    """A builtin: int, len, tuple, ...; computed attributes of self are refused."""
+    node = arguments.node
+    if name == "getattr" and len(node.args) >= 2 and isinstance(node.args[0], ast.Name) and node.args[0].id == "self":
+        raise Unmigratable("NNX133", "`getattr(self, ...)` looks up a submodule or field by a computed name", node)
+    if name == "setattr":
+        raise Unmigratable("NNX133", "`setattr(self, ...)` makes attributes under computed names", node)
+    if name == "isinstance" and len(arguments.positional) == 2:
+        known = arguments.positional[0][1].value
+        if isinstance(known, Int) and ast.unparse(node.args[1]) == "int" and known.dim.value is not None:
+            return Abs(Const(True), True)
+    args, keywords = arguments.values(run)
+    if name in ("list", "tuple") and len(arguments.positional) == 1:
+        inner = arguments.positional[0][1].value
+        if isinstance(inner, Repeated | Tup):
+            return Abs(dataclasses.replace(inner, kind=name), arguments.static, arguments.flags)
+    if arguments.starred():
+        found: Value = Unknown(name)
+    else:
+        found = shapes.call(f"builtins.{name}" if name not in BUILTINS else name, args, keywords)
+    if isinstance(found, Unknown) and arguments.static:
+        return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
+    return Abs(found, arguments.static, arguments.flags)
+
+
+def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs:
+    """A function of jax, numpy, flax or another package."""
+    node = arguments.node
+    higher = HIGHER_ORDER.get(qualname)
+    if higher is not None:
+        return higher(run, arguments, env)
+    if qualname.startswith(("flax.linen.", "jax.", "optax.")) and makes_function(qualname):
+        first = arguments.positional[0][1] if arguments.positional else None
+        if first is not None and isinstance(first.value, Function):
+            if qualname in TRANSPARENT:
+                return first
+            if uses_modules(first.value):
+                return Abs(Transformed(first.value), False)
+    if qualname == "flax.linen.merge_param" and len(arguments.positional) == 3:
+        flags = arguments.flags
+        return Abs(Unknown("merge_param"), False, flags)
+    run_functions(run, arguments)
+    args, keywords = arguments.values(run)
+    if qualname in _POOLS and args:
+        window = keywords.get("window_shape", args[1] if len(args) > 1 else Unknown(""))
+        assume_rank(run, layers.Arg((), window), args[0])
+    found = shapes.call(qualname, args, keywords)
+    if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
+        found = reshaped_width(args[1:2], found)
+    if isinstance(found, Unknown) and arguments.static and not qualname.startswith("jax.random."):
+        return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
+    static = arguments.static and not qualname.startswith("jax.random.")
+    return Abs(found, static, arguments.flags)
+
+
+def reshaped_width(args: Sequence[Value], found: Value) -> Value:
+    """Of a reshape to sizes that are not all known, the last one may be."""
+    last = args[-1] if args else None
+    if isinstance(last, Tup) and last.items:
+        last = last.items[-1]
+    if isinstance(last, ShapeOf):
+        dim = last.shape.dim(-1)
+        last = Int(dim) if dim is not None else None
+    if isinstance(last, Int) and last.dim.value != -1:
+        needs = found.arguments if isinstance(found, NeedsRank) else ()
+        return Array(Shape((last.dim,), Lead.unknown(*needs)))
+    return found

@@ -1,0 +1,125 @@
+"""Which calls and conditions the generated constructor can say, in terms of what it knows."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .dims import Dim
+from .sites import DimPart, Factory, Function, InitPart, Module, SitePart
+from .values import Array, Int, Shape, ShapeOf, Tup
+
+BUILTINS = frozenset({"int", "min", "max", "len", "tuple", "list", "abs", "round", "sum", "bool", "str", "range"})
+
+
+def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
+    """A call of a library function that draws nothing: it can be repeated wherever its arguments can be said."""
+    if not isinstance(node, ast.Call) or run._rooted_local(node.func, env):
+        return False
+    qualname = run.project.qualname(env.source, node.func) or ""
+    if qualname.startswith(("jax.random.", "flax.linen.")) and not qualname.startswith("flax.linen.initializers."):
+        return False
+    return qualname.startswith(("jax.", "numpy.", "math.", "flax.", "functools.", "optax."))
+
+
+def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
+    """A call of a builtin or math function: can be repeated wherever its arguments can be said."""
+    if isinstance(node.func, ast.Name) and env.get(node.func.id) is None and node.func.id in BUILTINS:
+        return True
+    if is_library_call(run, node, env):
+        return True
+    # A function of the project that makes no module and is given nothing but what the constructor can say.
+    value = run.evaluated[node.func].value if node.func in run.evaluated else None
+    return isinstance(value, Function) and value.method is None and value.env is not None and value.env.method is None
+
+
+def localize_call(
+    run: Any,
+    node: ast.Call,
+    env: Any,
+    bound: frozenset[str],
+    replaced: list[tuple[Any, tuple[InitPart, ...]]],
+    needs: set[str],
+) -> bool | None:
+    """Calls with a meaning of their own in the constructor; None for all others."""
+    found = run.evaluated.get(node)
+    if found is None:
+        return None
+    if isinstance(found.value, Module) and found.value.site.node is node:
+        replaced.append((env.source.span(node), (SitePart(found.value.site),)))
+        return True
+    if isinstance(found.value, Factory) and found.value.node is node:
+        skip = set(found.value.calltime)
+        children: list[ast.AST] = [*node.args, *[k.value for k in node.keywords if k.arg not in skip]]
+        return all(run._localize(child, env, bound, replaced, needs) for child in children)
+    return None
+
+
+def shape_condition(run: Any, node: ast.Compare) -> tuple[InitPart, ...] | None:
+    """`a.shape != b.shape` as a condition on the sizes that may differ."""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        return None
+    sides = [run.evaluated[node.left].value, run.evaluated[node.comparators[0]].value]
+    found: list[Shape] = []
+    for side in sides:
+        if isinstance(side, ShapeOf):
+            found.append(side.shape)
+        elif isinstance(side, Tup) and all(isinstance(i, Int) for i in side.items):
+            found.append(Shape(tuple(i.dim for i in side.items if isinstance(i, Int))))
+        else:
+            return None
+    count = max(len(s.dims) for s in found)
+    a, b = found[0].expand(count), found[1].expand(count)
+    if len(a.dims) != len(b.dims) or a.lead != b.lead:
+        return None
+    pairs = [(x, y) for x, y in zip(a.dims, b.dims) if x != y or x is None]
+    if not pairs or any(x is None or y is None for x, y in pairs):
+        return None
+    equal = isinstance(node.ops[0], ast.Eq)
+    parts: list[InitPart] = ["(" if len(pairs) > 1 else ""]
+    seen: set[tuple[Any, ...]] = set()
+    for x, y in pairs:
+        assert x is not None and y is not None
+        said = difference(x, y)
+        if said in seen:
+            continue
+        if seen:
+            parts.append(" and " if equal else " or ")
+        seen.add(said)
+        left, right = said
+        parts += [DimPart(left), " == " if equal else " != ", DimPart(right)]
+    parts.append(")" if len(pairs) > 1 else "")
+    return tuple(parts)
+
+
+def difference(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """Two sizes that differ exactly when `a` and `b` do; ceil(h / s) differs from h exactly when s is not 1."""
+    for x, y in ((a, b), (b, a)):
+        atom = x.single_atom()
+        if atom is not None and atom.kind in ("ceildiv", "floordiv") and atom.args[0] == y:
+            return atom.args[1], Dim.of(1)
+        # ceil(h / s) is also written (h - 1) // s + 1 and (h + s - 1) // s
+        whole = (x - 1).single_atom()
+        if whole is not None and whole.kind == "floordiv" and whole.args[0] == y - 1:
+            return whole.args[1], Dim.of(1)
+        if atom is not None and atom.kind == "floordiv" and atom.args[0] == y + atom.args[1] - 1:
+            return atom.args[1], Dim.of(1)
+    return a, b
+
+
+def presence_condition(run: Any, node: ast.expr, env: Any) -> str:
+    """`x is not None` for an optional array argument: whether the constructor was given its size."""
+    if (
+        isinstance(node, ast.Compare)
+        and len(node.ops) == 1
+        and isinstance(node.left, ast.Name)
+        and isinstance(node.comparators[0], ast.Constant)
+        and node.comparators[0].value is None
+        and isinstance(node.ops[0], ast.Is | ast.IsNot)
+    ):
+        bound = env.get(node.left.id)
+        if bound is not None and isinstance(bound.value, Array):
+            lead = bound.value.shape.lead
+            if lead is not None and lead.known and not bound.value.shape.dims:
+                return f"\0{'absent' if isinstance(node.ops[0], ast.Is) else 'present'}:{lead.argument}"
+    return ""

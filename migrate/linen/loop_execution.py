@@ -1,0 +1,322 @@
+"""Symbolic execution of loops: sizes that change from one iteration to the next become tracked names."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .classes import Method
+from .dims import Atom, Dim
+from .environment import Env
+from .expressions import Expressions
+from .iteration import name_elements, unrolled
+from .merging import dependencies_of, dim_at, last_only, local_dim, merge, with_dim
+from .sites import Abs, Block, For, Localized, Site, Static, Track, Unmigratable
+from .values import Array, Int, Shape, Unknown, Value
+
+OPAQUE = Unknown("")
+
+
+class LoopExecution(Expressions):
+    """The loops of an `Execution`; see there for the attributes' meaning."""
+
+    all_names: set[str]
+    trackers: set[str]
+    trial: int
+    loose: set[str]
+    closed: dict[str, Dim]
+    carried: dict[Site, list[tuple[str, Dim, Dim]]]
+    super_calls: list[tuple[ast.Call, Method]]
+
+    # given by Execution
+    def bind(self, target: ast.expr, value: Abs, env: Env) -> None:
+        raise NotImplementedError
+
+    # loops -----------------------------------------------------------------------------------------------------
+    def loop(
+        self,
+        node: ast.For | ast.comprehension,
+        target: ast.expr,
+        iterator: ast.expr,
+        env: Env,
+        body: Callable[[Env], None],
+    ) -> For | None:
+        """Execute a loop body for any iteration: sizes that change from one to the next become tracked names."""
+        iterated = self.evaluate(iterator, env)
+        one_by_one = unrolled(self, iterator, iterated, env)
+        if one_by_one is not None:
+            for element in one_by_one:
+                self.bind(target, element, env)
+                body(env)
+            return None
+        elements = self.elements(iterator, iterated, env)
+        localized = self.localize(iterator, env) if iterated.static else None
+        names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+        def enter(inner: Env) -> None:
+            name_elements(self, target, elements, inner)
+            for name in names:
+                if localized is not None:
+                    inner.local.add(name)
+                else:
+                    inner.local.discard(name)
+
+        # Trial runs find what changes along the loop; nothing of them is kept.
+        start = env.copy()
+        phis: dict[tuple[str, int], str | None] = {}
+        rank_lost: set[str] = set()
+        outer_loose, self.loose = self.loose, set(self.loose)
+        for _ in range(6):
+            trial_env = self._loop_start(start, phis, rank_lost, env)
+            snapshot = self._snapshot()
+            self.block = Block()
+            self.trial += 1
+            try:
+                enter(trial_env)
+                entry = trial_env.copy()
+                body(trial_env)
+            finally:
+                self.trial -= 1
+                self._rollback(snapshot)
+            if not self._new_phis(start, entry, trial_env, phis, rank_lost, names):
+                break
+        inner = self._loop_start(start, phis, rank_lost, env)
+        for (name, _), tracker in phis.items():
+            if tracker is None:
+                continue
+            bound = start.names[name]
+            self.block.steps.append(Track(tracker, self._phi_dim(bound.value, phis, name, tracker)))
+        step: For | None = None
+        outer = self.block
+        block = Block()
+        step = For(
+            node,
+            ast.unparse(target),
+            localized if localized is not None else _no_iterator(env),
+            block,
+            env.source,
+            self.counter(target, iterator, env),
+        )
+        if localized is not None:
+            outer.steps.append(step)
+            self.loops.append(step)
+        mark = len(self.sites)
+        self.block = block
+        try:
+            enter(inner)
+            body(inner)
+        finally:
+            self.block = outer
+            if localized is not None:
+                self.loops.pop()
+        if localized is None and any(s.kind != "rng" for s in self.sites[mark:]):
+            raise Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
+        for (name, index), tracker in phis.items():
+            now = inner.get(name)
+            dim = dim_at(now.value, index) if now is not None else None
+            if tracker is None:
+                continue
+            if dim is None:
+                rank_lost.add(name)
+            elif dim != Dim.local(tracker):
+                block.steps.append(Track(tracker, dim))
+            if dim is not None:
+                last = self._last_value(dim, target, iterator, iterated, {t for t in phis.values() if t is not None})
+                if last is not None:
+                    self.closed[tracker] = last
+        self._carry_sizes(iterated.value, start, inner, phis)
+        self._leave_loop(env, inner, phis, rank_lost, names)
+        self.loose = outer_loose
+        return step if localized is not None else None
+
+    def _carry_sizes(self, iterated: Value, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
+        """A loop over a list made in setup: the sizes that its elements see follow the loop that made them."""
+        if not phis or self.trial:
+            return
+        made = {s for s in self.sites if s.in_setup and s.loops and s.call is not None}
+        for site in made:
+            assert site.call is not None
+            used = frozenset().union(*[dependencies_of(v) for v in [*site.call.args, *site.call.keywords.values()]])
+            for (name, index), tracker in phis.items():
+                if tracker is None or tracker not in used:
+                    continue
+                first, after = dim_at(start.names[name].value, index), inner.get(name)
+                following = dim_at(after.value, index) if after is not None else None
+                if first is not None and following is not None:
+                    known = self.carried.setdefault(site, [])
+                    if all(t != tracker for t, _, _ in known):
+                        known.append((tracker, first, following))
+
+    def _last_value(
+        self, dim: Dim, target: ast.expr, iterator: ast.expr, iterated: Abs, trackers: set[str]
+    ) -> Dim | None:
+        """A tracked size after the loop, where the last iteration alone decides it."""
+        names = dim.dependencies()
+        if not names:
+            return dim
+        if names & trackers or not isinstance(target, ast.Name) or names != {target.id}:
+            return None
+        if isinstance(iterated.value, Static) and isinstance(iterator, ast.Attribute | ast.Subscript | ast.Name):
+            if iterated.value.deps:
+                return None
+            last = Dim.opaque(f"{iterated.value.text}[-1]")
+        elif isinstance(iterator, ast.Call) and ast.unparse(iterator.func) == "range" and len(iterator.args) == 1:
+            count = self.evaluated[iterator.args[0]].value
+            found = self.plain(count)
+            if not isinstance(found, Int) or found.dim.dependencies():
+                return None
+            last = found.dim - 1
+        else:
+            return None
+        if any(atom.kind in ("opaque", "cond") and atom.deps for atom in dim.atoms()):
+            return None
+
+        def change(atom: Atom) -> Dim | None:
+            return last if atom.kind == "local" else None
+
+        return dim.substitute(change)
+
+    def _loop_start(self, start: Env, phis: Mapping[tuple[str, int], str | None], lost: set[str], env: Env) -> Env:
+        inner = start.copy()
+        for name in self.loose:
+            bound = inner.names.get(name)
+            last = last_only(bound.value.shape) if bound is not None and isinstance(bound.value, Array) else None
+            if bound is not None and last is not None and name not in lost:
+                inner.names[name] = dataclasses.replace(bound, value=Array(last))
+        for name in lost:
+            bound = inner.names[name]
+            inner.names[name] = Abs(
+                Int(Dim.local(name)) if bound.static and isinstance(bound.value, Int) else OPAQUE,
+                bound.static,
+                bound.flags,
+            )
+        for (name, index), tracker in phis.items():
+            bound = inner.names[name]
+            inner.names[name] = dataclasses.replace(bound, value=with_dim(bound.value, index, local_dim(tracker)))
+        return inner
+
+    def _new_phis(
+        self,
+        start: Env,
+        entry: Env,
+        after: Env,
+        phis: dict[tuple[str, int], str | None],
+        lost: set[str],
+        targets: set[str],
+    ) -> bool:
+        found = False
+        for name in start.names:
+            before, now = entry.names.get(name), after.names.get(name)
+            if name in targets or name in lost or before is None or now is None or before.value == now.value:
+                continue
+            a, b = before.value, now.value
+            if self.holds_module(b):
+                continue
+            if isinstance(a, Array) and isinstance(b, Array):
+                count = max(len(a.shape.dims), len(b.shape.dims))
+                left: Shape | None = a.shape.expand(count)
+                right: Shape | None = b.shape.expand(count)
+                assert left is not None and right is not None
+                if len(left.dims) != len(right.dims) or left.lead != right.lead:
+                    left, right = last_only(a.shape), last_only(b.shape)
+                    if left is not None and right is not None and name not in self.loose:
+                        self.loose.add(name)
+                        found = True
+                if left is not None and right is not None and left.lead == right.lead:
+                    for index, (x, y) in enumerate(zip(left.dims, right.dims)):
+                        key = (name, index - len(left.dims))
+                        if x != y and key not in phis:
+                            if y is None or x is None:
+                                phis[key] = None
+                            else:
+                                phis[key] = self.tracker("features" if index == len(left.dims) - 1 else "size")
+                            found = True
+                        elif y is None and phis.get(key) is not None:
+                            phis[key] = None
+                            found = True
+                    continue
+            lost.add(name)
+            found = True
+        for key in [k for k in phis if k[0] in lost]:
+            del phis[key]
+        return found
+
+    def _phi_dim(self, value: Value, phis: Any, name: str, tracker: str) -> Dim:
+        for (n, index), t in phis.items():
+            if n == name and t == tracker:
+                dim = dim_at(value, index)
+                if dim is not None:
+                    return dim
+        raise Unmigratable("NNX110", f"the size of `{name}` before the loop is not known")
+
+    def _leave_loop(
+        self, env: Env, inner: Env, phis: Mapping[tuple[str, int], str | None], lost: set[str], targets: set[str]
+    ) -> None:
+        for name, now in inner.names.items():
+            old = env.names.get(name)
+            keys = [(k, t) for k, t in phis.items() if k[0] == name]
+            if old is None:
+                # Made in the loop: what depends on the loop's own names is gone after it.
+                gone = dependencies_of(now.value) & (targets | set(inner.names))
+                env.names[name] = now if not gone else Abs(OPAQUE, False, now.flags)
+                continue
+            if keys:
+                value = now.value if isinstance(now.value, Array) else old.value
+                for (_, index), tracker in keys:
+                    value = with_dim(value, index, local_dim(tracker))
+                env.names[name] = Abs(value, False, old.flags | now.flags)
+            elif name in lost:
+                if now.static and name in inner.local:
+                    env.names[name] = Abs(Int(Dim.local(name)), True, now.flags)
+                else:
+                    env.names[name] = Abs(OPAQUE, False, old.flags | now.flags)
+            elif now.value != old.value:
+                env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, now.value))
+        env.local |= inner.local & set(env.names)
+
+    def _snapshot(self) -> Any:
+        calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}
+        return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls))
+
+    def _rollback(self, snapshot: Any) -> None:
+        count, self.block, self.attributes, calls_of, self.super_calls = snapshot
+        del self.sites[count:]
+        for site, (call, length, renders) in calls_of.items():
+            site.call, site.renders = call, renders
+            del site.calls[length:]
+
+    def counter(self, target: ast.expr, iterator: ast.expr, env: Env) -> str:
+        """The loop name that counts 0, 1, 2, ...: `for i in range(n)`, `for i, x in enumerate(xs)`."""
+        if not isinstance(iterator, ast.Call):
+            return ""
+        called = self.project.qualname(env.source, iterator.func) or (
+            iterator.func.id if isinstance(iterator.func, ast.Name) else ""
+        )
+        if called == "range" and len(iterator.args) == 1 and isinstance(target, ast.Name):
+            return target.id
+        if (
+            called == "enumerate"
+            and len(iterator.args) == 1
+            and not iterator.keywords
+            and isinstance(target, ast.Tuple)
+            and isinstance(target.elts[0], ast.Name)
+        ):
+            return target.elts[0].id
+        return ""
+
+    def tracker(self, stem: str) -> str:
+        """A fresh name for a size that the constructor follows."""
+        taken = set(self.fields) | self.trackers | self.all_names
+        stems = [stem, "width", "dim"] if stem == "features" else [stem, "length"]
+        name, count = next((s for s in stems if s not in taken), f"{stem}_2"), 2
+        while name in taken:
+            count += 1
+            name = f"{stem}_{count}"
+        self.trackers.add(name)
+        return name
+
+
+def _no_iterator(env: Env) -> Localized:
+    return Localized(None, env.source, (), frozenset())

@@ -1,0 +1,122 @@
+"""Merging of values where control flow joins, and the sizes inside values."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from .dims import Dim
+from .sites import Module, Static
+from .values import Array, Const, Int, Shape, Tup, Unknown, Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Either(Value):
+    """One of several modules; a call reaches them all."""
+
+    modules: tuple[Module, ...]
+
+
+def members(value: Value) -> tuple[Module, ...]:
+    """The modules that a value may be."""
+    return value.modules if isinstance(value, Either) else (value,) if isinstance(value, Module) else ()
+
+
+def either(run: Any, a: Value, b: Value, node: ast.AST) -> Value:
+    """One of two modules, by a condition of the constructor."""
+    if isinstance(a, Const) and a.value is None:
+        return b
+    if isinstance(b, Const) and b.value is None:
+        return a
+    if isinstance(a, Module) and isinstance(b, Module) and a.site.target == b.site.target:
+        return Either((a, b))
+    if isinstance(a, Module) and isinstance(b, Module):
+        return Either((a, b))
+    return Unknown("one of several things")
+
+
+def merge(a: Value, b: Value) -> Value:
+    """What two values have in common."""
+    if a == b:
+        return a
+    if isinstance(a, Array) and isinstance(b, Array):
+        count = min(
+            max(len(a.shape.dims), len(b.shape.dims)),
+            len(a.shape.dims) if a.shape.lead is None else 99,
+            len(b.shape.dims) if b.shape.lead is None else 99,
+        )
+        left, right = a.shape.expand(count), b.shape.expand(count)
+        if len(left.dims) == len(right.dims):
+            dims = tuple(x if x == y else None for x, y in zip(left.dims, right.dims))
+            if left.lead == right.lead:
+                return Array(Shape(dims, left.lead))
+            return Array(Shape(dims, Shape.unknown().lead))
+        return Array(Shape.unknown())
+    if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
+        return Tup(tuple(merge(x, y) for x, y in zip(a.items, b.items)), a.kind)
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Module | Either) and (isinstance(y, Static) or y == Const(None)):
+            return x  # made here, or handed in through a field: what is known of the one made here holds
+    if isinstance(a, Module | Either) and isinstance(b, Module | Either):
+        return Either((*members(a), *members(b)))
+    if isinstance(a, Const) and a.value is None and isinstance(b, Array):
+        return b
+    if isinstance(b, Const) and b.value is None and isinstance(a, Array):
+        return a
+    return Unknown("it differs between branches")
+
+
+def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
+    """Apply `change` to every size in a value; the same object where nothing changed."""
+    if isinstance(value, Int):
+        new = change(value.dim)
+        return value if new is value.dim or new == value.dim else Int(new)
+    if isinstance(value, Array):
+        dims = tuple(None if d is None else change(d) for d in value.shape.dims)
+        return value if dims == value.shape.dims else Array(Shape(dims, value.shape.lead))
+    if isinstance(value, Tup):
+        items = tuple(map_dims(item, change) for item in value.items)
+        return value if all(x is y for x, y in zip(items, value.items)) else Tup(items, value.kind)
+    return value
+
+
+def dependencies_of(value: Value) -> frozenset[str]:
+    """The local names that the sizes in a value are made of."""
+    found: set[str] = set()
+
+    def look(dim: Dim) -> Dim:
+        found.update(dim.dependencies())
+        return dim
+
+    map_dims(value, look)
+    if isinstance(value, Static):
+        found |= value.deps
+    return frozenset(found)
+
+
+def dim_at(value: Value, index: int) -> Dim | None:
+    """A dimension of an array; None for anything else."""
+    return value.shape.dim(index) if isinstance(value, Array) else None
+
+
+def last_only(shape: Shape) -> Shape | None:
+    """What is left of a shape when its leading dimensions are not known: the last one."""
+    dims = shape.expand(1).dims
+    return Shape(dims[-1:], Shape.unknown().lead) if dims else None
+
+
+def local_dim(tracker: str | None) -> Dim | None:
+    """The size that a tracked name holds."""
+    return None if tracker is None else Dim.local(tracker)
+
+
+def with_dim(value: Value, index: int, dim: Dim | None) -> Value:
+    """An array with one dimension (counted from the end) replaced."""
+    if not isinstance(value, Array):
+        return value
+    shape = value.shape.expand(-index)
+    dims: list[Dim | None] = list(shape.dims)
+    dims[index] = dim
+    return Array(Shape(tuple(dims), shape.lead))

@@ -1,0 +1,217 @@
+"""Calls of modules and of function values: their inputs recorded, their output shapes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..catalog import layers
+from . import shapes
+from .arguments import Arguments, arguments_of, function_env, parameters_of
+from .dims import Dim
+from .mapped_axes import axes_of, drop_axis, insert_axis, scan_carry, stacked
+from .sites import Abs, BoundArg, CallRecord, Function, Module, ModuleField, Site, Static, Unmigratable
+from .values import Array, Global, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
+
+_CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
+# Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
+_SIZE_PARAMETERS = frozenset({"num_embeddings", "num_heads", "num_groups", "feature_group_count"})
+_WIDTH_IS_FEATURES = _CONVOLUTIONS | {"flax.linen.Dense", "flax.linen.Embed"}
+_KEEP_SHAPE = frozenset(
+    f"flax.linen.{name}" for name in ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm", "InstanceNorm", "Dropout", "PReLU")
+)
+_MANY_FEATURES = frozenset({"flax.linen.DenseGeneral"})
+
+
+def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
+    """An attribute of a submodule: a field of its class, or something of its own."""
+    value = base.value
+    if isinstance(value, Module) and node.attr in value.site.bound:
+        found = value.site.bound[node.attr].abs
+        return Abs(found.value, False, base.flags)
+    return Abs(Unknown(f"`{ast.unparse(node)}`"), False, base.flags)
+
+
+def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any) -> Abs:
+    """A submodule is called."""
+    arguments = arguments_of(run, node, env)
+    if isinstance(module, ModuleField):
+        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+    assert isinstance(module, Module)
+    site = module.site
+    if arguments.starred():
+        known: CallRecord | None = None
+    else:
+        args, keywords = arguments.values(run)
+        known = CallRecord(tuple(args), keywords)
+    site.calls.append((node, method, env))
+    if known is not None and any(l.kind in ("scan", "vmap") for l in site.lifted):
+        return _call_lifted(run, site, method, known, arguments)
+    if site.call is None and known is not None:
+        site.call = known
+        site.renders["method"] = method
+    if known is None:
+        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+    return Abs(module_output(run, site, method, known), False, arguments.flags)
+
+
+def module_output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
+    """What a method of a module gives for one call, by the layer catalog or by the class of the project."""
+    if site.kind == "layer":
+        layer = layers.lookup(site.target)
+        assert layer is not None
+        args = {k: layer_arg(run, site.target, k, a) for k, a in site.bound.items()}
+        made = layers.Call(record.args, record.keywords)
+        if site.target in _CONVOLUTIONS:
+            assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
+        if method != "__call__":
+            return layer.method_output(method, args, made)
+        result = layer.output(args, made, _inner_results(run, site, layer, args, made))
+        if isinstance(result, Unknown):
+            return _known_width(site.target, args, record, result)
+        return result
+    return run.analyser.output(run, site, method, record)  # type: ignore[no-any-return]
+
+
+def assume_rank(run: Any, window: layers.Arg | None, value: Value | None) -> None:
+    """What a convolution or pool over n spatial dimensions is given has one batch and one channel dimension more.
+
+    Linen takes any number of batch dimensions; one is what the rest of the module (a flattening reshape) builds on.
+    """
+    sizes = layers.sizes_of(window)
+    if sizes is None or not isinstance(value, Array) or value.shape.lead is None:
+        return
+    implied = value.shape.implied_rank(len(sizes) + 2)
+    if implied is not None:
+        run.assumed_ranks.setdefault(*implied)
+
+
+def _known_width(target: str, args: Mapping[str, layers.Arg], record: CallRecord, result: Unknown) -> Value:
+    """Of a result whose shape is not known, its last dimension may be."""
+    if target in _WIDTH_IS_FEATURES:
+        features = layers.size_of(args.get("features"))
+        if features is not None:
+            needs = result.arguments if isinstance(result, NeedsRank) else ()
+            return Array(Shape((features,), Lead.unknown(*needs)))
+    if target in _KEEP_SHAPE and record.args and isinstance(record.args[0], Array):
+        return record.args[0]
+    return result
+
+
+def _inner_results(
+    run: Any, site: Site, layer: layers.Layer, args: Mapping[str, layers.Arg], made: layers.Call
+) -> dict[str, Value]:
+    """What the modules that a layer holds give when the layer calls them: the cell of an RNN, the parts of a Sequential."""
+    results: dict[str, Value] = {}
+    for field, inner in layer.inner_calls(args, made).items():
+        bound = site.bound.get(field)
+        value = bound.abs.value if bound is not None else None
+        members = list(value.items) if isinstance(value, Tup) else [value] if value is not None else []
+        record = CallRecord(inner.args, dict(inner.keywords))
+        result: Value = Unknown(f"the result of `{field}`")
+        for member in members:
+            if isinstance(member, Module):
+                if member.site.call is None:
+                    member.site.call = record
+                result = module_output(run, member.site, "__call__", record)
+            elif isinstance(member, Function):
+                result = invoke(run, Abs(member), record.args)
+            elif isinstance(member, Global):
+                result = shapes.call(member.name, list(record.args), {})
+            else:
+                result = Unknown(f"the result of `{field}`")
+            record = CallRecord((result,), {})
+        results[field] = result
+    return results
+
+
+def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any = None) -> layers.Arg:
+    """A bound argument as the layer catalog takes it."""
+    value = argument.abs.value
+    if isinstance(value, Static):
+        single = name in _SIZE_PARAMETERS or (name == "features" and owner not in _MANY_FEATURES)
+        if single:
+            value = Int(run.dim_of(value))
+        elif owner in _CONVOLUTIONS and name in ("kernel_size", "strides"):
+            # Two spatial dimensions, as images have; with another number the constructor fails where it matters.
+            value = Tup(tuple(Int(Dim.opaque(f"{value.text}[{i}]", value.deps)) for i in range(2)))
+        else:
+            value = Unknown(value.text)
+    elif isinstance(value, Tup):
+        value = run.plain(value)
+    elif isinstance(value, Module):
+        inner = layers.lookup(value.site.target)
+        if inner is not None:
+            args = {k: layer_arg(run, value.site.target, k, a, resolve) for k, a in value.site.bound.items()}
+            value = layers.Instance(inner, args)
+    parts: tuple[Any, ...] = (argument.text,) if argument.text is not None else ()
+    if resolve is not None:
+        parts = resolve(argument)
+    return layers.Arg(parts, value)
+
+
+def _call_lifted(run: Any, site: Site, method: str, record: CallRecord, arguments: Arguments) -> Abs:
+    """The call of a scanned or vmapped module: the inner call sees arguments without the mapped axis."""
+    lifted = next(l for l in site.lifted if l.kind in ("scan", "vmap"))
+    in_axes = axes_of(run, lifted.abs.get("in_axes"), len(record.args) - (lifted.kind == "scan"))
+    inner: list[Value] = []
+    rest = list(record.args)
+    if lifted.kind == "scan":
+        if not rest:
+            raise Unmigratable("NNX141", "a scanned module is called without a carry", arguments.node)
+        inner.append(rest.pop(0))
+    if in_axes is None:
+        raise Unmigratable("NNX141", "in_axes of a lifted transform is not a constant", lifted.node)
+    for value, axis in zip(rest, in_axes):
+        inner.append(value if axis is None else drop_axis(value, axis))
+    record = CallRecord(tuple(inner), dict(record.keywords))
+    if site.call is None:
+        site.call = record
+        site.renders["method"] = method
+    result = module_output(run, site, method, record)
+    if lifted.kind == "scan":
+        if isinstance(result, Tup) and len(result.items) == 2:
+            carry, ys = result.items
+            # The carry keeps its shape along the scan, so what came in also goes out.
+            return Abs(Tup((scan_carry(inner[0], carry), stacked(ys))), False, arguments.flags)
+        return Abs(Unknown("the result of a scan"), False, arguments.flags)
+    out = lifted.abs.get("out_axes")
+    axis_value = out.value if out is not None else Int(Dim.of(0))
+    size = lifted.abs.get("axis_size")
+    count = run.plain(size.value) if size is not None else Unknown("")
+    if isinstance(axis_value, Int) and axis_value.dim.value is not None:
+        axis, dim = axis_value.dim.value, count.dim if isinstance(count, Int) else None
+        return Abs(insert_axis(result, axis, dim), False, arguments.flags)
+    return Abs(Unknown("the result of a vmap"), False, arguments.flags)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Transformed(Value):
+    """A transformed function (vmap, grad): executed for its modules, its result unknown."""
+
+    function: Function
+
+
+def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
+    """The result of a function value on abstract arguments."""
+    found = function.value
+    if isinstance(found, Transformed):
+        found = found.function
+    if isinstance(found, Module):
+        record = CallRecord(tuple(values), {})
+        if found.site.call is None:
+            found.site.call = record
+        return module_output(run, found.site, "__call__", record)
+    if not isinstance(found, Function):
+        return Unknown("a function that is not known")
+    before = len(run.sites)
+    names = parameters_of(found.node)
+    bound = {n: Abs(v) for n, v in zip(names, values)}
+    for name in names:
+        bound.setdefault(name, Abs(Unknown("argument")))
+    result: Abs = run.run_function(found.node, function_env(run, found, bound))
+    if len(run.sites) > before:
+        raise Unmigratable("NNX134", "modules are made in a function given to a transform", found.node)
+    return result.value

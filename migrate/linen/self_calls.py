@@ -1,0 +1,237 @@
+"""Methods that Linen gives every module: `self.param`, `self.variable`, `self.make_rng`, `self.sow` and the like."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import shapes
+from .arguments import arguments_of, function_env, parameters_of
+from .construction import name_spec
+from .sites import Abs, Function, Localized, Make, Site, Unmigratable, Variable
+from .values import Array, Const, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
+
+
+def _literal_name(run: Any, node: ast.Call, position: int, keyword: str, env: Any) -> tuple[ast.expr, Abs]:
+    argument = node.args[position] if len(node.args) > position else None
+    if argument is None:
+        argument = next((k.value for k in node.keywords if k.arg == keyword), None)
+    if argument is None:
+        raise Unmigratable("NNX142", f"`{ast.unparse(node)}` has no name", node)
+    return argument, run.evaluate(argument, env)
+
+
+def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
+    """`self.param(name, init, ...)`: a parameter is made here."""
+    name_node, name = _literal_name(run, node, 0, "name", env)
+    arguments = arguments_of(run, node, env)
+    rest = [(n, a) for n, a in arguments.positional[1:]]
+    keywords = {k: (n, a) for k, n, a in arguments.keywords if k not in ("name", "unbox", "module")}
+    site = Site("param", node, env.source, "params", loops=tuple(run.loops), in_setup=run.in_setup, method=run.entry)
+    site.name = name_spec(run, name_node, name, env)
+    init = rest[0] if rest else keywords.pop("init_fn", None)
+    if init is None or any(isinstance(n, ast.Starred) for n, _ in rest):
+        raise Unmigratable("NNX142", f"`{ast.unparse(node)}` has no plain initializer", node)
+    localized: list[Localized] = []
+    for argument_node, _ in [init, *rest[1:]]:
+        said = run.localize(argument_node, env)
+        if said is None:
+            raise Unmigratable(
+                "NNX111",
+                f"the parameter `{_shown(name)}` needs `{ast.unparse(argument_node)}`, known only when it is called",
+                argument_node,
+            )
+        localized.append(said)
+    for key, (argument_node, value) in keywords.items():
+        said = run.localize(argument_node, env)
+        if said is None or key is None:
+            raise Unmigratable("NNX111", f"the parameter `{_shown(name)}` needs `{key}` when it is called", node)
+        if key != "axes":
+            site.renders[f"kw:{key}"] = said
+        elif not (isinstance(value.value, Const) and value.value.value is None):
+            site.renders["axes"] = said  # param_with_axes: the logical names of its dimensions
+    site.init_localized = tuple(localized)
+    shape_value = rest[1][1].value if len(rest) > 1 else (keywords["shape"][1].value if "shape" in keywords else None)
+    site.shape = _array_of(run, shape_value, init[1].value)
+    site.origin = len(run.sites)
+    run.sites.append(site)
+    if not run.in_setup:
+        run.block.steps.append(Make(site))
+    return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SetupParam(Array):
+    """A parameter made in setup, seen through its attribute."""
+
+    site: Site | None = None
+
+    def __init__(self, site: Site, shape: Value) -> None:
+        object.__setattr__(self, "shape", shape.shape if isinstance(shape, Array) else Shape.unknown())
+        object.__setattr__(self, "site", site)
+
+
+def _array_of(run: Any, shape: Value | None, init: Value) -> Value:
+    if shape is not None:
+        shape = run.plain(shape)
+        if isinstance(shape, Tup):
+            dims = [i.dim if isinstance(i, Int) else None for i in shape.items]
+            return Array(Shape(tuple(dims)))
+        if isinstance(shape, ShapeOf):
+            return Array(shape.shape)
+        if isinstance(shape, Int):
+            return Array(Shape((shape.dim,)))
+        return Array(Shape.unknown())
+    return Array(Shape.unknown())
+
+
+def _shown(name: Abs) -> str:
+    return str(name.value.value) if isinstance(name.value, Const) else "?"
+
+
+def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
+    _, collection = _literal_name(run, node, 0, "col", env)
+    name_node, name = _literal_name(run, node, 1, "name", env)
+    if not isinstance(collection.value, Const):
+        raise Unmigratable("NNX143", "the collection of a variable is not a constant", node)
+    arguments = arguments_of(run, node, env)
+    site = Site(
+        "variable", node, env.source, str(collection.value.value), loops=tuple(run.loops),
+        in_setup=run.in_setup, method=run.entry,
+    )  # fmt: skip
+    site.name = name_spec(run, name_node, name, env)
+    rest = arguments.positional[2:]
+    site.lazy = isinstance(name.value, Const) and (site.target, str(name.value.value)) in run.lazy
+    localized: list[Localized] = []
+    for argument_node, _ in rest:
+        said = run.localize(argument_node, env) if not site.lazy else None
+        if said is None and (site.lazy or site.target == "cache"):
+            site.lazy = True
+            localized = []
+            break
+        if said is None:
+            raise Unmigratable(
+                "NNX112",
+                f"the variable `{_shown(name)}` starts from `{ast.unparse(argument_node)}`, known only when it is called",
+                argument_node,
+            )
+        localized.append(said)
+    site.init_localized = tuple(localized)
+    if rest and isinstance(rest[0][1].value, Function):
+        made = follow_init(run, rest[0][1].value, [a for _, a in rest[1:]])
+        site.shape = made
+    elif len(rest) > 1:
+        args = [run.plain(a.value) for _, a in rest[1:]]
+        init = rest[0][1].value
+        site.shape = shapes.call(init.name, args, {}) if isinstance(init, Global) else Unknown("variable")
+    else:
+        site.shape = Unknown("variable")
+    if site.lazy and (run.in_setup or site.loops or site.name is None or site.name.constant is None):
+        raise Unmigratable("NNX112", f"the variable `{_shown(name)}` is made when called, in a loop or in setup", node)
+    site.origin = len(run.sites)
+    run.sites.append(site)
+    if not run.in_setup and not site.lazy:
+        run.block.steps.append(Make(site))
+    return Abs(Variable(site), False)
+
+
+def follow_init(run: Any, function: Function, args: list[Abs]) -> Value:
+    """The result of a variable's initializer on its arguments."""
+    names = parameters_of(function.node)
+    env = function_env(run, function, dict(zip(names, args)))
+    value: Value = run.run_function(function.node, env).value
+    return value
+
+
+def _self_make_rng(run: Any, node: ast.Call, env: Any) -> Abs:
+    stream = "params"
+    if node.args or node.keywords:
+        _, name = _literal_name(run, node, 0, "name", env)
+        if not isinstance(name.value, Const):
+            raise Unmigratable("NNX144", "the rng stream is not a constant", node)
+        stream = str(name.value.value)
+    site = Site("rng", node, env.source, stream, in_setup=run.in_setup, method=run.entry)
+    site.origin = len(run.sites)
+    run.sites.append(site)
+    run.used_streams.add(stream)
+    return Abs(Array(Shape.unknown()), False)
+
+
+def _self_sow(run: Any, node: ast.Call, env: Any) -> Abs:
+    arguments_of(run, node, env)
+    run.analyser.note_sow(run, node, env)
+    return Abs(Unknown("sow"), False)
+
+
+def _self_perturb(run: Any, node: ast.Call, env: Any) -> Abs:
+    raise Unmigratable("NNX145", "`self.perturb` is used", node)
+
+
+def _initializing(answer: bool) -> Callable[[Any, ast.Call, Any], Abs]:
+    def answered(run: Any, node: ast.Call, env: Any) -> Abs:
+        arguments_of(run, node, env)
+        run.constants[node] = str(answer)
+        return Abs(Const(answer), static=True)
+
+    return answered
+
+
+def _unsupported(what: str, code: str) -> Callable[[Any, ast.Call, Any], Abs]:
+    def refuse(run: Any, node: ast.Call, env: Any) -> Abs:
+        raise Unmigratable(code, f"`self.{what}` is used", node)
+
+    return refuse
+
+
+def _has_variable(run: Any, node: ast.Call, env: Any) -> Abs:
+    arguments = arguments_of(run, node, env)
+    collection = arguments.positional[0][1].value if arguments.positional else None
+    if isinstance(collection, Const) and collection.value in ("params", "batch_stats"):
+        run.constants[node] = "True"
+        return Abs(Const(True), static=True)
+    name = arguments.positional[1][1].value if len(arguments.positional) > 1 else None
+    if isinstance(collection, Const) and isinstance(name, Const) and not run.in_setup:
+        # Such a variable comes to be when the module is called in a certain way: a decode cache.
+        run.lazy.add((str(collection.value), str(name.value)))
+        run.constants[node] = f'hasattr(self, "{name.value}")'
+        return Abs(Unknown("whether a variable exists"), False, frozenset({str(name.value)}))
+    raise Unmigratable("NNX146", f"`{ast.unparse(node)}` asks whether a variable was given", node)
+
+
+def _is_mutable(run: Any, node: ast.Call, env: Any) -> Abs:
+    arguments = arguments_of(run, node, env)
+    collection = arguments.positional[0][1].value if arguments.positional else None
+    if isinstance(collection, Const) and collection.value == "params":
+        run.constants[node] = "False"
+        return Abs(Const(False), static=True)
+    if isinstance(collection, Const) and collection.value == "batch_stats" and not run.in_setup:
+        # Linen's callers chose by `mutable=`; NNX's choose by train() and eval(), which set this attribute.
+        if "use_running_average" not in run.fields:
+            run.constants[node] = "(not self.use_running_average)"
+            run.mode_flag = True
+            return Abs(Unknown("whether batch_stats are mutable"), False, frozenset({"use_running_average"}))
+    raise Unmigratable("NNX146", f"`{ast.unparse(node)}` asks which collections are mutable", node)
+
+
+SELF_CALLS: Mapping[str, Callable[[Any, ast.Call, Any], Abs]] = {
+    "param": self_param,
+    "variable": _self_variable,
+    "make_rng": _self_make_rng,
+    "sow": _self_sow,
+    "perturb": _self_perturb,
+    "is_initializing": _initializing(False),
+    "has_variable": _has_variable,
+    "is_mutable_collection": _is_mutable,
+    "get_variable": _unsupported("get_variable", "NNX147"),
+    "put_variable": _unsupported("put_variable", "NNX147"),
+    "has_rng": _unsupported("has_rng", "NNX148"),
+    "bind": _unsupported("bind", "NNX149"),
+    "unbind": _unsupported("unbind", "NNX149"),
+    "clone": _unsupported("clone", "NNX149"),
+    "copy": _unsupported("copy", "NNX149"),
+    "init": _unsupported("init", "NNX149"),
+    "apply": _unsupported("apply", "NNX149"),
+    "lazy_init": _unsupported("lazy_init", "NNX149"),
+}

@@ -1,0 +1,82 @@
+"""Methods of values: of arrays, of lists and dicts of modules, of modules held in variables."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from . import shapes
+from .arguments import arguments_of
+from .higher_order import run_functions
+from .library_calls import reshaped_width
+from .module_calls import call_module
+from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
+from .values import Const, Global, Tup, Unknown, Value
+
+
+def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> Abs | None:
+    """`x.reshape(...)`, `layers.append(...)`, `embed.attend(...)`; None if the base is not such a value."""
+    if not run._rooted_local(func, env) and run.project.qualname(env.source, func) is not None:
+        return None
+    if isinstance(func.value, ast.Name) and func.value.id == "self" and env.get("self") is None:
+        return None
+    base = run.evaluate(func.value, env)
+    value = base.value
+    if isinstance(value, Module | ModuleField):
+        return call_module(run, value, func.attr, node, env)
+    if isinstance(value, Factory | Function | Static | Global):
+        return None
+    if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated):
+        return _append(run, node, func, base, env)
+    if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
+        arguments_of(run, node, env)
+        if func.attr == "items":
+            pairs = tuple(Tup((Const(k), v)) for k, v in value.items.items())
+            return Abs(Tup(pairs, "list"), base.static, base.flags)
+        if func.attr == "values":
+            return Abs(Tup(tuple(value.items.values()), "list"), base.static, base.flags)
+        return Abs(Unknown("dict"), base.static, base.flags)
+    if isinstance(value, Unknown | Const | Variable):
+        arguments = arguments_of(run, node, env)
+        run_functions(run, arguments)
+        return Abs(Unknown(f"`{ast.unparse(func)}(...)`"), False, base.flags | arguments.flags)
+    arguments = arguments_of(run, node, env)
+    args, keywords = arguments.values(run)
+    found = shapes.method(value, func.attr, args, keywords)
+    if func.attr == "reshape" and isinstance(found, Unknown):
+        found = reshaped_width(args, found)
+    return Abs(found, False, base.flags | arguments.flags)
+
+
+def _append(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) -> Abs:
+    arguments = arguments_of(run, node, env)
+    if not arguments.positional:
+        return Abs(Const(None))
+    added = arguments.positional[-1][1]
+    value = base.value
+    if func.attr == "extend":
+        new: Value = run.extended(value, added.value, node) if run.holds_module(added.value) else Unknown("list")
+    elif run.loops or isinstance(value, Repeated):
+        new = Repeated(added.value, run.loops[-1] if run.loops else None)
+        if isinstance(value, Tup) and value.items and run.holds_module(added.value):
+            kinds = {s.target for s in run.modules_in(value)} | {s.target for s in run.modules_in(added.value)}
+            if len(kinds) > 1 or any(True for _ in run.modules_in(value)):
+                new = Unknown("a list that grows in a loop")
+    elif isinstance(value, Tup) and func.attr == "append":
+        new = Tup((*value.items, added.value), value.kind)
+    else:
+        new = Unknown("list")
+    replaced = Abs(new, False, base.flags | added.flags)
+    if isinstance(func.value, ast.Name):
+        scope = env
+        while scope is not None and func.value.id not in scope.names:
+            scope = scope.parent
+        if scope is not None:
+            scope.names[func.value.id] = replaced
+            if run.holds_module(added.value) and not run.in_setup:
+                scope.local.discard(func.value.id)
+    elif isinstance(func.value, ast.Attribute) and isinstance(func.value.value, ast.Name):
+        run.attributes[func.value.attr] = replaced
+        for site in run.modules_in(added.value):
+            site.container = func.value.attr
+    return Abs(Const(None))
