@@ -35,6 +35,10 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         made = method_of_value(run, node, func, env)
         if made is not None:
             return made
+    if isinstance(func, ast.Attribute) and func.attr in ("clone", "bind", "unbind"):
+        base = run.evaluated.get(func.value)
+        if base is not None and isinstance(base.value, Static | Module | ModuleField):
+            raise Unmigratable("NNX149", f"`{ast.unparse(func)}` is used", node)
     qualname = None
     if not (isinstance(func, ast.Attribute | ast.Name) and run._rooted_local(func, env)):
         qualname = run.project.qualname(env.source, func)

@@ -21,6 +21,7 @@ from ..linen.dims import Atom, Dim
 from ..linen.execute import Execution
 from ..linen.expressions import sayable
 from ..linen.module_calls import layer_arg
+from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import (
     Block,
     BoundArg,
@@ -40,7 +41,7 @@ from ..linen.sites import (
     Variable,
     overlay,
 )
-from ..linen.values import Array, Shape, Unknown, Value
+from ..linen.values import Array, Const, Shape, Unknown, Value
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
 from . import lifted, naming
@@ -134,6 +135,22 @@ class ClassText:
                 self.dim(first), self.dim(following)
         for entry in self.run.blocks:
             self.constructor_lines(entry)
+        self._nothing_left()
+
+    def _nothing_left(self) -> None:
+        """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
+        followed = {id(s.node) for s in self.run.sites} | {id(n) for n in [*self.run.constants, *self.run.sows]}
+        for method in self.model.own_methods.values():
+            for node in ast.walk(method.node):
+                if not isinstance(node, ast.Call) or id(node) in followed:
+                    continue
+                func = node.func
+                name = self.run.project.qualname(self.source, func) or ""
+                makes = layers.lookup(name) is not None or name in self.run.project.linen_classes
+                if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+                    makes = func.attr in SELF_CALLS and self.model.method(func.attr) is None
+                if makes:
+                    raise Unmigratable("NNX134", f"`{_short(node)}` stands where the code is not followed", node)
 
     def _refuse(self) -> None:
         fields = self.run.fields
@@ -357,6 +374,9 @@ class ClassText:
         for name, bound in site.bound.items():
             if name in moved:
                 continue
+            if name.endswith("_cls") and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is None):
+                label = site.target.rpartition(".")[2]
+                raise Unmigratable("NNX203", f"`{name}` of {label} has no counterpart in NNX", site.node)
             if bound.given:
                 given[name] = layer_arg(self.run, site.target, name, bound, lambda b, n=name: self.argument(b, n, site))
             else:
@@ -464,8 +484,6 @@ class ClassText:
             inputs.setdefault(parameter, default.value)
         substitution = self.analyser.substitution(self.run, site, called, inputs)
         value = substitution._input(argument)
-        from ..linen.values import Const
-
         if isinstance(value, Const) and value.value is None:
             return "None"
         if not isinstance(value, Array):

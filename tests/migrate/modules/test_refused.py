@@ -8,7 +8,7 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-HEAD = "import functools\nfrom typing import Any\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
+HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
     "a factory field that nobody fills": (
@@ -88,6 +88,42 @@ Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False
   def __call__(self, x):
     head = lambda z: nn.Dense(4)(z)
     return head(x) + head(x)
+""",
+    ),
+    "a layer in a function given to a transform": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return jax.vmap(lambda z: nn.Dense(4)(z))(x)
+""",
+    ),
+    "a layer in a function under a transform's decorator": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    @jax.vmap
+    def apply(z):
+      return nn.Dense(4)(z)
+    return apply(x)
+""",
+    ),
+    "a module that is cloned": (
+        "NNX149",
+        """class M(nn.Module):
+  inner: nn.Module
+  @nn.compact
+  def __call__(self, x):
+    return self.inner.clone(name='a')(x)
+""",
+    ),
+    "an operation class of Linen's own": (
+        "NNX203",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.MultiHeadDotProductAttention(num_heads=2, qkv_dot_general_cls=nn.Fp8DotGeneralOp)(x)
 """,
     ),
     "self.variables": (
