@@ -61,7 +61,7 @@ def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratabl
                 model = classes.get(project.qualname(source, name))
                 if model is not None:
                     short = called.rpartition(".")[2]
-                    reason = f"nn.{short} is applied to it outside of a module ({source.path.name}, line {node.lineno})"
+                    reason = f"nn.{short} is applied to it outside of a module (in {source.path.name})"
                     found[model.qualname] = Unmigratable("NNX130", reason)
     return found
 
