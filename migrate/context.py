@@ -107,6 +107,8 @@ class FileContext:
         package, dot, _ = self.source.module.partition(".")
         if self.source.is_package and not dot:
             dot = "."
+        if self.is_script:
+            dot = ""
         self.new_imports["linen_parity"] = f"{package}.linen_parity" if dot else "linen_parity"
         return f"linen_parity.{part}"
 
@@ -114,6 +116,12 @@ class FileContext:
         """Does `node` stand in a class that stays Linen?"""
         span = self.source.span(node)
         return any(region.contains(span) for region in self.linen_regions)
+
+    @property
+    def is_script(self) -> bool:
+        """Does the file stand in a plain directory, so that it is run there, whatever name others import it by?"""
+        folder = self.source.path.parent
+        return not self.source.is_package and folder.is_dir() and not (folder / "__init__.py").exists()
 
     # edits -----------------------------------------------------------------------------------------------------
     def span(self, node: ast.AST) -> Span:

@@ -14,6 +14,8 @@ def parity_path(context: FileContext) -> Path:
     path = context.source.path
     depth = context.source.module.count(".") + (1 if context.source.is_package else 0)
     folder = path.parent
+    if context.is_script:
+        return folder / "linen_parity.py"
     for _ in range(depth - 1):
         folder = folder.parent
     return folder / "linen_parity.py"
