@@ -1,4 +1,4 @@
-"""Library functions by what they do to shapes: data for migrate.linen.shape_calls. Names without their module."""
+"""Library functions by what they do to shapes: data for migrate.linen.shapes. Names without their module."""
 
 from __future__ import annotations
 

@@ -397,8 +397,10 @@ class Execution(LoopExecution):
             return
         if left.static and right.static and env.is_local(name):
             self.keep_stale({name}, env)
-            localized = self.localize(node.value, env)
-            if localized is not None:
+            said = self.localize(node.value, env)
+            if said is not None:
+                needs = said.needs | {name}
+                localized = dataclasses.replace(said, span=env.source.span(node), needs=needs)
                 self.block.steps.append(Local(node, frozenset({name}), localized, env.source))
                 if isinstance(value.value, Static) or not isinstance(value.value, Int | Const | Tup):
                     value = Abs(Int(Dim.local(name)), static=True)

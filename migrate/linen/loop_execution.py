@@ -126,12 +126,12 @@ class LoopExecution(Expressions):
                 last = self._last_value(dim, target, iterator, iterated, {t for t in phis.values() if t is not None})
                 if last is not None:
                     self.closed[tracker] = last
-        self._carry_sizes(iterated.value, start, inner, phis)
+        self._carry_sizes(iterator, start, inner, phis)
         self._leave_loop(env, inner, phis, rank_lost, names)
         self.loose = outer_loose
         return step if localized is not None else None
 
-    def _carry_sizes(self, iterated: Value, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
+    def _carry_sizes(self, iterator: ast.expr, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
         """A loop over a list made in setup: the sizes that its elements see follow the loop that made them."""
         if not phis or self.trial:
             return
@@ -142,6 +142,10 @@ class LoopExecution(Expressions):
             for (name, index), tracker in phis.items():
                 if tracker is None or tracker not in used:
                     continue
+                if any(
+                    isinstance(n, ast.Slice) or getattr(n, "id", "") in ("reversed", "sorted") for n in ast.walk(iterator)
+                ):
+                    raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
                 first, after = dim_at(start.names[name].value, index), inner.get(name)
                 following = dim_at(after.value, index) if after is not None else None
                 if first is not None and following is not None:

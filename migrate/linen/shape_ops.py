@@ -308,6 +308,8 @@ def same_shape(shapes: Sequence[Shape]) -> Shape:
         options = [s.dims[index] for s in wide]
         known = [d for d in options if d is not None]
         constant = next((d for d in known if d.value is not None), None)
+        if len({d.value for d in known if d.value is not None}) > 1:
+            raise stop("shapes that must be equal differ")
         dims.append(constant if constant is not None else known[0] if known else None)
     leads = [s.lead for s in wide]
     return Shape(tuple(dims), next((lead for lead in leads if lead is not None and lead.known), leads[0]))

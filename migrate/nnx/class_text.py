@@ -195,6 +195,8 @@ class ClassText:
             if site.kind != "rng" and not site.lazy:
                 self.needs = set()
                 lines = self.site_lines(site)
+                if site.in_setup and site not in self.run.carried and self.needs & self.run.trackers:
+                    raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
                 self.built[site] = (lines, set(self.needs))
 
     def _call_keywords(self) -> None:

@@ -126,6 +126,33 @@ Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False
     return nn.MultiHeadDotProductAttention(num_heads=2, qkv_dot_general_cls=nn.Fp8DotGeneralOp)(x)
 """,
     ),
+    "a list of modules called in reverse": (
+        "NNX114",
+        """class M(nn.Module):
+  def setup(self):
+    self.ls = [nn.Dense(5) for _ in range(3)]
+
+  def __call__(self, x):
+    for l in self.ls[::-1]:
+      x = l(x)
+    return x
+""",
+    ),
+    "a size of setup behind a branch of the call": (
+        "NNX114",
+        """class M(nn.Module):
+  use: bool = False
+  def setup(self):
+    if self.use:
+      self.p = nn.Dense(4)
+    self.q = nn.Dense(5)
+
+  def __call__(self, x):
+    if self.use:
+      x = self.p(x)
+    return self.q(x)
+""",
+    ),
     "self.variables": (
         "NNX164",
         """class M(nn.Module):
