@@ -11,7 +11,7 @@ from .classes import Classes, ClassModel, Field
 from .dims import Dim
 from .environment import Env
 from .execute import Execution, Summary
-from .expressions import replace_dims
+from .replacing import replace_dims
 from .sites import Abs, CallRecord, Factory, Site, Unmigratable
 from .substitution import Substitution
 from .values import Array, Const, Int, Tup, Unknown, Value
@@ -114,9 +114,7 @@ class Analyser:
         try:
             called = self.execution(site.target)
         except Unmigratable as error:
-            raise Unmigratable(
-                "NNX150", f"it contains {name}, which is not native: {error.reason}", site.node
-            ) from error
+            raise Unmigratable("NNX150", f"it contains {name}, which is not native: {error.reason}", site.node) from error
         summary = called.summaries.get(method)
         if summary is None:
             return Unknown(f"what {name}.{method} returns")
@@ -166,12 +164,8 @@ class Analyser:
             self.special[key] = run.summaries.get(method)
         return self.special[key]
 
-    def substitution(
-        self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]
-    ) -> Substitution:
-        defaults = {
-            f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None
-        }
+    def substitution(self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]) -> Substitution:
+        defaults = {f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None}
         return Substitution(execution, site, defaults, inputs)
 
     def note_sow(self, execution: Execution, node: ast.Call, env: Env) -> None:

@@ -37,9 +37,7 @@ class Arguments:
         return args, {k: run.plain(a.value) for k, _, a in self.keywords if k is not None}
 
     def starred(self) -> bool:
-        return any(isinstance(n, ast.Starred) for n, _ in self.positional) or any(
-            k is None for k, _, _ in self.keywords
-        )
+        return any(isinstance(n, ast.Starred) for n, _ in self.positional) or any(k is None for k, _, _ in self.keywords)
 
 
 def arguments_of(run: Any, node: ast.Call, env: Any) -> Arguments:

@@ -68,9 +68,7 @@ def resolve(names: Names, rules: Rules) -> Spec:
     """Linen's resolution. Raises ValueError where one name stands on two dimensions, as Linen does."""
     doubled = sorted({name for name in names if name is not None and names.count(name) > 1})
     if doubled:
-        raise ValueError(
-            f"the names {doubled} stand on more than one dimension of {names}: Linen refuses such an array"
-        )
+        raise ValueError(f"the names {doubled} stand on more than one dimension of {names}: Linen refuses such an array")
     unassigned = object()
     result: list[object] = [unassigned if name is not None else None for name in names]
     taken: set[str] = set()
@@ -161,9 +159,7 @@ def _local_definition(source: SourceFile, node: ast.Name) -> tuple[SourceFile, a
     for scope in source.ancestors(node):
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        stores = [
-            n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)
-        ]
+        stores = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
         parameters = [a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]]
         if node.id in parameters:
             return None
@@ -263,9 +259,7 @@ def _stack_names(project: Project) -> set[str]:
         for node in source.nodes:
             for key, value in zip(node.keys, node.values) if isinstance(node, ast.Dict) else ():
                 said = project.qualname(source, key) if key is not None else None
-                if said == "flax.linen.PARTITION_NAME" or (
-                    isinstance(key, ast.Constant) and key.value == "partition_name"
-                ):
+                if said == "flax.linen.PARTITION_NAME" or (isinstance(key, ast.Constant) and key.value == "partition_name"):
                     if isinstance(value, ast.Constant) and isinstance(value.value, str):
                         found.add(value.value)
     return found

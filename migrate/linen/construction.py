@@ -192,7 +192,5 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any) -> Abs:
             options[key], known[key] = arg, value
     base = first.value
     lifted = Lifted(kind, node, options, known)
-    found = dataclasses.replace(
-        base, lifted=(lifted, *base.lifted), text=ast.unparse(node), node=node, source=env.source
-    )
+    found = dataclasses.replace(base, lifted=(lifted, *base.lifted), text=ast.unparse(node), node=node, source=env.source)
     return Abs(found, first.static)

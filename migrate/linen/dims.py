@@ -478,9 +478,7 @@ def _substitute_atom(atom: Atom, change: Callable[[Atom], Dim | None]) -> Dim:
     return Dim((((atom,), 1),), (atom,)) if changed is None else changed
 
 
-def _monomial_text(
-    monomial: Monomial, coefficient: int, place: dict[Atom, int], render: Render | None
-) -> tuple[str, int]:
+def _monomial_text(monomial: Monomial, coefficient: int, place: dict[Atom, int], render: Render | None) -> tuple[str, int]:
     factors = [str(coefficient)] if coefficient != 1 or not monomial else []
     levels: list[int] = [_ATOM] if factors else []
     counted: dict[Atom, int] = {}

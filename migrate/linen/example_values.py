@@ -121,9 +121,7 @@ class Reader:
         if isinstance(node, ast.UnaryOp):
             return shapes.unary(type(node.op).__name__, self.value(source, node.operand, depth=depth))
         if isinstance(node, ast.Slice):
-            parts = [
-                None if p is None else self.value(source, p, depth=depth) for p in (node.lower, node.upper, node.step)
-            ]
+            parts = [None if p is None else self.value(source, p, depth=depth) for p in (node.lower, node.upper, node.step)]
             return Slice(*parts)
         if isinstance(node, ast.Subscript):
             base = self.value(source, node.value, depth=depth)

@@ -212,9 +212,7 @@ def _method_name(node: ast.Call) -> str | None:
     return None
 
 
-def _bound(
-    method: Method, args: list[Value], keywords: Mapping[str, Value]
-) -> tuple[dict[str, Shape], dict[str, object]]:
+def _bound(method: Method, args: list[Value], keywords: Mapping[str, Value]) -> tuple[dict[str, Shape], dict[str, object]]:
     table: dict[str, Value] = {p.arg: value for p, value in zip(method.positional, args)}
     names = {p.arg for p in method.parameters}
     table.update({k: v for k, v in keywords.items() if k in names and (k not in _OPTIONS or k not in table)})

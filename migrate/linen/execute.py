@@ -117,9 +117,7 @@ class Execution(LoopExecution):
                 node = method.default(p.arg)
                 if node is not None:
                     defaults[p.arg] = self.constant(node, method.source)
-            self.summaries[name] = Summary(
-                tuple(p.arg for p in method.positional), defaults, self.outward(result.value)
-            )
+            self.summaries[name] = Summary(tuple(p.arg for p in method.positional), defaults, self.outward(result.value))
 
     def wanted_ranks(self) -> tuple[str, ...]:
         """Arguments of the class whose number of dimensions would tell more."""
@@ -177,9 +175,7 @@ class Execution(LoopExecution):
         length = _tuple_length(field.annotation)
         if length:
             return Abs(Tup(tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(length))), static=True)
-        if isinstance(field.default, ast.Tuple) and annotation.lower().startswith(
-            ("tuple", "sequence", "typing.tuple")
-        ):
+        if isinstance(field.default, ast.Tuple) and annotation.lower().startswith(("tuple", "sequence", "typing.tuple")):
             default = self.constant(field.default, field.source).value
             if isinstance(default, Tup) and default.items and all(isinstance(i, Int) for i in default.items):
                 items = tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(len(default.items)))

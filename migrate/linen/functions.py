@@ -82,9 +82,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     static = arguments.static and result.static and len(run.sites) == before
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
         # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
-        return (
-            run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
-        )  # type: ignore[no-any-return]
+        return run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
     return Abs(result.value, False, result.flags)
 
 

@@ -153,9 +153,7 @@ class LoopExecution(Expressions):
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
 
-    def _last_value(
-        self, dim: Dim, target: ast.expr, iterator: ast.expr, iterated: Abs, trackers: set[str]
-    ) -> Dim | None:
+    def _last_value(self, dim: Dim, target: ast.expr, iterator: ast.expr, iterated: Abs, trackers: set[str]) -> Dim | None:
         """A tracked size after the loop, where the last iteration alone decides it."""
         names = dim.dependencies()
         if not names:

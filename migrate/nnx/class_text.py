@@ -19,8 +19,8 @@ from ..linen.analyser import Analyser
 from ..linen.classes import Field, Method
 from ..linen.dims import Atom, Dim
 from ..linen.execute import Execution
-from ..linen.expressions import sayable
 from ..linen.module_calls import layer_arg
+from ..linen.replacing import sayable
 from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import (
     Block,

@@ -1,0 +1,214 @@
+"""Tuples, dicts, subscripts and comprehensions: what they hold, and the modules in them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from . import iteration, shapes
+from .arguments import child_env
+from .dims import Dim
+from .evaluation import Evaluation
+from .sites import (
+    Abs,
+    Factory,
+    For,
+    Repeated,
+    Static,
+    Table,
+    Variable,
+)
+from .values import Array, Const, Int, Shape, Slice, Star, Tup, Unknown, Value
+
+
+class Containers(Evaluation):
+    """The part of an `Execution` that evaluates containers."""
+
+    def _eval_Tuple(self, node: ast.Tuple | ast.List, env: Any) -> Abs:
+        items: list[Value] = []
+        static, flags = True, frozenset[str]()
+        for element in node.elts:
+            found = self.evaluate(element, env)
+            static, flags = static and found.static, flags | found.flags
+            if isinstance(element, ast.Starred):
+                if isinstance(found.value, Tup):
+                    items.extend(found.value.items)
+                else:
+                    items.append(Star(found.value))
+            else:
+                items.append(found.value)
+        kind = "tuple" if isinstance(node, ast.Tuple) else "list"
+        if any(isinstance(i, Star) and isinstance(i.value, Static) for i in items):
+            return self._static_text(node, static, flags, env)
+        if any(isinstance(i, Star) for i in items):
+            return Abs(shapes.build(items, kind), static, flags)
+        return Abs(Tup(tuple(items), kind), static, flags)
+
+    _eval_List = _eval_Tuple
+
+    def _eval_Dict(self, node: ast.Dict, env: Any) -> Abs:
+        items: dict[object, Value] = {}
+        static, flags, known = True, frozenset[str](), True
+        for key, value in zip(node.keys, node.values):
+            found = self.evaluate(value, env)
+            static, flags = static and found.static, flags | found.flags
+            label = self.evaluate(key, env).value if key is not None else None
+            if isinstance(label, Const):
+                items[label.value] = found.value
+            elif isinstance(label, Int) and label.dim.value is not None:
+                items[label.dim.value] = found.value
+            else:
+                known = False
+        if known:
+            return Abs(Table(items), static, flags)
+        return self._static_text(node, static, flags, env)
+
+    def _eval_Subscript(self, node: ast.Subscript, env: Any) -> Abs:
+        base = self.evaluate(node.value, env)
+        key = self._index(node.slice, env)
+        flags = base.flags | key.flags
+        static = base.static and key.static
+        value = base.value
+        if isinstance(value, Repeated):
+            if isinstance(key.value, Slice):
+                return Abs(value, static, flags)
+            return Abs(value.element, static, flags)
+        if isinstance(value, Table):
+            if isinstance(key.value, Const) and key.value.value in value.items:
+                return Abs(value.items[key.value.value], static, flags)
+            if isinstance(key.value, Int) and key.value.dim.value in value.items:
+                return Abs(value.items[key.value.dim.value], static, flags)
+            kinds = list(value.items.values())
+            if kinds and any(self.holds_module(v) or isinstance(v, Factory) for v in kinds):
+                return Abs(Unknown("an entry of a table under a computed key"), static, flags)
+            return Abs(Unknown(ast.unparse(node)), static, flags)
+        if isinstance(value, Static):
+            if static:
+                return self._static_text(node, True, flags, env)
+            return Abs(Unknown(ast.unparse(node)), False, flags)
+        if isinstance(value, Variable):
+            return Abs(value.site.shape or Unknown("variable"), False, flags)
+        if (
+            isinstance(value, Array)
+            and isinstance(key.value, Const)
+            and isinstance(key.value.value, str)
+            and value.shape.lead is not None
+            and not value.shape.dims
+            and value.shape.lead.known
+        ):
+            return Abs(Array(Shape.argument(f"{value.shape.lead.argument}[{key.value.value!r}]")), False, flags)
+        if isinstance(value, Tup) and any(self.holds_module(i) for i in value.items):
+            if isinstance(key.value, Int) and key.value.dim.value is not None:
+                position = key.value.dim.value
+                if -len(value.items) <= position < len(value.items):
+                    return Abs(value.items[position], static, flags)
+            if isinstance(key.value, Slice):
+                found = shapes.index(Tup(tuple(Int(Dim.of(i)) for i in range(len(value.items)))), key.value)
+                if isinstance(found, Tup):
+                    picked = [value.items[i.dim.value] for i in found.items if isinstance(i, Int)]  # type: ignore[index]
+                    return Abs(Tup(tuple(picked), value.kind), static, flags)
+            return Abs(Unknown("an element of a list of modules"), static, flags)
+        found = shapes.index(value, self.plain(key.value))
+        if isinstance(found, Unknown) and static:
+            return self._static_text(node, True, flags, env)
+        return Abs(found, static, flags)
+
+    def _index(self, node: ast.expr, env: Any) -> Abs:
+        if isinstance(node, ast.Slice):
+            parts = [self.evaluate(p, env) if p is not None else None for p in (node.lower, node.upper, node.step)]
+            value = Slice(*[self.plain(p.value) if p is not None else None for p in parts])
+            found = [p for p in parts if p is not None]
+            result = Abs(value, all(p.static for p in found), frozenset().union(*[p.flags for p in found]))
+        elif isinstance(node, ast.Tuple):
+            items = [self._index(e, env) for e in node.elts]
+            result = Abs(
+                Tup(tuple(i.value for i in items)),
+                all(i.static for i in items),
+                frozenset().union(*[i.flags for i in items]),
+            )
+        else:
+            return self.evaluate(node, env)
+        self.evaluated[node] = result
+        return result
+
+    def _eval_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, env: Any) -> Abs:
+        results: list[Abs] = []
+        steps: list[For] = []
+        mark = len(self.sites)
+        inner = child_env(env)
+
+        def at(depth: int, scope: Any) -> None:
+            if depth == len(node.generators):
+                results.append(self.evaluate(node.elt, scope))
+                return
+            generator = node.generators[depth]
+
+            def body(loop_env: Any) -> None:
+                for test in generator.ifs:
+                    self.evaluate(test, loop_env)
+                at(depth + 1, loop_env)
+
+            step = self.loop(generator, generator.target, generator.iter, scope, body)
+            if step is not None:
+                steps.append(step)
+
+        at(0, inner)
+        result = results[-1] if results else Abs(Unknown("empty"))
+        static = all(self.evaluated[g.iter].static for g in node.generators if g.iter in self.evaluated)
+        if len(self.sites) > mark or self.holds_module(result.value) or isinstance(result.value, Array):
+            if len(results) > 1 and self.trial == 0 and iteration.was_unrolled(self, node, env):
+                items = tuple(r.value for r in results)
+                return Abs(Tup(items, "list"), False, result.flags)
+            return Abs(Repeated(result.value, steps[-1] if steps else None, "list"), False, result.flags)
+        if static and result.static:
+            return self._static_text(node, True, result.flags, env)
+        if isinstance(result.value, Int) and len(node.generators) == 1:
+            source = self.evaluated[node.generators[0].iter].value
+            if isinstance(source, Tup):
+                return Abs(Unknown("comprehension"), False, result.flags)
+        return Abs(Unknown("comprehension"), False, result.flags)
+
+    trial: int = 0
+
+    _eval_GeneratorExp = _eval_ListComp
+    _eval_SetComp = _eval_ListComp
+
+    def _eval_DictComp(self, node: ast.DictComp, env: Any) -> Abs:
+        results: list[Abs] = []
+        mark = len(self.sites)
+        generator = node.generators[0]
+
+        def body(scope: Any) -> None:
+            self.evaluate(node.key, scope)
+            results.append(self.evaluate(node.value, scope))
+
+        step = self.loop(generator, generator.target, generator.iter, child_env(env), body)
+        if len(self.sites) > mark:
+            return Abs(Repeated(results[-1].value, step, "dict"), False)
+        static = self.evaluated[generator.iter].static and bool(results) and results[-1].static
+        return self._static_text(node, static, frozenset(), env)
+
+    def unpack(self, value: Abs, count: int, starred: bool) -> list[Abs]:
+        """The items that an assignment to `count` targets gives."""
+        unknown = [Abs(Unknown("unpacked"), False, value.flags)] * count
+        if starred:
+            return unknown
+        inner = value.value
+        if isinstance(inner, Tup) and len(inner.items) == count:
+            return [Abs(item, value.static, value.flags) for item in inner.items]
+        if isinstance(inner, Static):
+            return [Abs(Static(f"{inner.text}[{i}]", inner.deps), value.static, value.flags) for i in range(count)]
+        if isinstance(inner, Repeated):
+            return [Abs(inner.element, False, value.flags)] * count
+        if isinstance(inner, Array):
+            lead = inner.shape.lead
+            if lead is not None and lead.known and not inner.shape.dims and not lead.dropped:
+                return [Abs(Array(Shape.argument(f"{lead.argument}[{i}]")), False, value.flags) for i in range(count)]
+        items = iteration.unpack_shape(self, inner, count)
+        if items is None:
+            return unknown
+        return [Abs(item, False, value.flags) for item in items]
+
+    def elements(self, node: ast.expr, iterated: Abs, env: Any) -> Abs:
+        """The abstract element of what a loop runs over, for its target."""
+        return iteration.elements(self, node, iterated, env)

@@ -1,0 +1,185 @@
+"""What every part of the evaluation of expressions shares: the dispatch, and how a value reads in a constructor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..source import SourceFile
+from .dims import Dim
+from .environment import Env
+from .merging import Either, members
+from .sites import (
+    Abs,
+    Block,
+    Factory,
+    For,
+    Function,
+    Localized,
+    Module,
+    ModuleField,
+    Repeated,
+    Site,
+    Static,
+    Table,
+    Variable,
+)
+from .values import Const, Int, Star, Tup, Unknown, Value
+
+
+class Evaluation:
+    """The foundation of an `Execution`; see there for the attributes' meaning."""
+
+    model: Any
+    analyser: Any
+    project: Any
+    fields: Mapping[str, Any]
+    attributes: dict[str, Abs]
+    sites: list[Site]
+    block: Block
+    loops: list[For]
+    in_setup: bool
+    evaluated: dict[ast.AST, Abs]
+
+    # given by Execution and by the other parts
+    def _snapshot(self) -> Any:
+        raise NotImplementedError
+
+    def _rollback(self, snapshot: Any) -> None:
+        raise NotImplementedError
+
+    def field_value(self, name: str) -> Abs:
+        raise NotImplementedError
+
+    def run_function(self, node: ast.FunctionDef | ast.Lambda, env: Any) -> Abs:
+        raise NotImplementedError
+
+    def loop(self, node: Any, target: ast.expr, iterator: ast.expr, env: Any, body: Any) -> Any:
+        raise NotImplementedError
+
+    def merge_values(self, values: list[Abs]) -> Abs:
+        raise NotImplementedError
+
+    def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
+        raise NotImplementedError
+
+    # evaluation ------------------------------------------------------------------------------------------------
+    def constant(self, node: ast.expr, source: SourceFile) -> Abs:
+        """An expression at module level: defaults, class attributes, global constants."""
+        return self.evaluate(node, Env({}, source))
+
+    def evaluate(self, node: ast.expr, env: Any) -> Abs:
+        """The abstract value of an expression; what is made on the way is recorded."""
+        handler = getattr(self, f"_eval_{type(node).__name__}", None)
+        found: Abs = handler(node, env) if handler is not None else self._eval_other(node, env)
+        self.evaluated[node] = found
+        return found
+
+    def _eval_other(self, node: ast.expr, env: Any) -> Abs:
+        static, flags = True, frozenset[str]()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                value = self.evaluate(child, env)
+                static, flags = static and value.static, flags | value.flags
+        return self._static_text(node, static, flags, env)
+
+    def _static_text(self, node: ast.expr, static: bool, flags: frozenset[str], env: Any) -> Abs:
+        if not static:
+            return Abs(Unknown(ast.unparse(node)), False, flags)
+        text, deps = self.self_text(node, env)
+        return Abs(Static(text, deps), True, flags)
+
+    def self_text(self, node: ast.expr, env: Any) -> tuple[str, frozenset[str]]:
+        """Source with fields as `self.f` and other local names replaced by what they are."""
+        run = self
+
+        class Names(ast.NodeTransformer):
+            def __init__(self) -> None:
+                self.deps: set[str] = set()
+
+            def visit_Name(self, name: ast.Name) -> ast.AST:
+                bound = env.get(name.id)
+                if bound is None or name.id == "self":
+                    return name
+                if env.is_local(name.id):
+                    self.deps.add(name.id)
+                    return name
+                text = run.text_of_value(bound.value)
+                if text is None:
+                    self.deps.add(name.id)
+                    return name
+                if isinstance(bound.value, Static | Int):
+                    value = bound.value
+                    self.deps |= value.deps if isinstance(value, Static) else value.dim.dependencies()
+                return ast.parse(text, mode="eval").body
+
+        names = Names()
+        copied = ast.parse(ast.unparse(node), mode="eval").body
+        return ast.unparse(names.visit(copied)), frozenset(names.deps)
+
+    def text_of_value(self, value: Value) -> str | None:
+        """Text in terms of fields, for values that have one."""
+        if isinstance(value, Static):
+            return value.text
+        if isinstance(value, Int):
+            return value.dim.text()
+        if isinstance(value, Const):
+            return repr(value.value) if value.value is not Ellipsis else "..."
+        if isinstance(value, Tup):
+            items = [self.text_of_value(i) for i in value.items]
+            if any(i is None for i in items):
+                return None
+            inner = ", ".join(i for i in items if i is not None)
+            return f"[{inner}]" if value.kind == "list" else f"({inner},)" if len(items) == 1 else f"({inner})"
+        if isinstance(value, Factory) and value.field:
+            return f"self.{value.field}"
+        return None
+
+    def plain(self, value: Value) -> Value:
+        """As the shape functions take it: static integers of unknown value become symbolic sizes."""
+        if isinstance(value, Static):
+            return Int(self.dim_of(value))
+        if isinstance(value, Tup):
+            return Tup(tuple(self.plain(i) for i in value.items), value.kind)
+        if isinstance(value, Star):
+            return Star(self.plain(value.value))
+        if isinstance(value, Variable):
+            return value.site.shape or Unknown("variable")
+        return value
+
+    @staticmethod
+    def dim_of(value: Static) -> Dim:
+        head, _, name = value.text.partition("self.")
+        if not head and name.isidentifier():
+            return Dim.field(name)
+        return Dim.opaque(value.text, value.deps)
+
+    @staticmethod
+    def truth(value: Value) -> bool | None:
+        if isinstance(value, Const):
+            return bool(value.value)
+        if isinstance(value, Int) and value.dim.value is not None:
+            return bool(value.dim.value)
+        if isinstance(value, Tup):
+            return bool(value.items)
+        if isinstance(value, Module | Function):
+            return True
+        return None
+
+    def holds_module(self, value: Value) -> bool:
+        return next(self.modules_in(value), None) is not None or (
+            isinstance(value, Tup) and any(isinstance(i, ModuleField) for i in value.items)
+        )
+
+    def modules_in(self, value: Value) -> Iterator[Site]:
+        if isinstance(value, Module | Either):
+            yield from (m.site for m in members(value))
+        elif isinstance(value, Tup):
+            for item in value.items:
+                yield from self.modules_in(item)
+        elif isinstance(value, Repeated):
+            yield from self.modules_in(value.element)
+        elif isinstance(value, Table):
+            for item in value.items.values():
+                yield from self.modules_in(item)

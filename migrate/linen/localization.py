@@ -1,0 +1,189 @@
+"""How the generated constructor can say an expression of the call."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from . import localize
+from .arguments import substituted
+from .dims import Dim
+from .evaluation import Evaluation
+from .replacing import sayable
+from .sites import (
+    Abs,
+    DimPart,
+    InitPart,
+    Localized,
+    LocalizedPart,
+    Module,
+    ShapePart,
+    SitePart,
+    Static,
+)
+from .values import Array, Const, Int, Tup, Unknown
+
+
+class Localization(Evaluation):
+    """The part of an `Execution` that says expressions of the call in terms of the constructor."""
+
+    def localize(self, node: ast.expr, env: Any) -> Localized | None:
+        """How `__init__` says an (already evaluated) expression; None where it cannot."""
+        replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
+        needs: set[str] = set()
+        if not self._localize(node, env, frozenset(), replaced, needs):
+            return None
+        return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
+
+    def localize_statement(self, statement: ast.stmt, value: ast.expr, found: Abs, env: Any) -> Localized | None:
+        """A copied assignment; only what is computed from fields and globals is copied."""
+        if not found.static and not (type(found.value) is Unknown and not found.flags):
+            return None
+        inner = self.localize(value, env)
+        if inner is None:
+            return None
+        return Localized(env.source.span(statement), env.source, inner.replaced, inner.needs)
+
+    def localize_function(self, node: ast.FunctionDef, env: Any) -> Localized | None:
+        """A nested function as the constructor defines it."""
+        replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
+        needs: set[str] = set()
+        bound = frozenset(
+            {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
+            | {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        )
+        if not all(self._localize(child, env, bound, replaced, needs) for child in ast.iter_child_nodes(node)):
+            return None
+        return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
+
+    def _localize(
+        self,
+        node: ast.AST,
+        env: Any,
+        bound: frozenset[str],
+        replaced: list[tuple[Any, tuple[InitPart, ...]]],
+        needs: set[str],
+    ) -> bool:
+        def put(*parts: InitPart) -> bool:
+            replaced.append((env.source.span(node), parts))
+            return True
+
+        if isinstance(node, ast.Name):
+            if node.id in bound or not isinstance(node.ctx, ast.Load):
+                return True
+            here = env.get(node.id)
+            if here is None:
+                return True
+            substitute = substituted(env, node.id)
+            if substitute is not None:
+                needs |= substitute.needs
+                return put(LocalizedPart(substitute))
+            if env.is_local(node.id):
+                needs.add(node.id)
+                return True
+            return self._put_value(here, put, needs)
+        if isinstance(node, ast.expr):
+            found = self.evaluated.get(node)
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "self"
+                and env.get("self") is None
+            ):
+                if node.attr in self.attributes and node.attr not in self.fields:
+                    value = self.attributes[node.attr].value
+                    if isinstance(value, Module) and not self.attributes[node.attr].static:
+                        return put(SitePart(value.site))
+                    return True
+                if node.attr in self.fields:
+                    return put(DimPart(Dim.field(node.attr)))
+                return self.model.method(node.attr) is not None or self.model.class_attribute(node.attr) is not None
+            if found is not None and not found.static and not isinstance(node, ast.Lambda):
+                if isinstance(node, ast.Attribute) and node.attr == "shape":
+                    base = self.evaluated.get(node.value)
+                    if base is not None and isinstance(base.value, Array):
+                        return bool(put(ShapePart(base.value.shape))) if sayable(base.value.shape) else False
+                if isinstance(node, ast.BoolOp | ast.IfExp) and isinstance(found.value, Int):
+                    pass  # said with its own words, part by part
+                elif isinstance(found.value, Int | Tup | Module):
+                    mark = (len(replaced), set(needs))
+                    if self._put_value(found, put, needs):
+                        return True
+                    del replaced[mark[0] :]
+                    needs.clear()
+                    needs |= mark[1]
+                    if not isinstance(node, ast.Tuple | ast.List):
+                        return False
+                elif isinstance(node, ast.Compare):
+                    text = localize.shape_condition(self, node)
+                    if text is not None:
+                        return put(*text)
+                    if any(isinstance(self.evaluated[c].value, Array) for c in [node.left, *node.comparators]):
+                        return False
+                elif (isinstance(found.value, Array) and not localize.is_library_call(self, node, env)) or (
+                    isinstance(found.value, Unknown)
+                    and not isinstance(
+                        node,
+                        ast.BoolOp
+                        | ast.UnaryOp
+                        | ast.IfExp
+                        | ast.BinOp
+                        | ast.JoinedStr
+                        | ast.Subscript
+                        | ast.Call
+                        | ast.ListComp
+                        | ast.GeneratorExp
+                        | ast.Tuple
+                        | ast.List,
+                    )
+                ):
+                    return False
+                if isinstance(node, ast.Call) and not localize.is_plain_call(self, node, env):
+                    return False
+            if isinstance(node, ast.Call):
+                known = localize.localize_call(self, node, env, bound, replaced, needs)
+                if known is not None:
+                    return known
+        inner = bound
+        if isinstance(node, ast.Lambda):
+            arguments = node.args
+            inner = bound | {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
+        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+            inner = bound | {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        return all(self._localize(child, env, inner, replaced, needs) for child in ast.iter_child_nodes(node))
+
+    def _put_value(self, found: Abs, put: Any, needs: set[str]) -> bool:
+        """Replace an expression by the value it has: a size, a module's attribute, a constant."""
+        value = found.value
+        if isinstance(value, Int):
+            needs |= value.dim.dependencies()
+            return bool(put(DimPart(value.dim)))
+        if isinstance(value, Static):
+            needs |= value.deps
+            return bool(put(DimPart(self.dim_of(value))))
+        if isinstance(value, Const) and not found.flags:
+            return bool(put("..." if value.value is Ellipsis else repr(value.value)))
+        if isinstance(value, Module) and not value.element:
+            return bool(put(SitePart(value.site)))
+        if isinstance(value, Tup):
+            parts: list[InitPart] = ["[" if value.kind == "list" else "("]
+            for position, item in enumerate(value.items):
+                if position:
+                    parts.append(", ")
+                inner: list[InitPart] = []
+                if not self._put_value(Abs(item), lambda *p, inner=inner: inner.extend(p) or True, needs):
+                    return False
+                parts.extend(inner)
+            if len(value.items) == 1 and value.kind != "list":
+                parts.append(",")
+            parts.append("]" if value.kind == "list" else ")")
+            return bool(put(*parts))
+        return False
+
+    def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
+        """A branch's condition in the constructor; (None, "", None) where it depends on how the module is called."""
+        localized = None if test.flags else self.localize(node, env)
+        if localized is not None:
+            return localized, "", None
+        text = localize.presence_condition(self, node, env)
+        return None, text, None

@@ -1,0 +1,279 @@
+"""Arithmetic, comparisons and conditions, and what a condition that holds tells of its operands."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from . import shapes
+from .dims import Dim
+from .evaluation import Evaluation
+from .merging import either
+from .sites import (
+    Abs,
+    Block,
+    Factory,
+    Function,
+    Module,
+    Repeated,
+    Static,
+    Table,
+    Unmigratable,
+)
+from .values import Array, Const, Int, Shape, Tup, Unknown, Value
+
+OPERATORS = {
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
+    "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>",
+    "Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
+    "Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in",
+    "USub": "-", "UAdd": "+", "Not": "not", "Invert": "~",
+}  # fmt: skip
+_ARITHMETIC = {"+", "-", "*", "//", "%", "**"}
+
+
+class Operators(Evaluation):
+    """The part of an `Execution` that evaluates operators and conditional expressions."""
+
+    def _eval_BinOp(self, node: ast.BinOp, env: Any) -> Abs:
+        left, right = self.evaluate(node.left, env), self.evaluate(node.right, env)
+        static, flags = left.static and right.static, left.flags | right.flags
+        value = self.combine(type(node.op).__name__, left, right, node)
+        if static and isinstance(value, Unknown):
+            return self._static_text(node, True, flags, env)
+        return Abs(value, static, flags)
+
+    def combine(self, op_name: str, left: Abs, right: Abs, node: ast.AST) -> Value:
+        op = OPERATORS[op_name]
+        a, b = left.value, right.value
+        if (self.holds_module(a) or self.holds_module(b)) and op == "+":
+            return self.extended(a, b, node)
+        if isinstance(a, Static) and isinstance(b, Static):
+            if op in ("+", "-", "*", "//", "%"):
+                return shapes.binary(op, Int(self.dim_of(a)), Int(self.dim_of(b)))
+            return Unknown("")
+        if op == "**" and isinstance(a, Static | Int) and isinstance(b, Static | Int):
+            x, y = self.plain(a), self.plain(b)
+            assert isinstance(x, Int) and isinstance(y, Int)
+            if x.dim.value is not None and y.dim.value is not None and y.dim.value >= 0:
+                return Int(Dim.of(x.dim.value**y.dim.value))
+            text = f"{x.dim.operand_text()} ** {y.dim.operand_text()}"
+            return Int(Dim.opaque(text, x.dim.dependencies() | y.dim.dependencies()))
+        if (isinstance(a, Static) and isinstance(b, Tup)) or (isinstance(b, Static) and isinstance(a, Tup)):
+            return Unknown("")
+        if op not in _ARITHMETIC and (isinstance(a, Static) or isinstance(b, Static)):
+            if isinstance(a, Array):
+                return a
+            if isinstance(b, Array):
+                return b
+            return Unknown("")
+        result = shapes.binary(op, self.plain(a), self.plain(b))
+        if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):
+            return _same_width(a, b, result)
+        if isinstance(result, Unknown) and op in ("+", "-", "*", "/"):
+            # Something unknown is added to an array: the array's width stays (see `_same_width`).
+            for known, other in ((a, b), (b, a)):
+                if isinstance(known, Array) and isinstance(other, Unknown):
+                    width = known.shape.dim(-1)
+                    if width is not None and width.value != 1:
+                        return Array(Shape((width,), Shape.unknown(*known.shape.needs()).lead))
+        return result
+
+    def extended(self, a: Value, b: Value, node: ast.AST) -> Value:
+        """`+` or `+=` of lists of modules."""
+        if isinstance(a, Tup) and isinstance(b, Tup):
+            if self.loops and not self.in_setup:
+                raise Unmigratable("NNX121", "a list of submodules grows in a loop by `+`", node)
+            return Tup((*a.items, *b.items), a.kind)
+        if isinstance(a, Tup) and not a.items:
+            return b
+        raise Unmigratable("NNX121", "lists of submodules are joined in a way that cannot be followed", node)
+
+    def _eval_UnaryOp(self, node: ast.UnaryOp, env: Any) -> Abs:
+        value = self.evaluate(node.operand, env)
+        op = OPERATORS[type(node.op).__name__]
+        if op == "not":
+            certain = self.truth(value.value)
+            if certain is not None:
+                return Abs(Const(not certain), value.static, value.flags)
+            found: Value = Unknown("")
+        else:
+            found = shapes.unary(op, self.plain(value.value))
+        if isinstance(found, Unknown) and value.static:
+            return self._static_text(node, True, value.flags, env)
+        return Abs(found, value.static, value.flags)
+
+    def _eval_BoolOp(self, node: ast.BoolOp, env: Any) -> Abs:
+        is_and = isinstance(node.op, ast.And)
+        values: list[Abs] = []
+        for element in node.values:
+            found = self.evaluate(element, env)
+            certain = self.truth(found.value)
+            if certain is not None and certain != is_and:
+                # `False and ...`: the rest is not evaluated
+                values.append(found)
+                if all(self.truth(v.value) is not None for v in values):
+                    return found
+                return Abs(Const(not is_and), found.static, found.flags) if isinstance(found.value, Const) else found
+            values.append(found)
+        if all(self.truth(v.value) is not None for v in values):
+            return values[-1]
+        undecided = [v for v in values if self.truth(v.value) is None]
+        static = all(v.static for v in undecided)
+        flags = frozenset().union(*[v.flags for v in undecided])
+        if static and all(v.static for v in values):
+            return self._static_text(node, True, flags, env)
+        if not is_and and len(values) == 2 and values[0].static and isinstance(values[0].value, Static | Int):
+            first, second = self.plain(values[0].value), self.plain(values[1].value)
+            if isinstance(first, Int) and isinstance(second, Int):  # `self.width or 4 * d`
+                text, deps = self.self_text(node.values[0], env)
+                return Abs(Int(Dim.cond(text, first.dim, second.dim, deps)), False, flags)
+        if not is_and and len(values) == 2 and isinstance(values[1].value, Array):
+            return Abs(values[1].value, False, flags)
+        return Abs(Unknown(ast.unparse(node)), False, flags)
+
+    def _eval_Compare(self, node: ast.Compare, env: Any) -> Abs:
+        operands = [self.evaluate(e, env) for e in [node.left, *node.comparators]]
+        static, flags = all(o.static for o in operands), frozenset().union(*[o.flags for o in operands])
+        if len(node.ops) == 1:
+            op = OPERATORS[type(node.ops[0]).__name__]
+            a, b = operands[0].value, operands[1].value
+            if op in ("is", "is not", "==", "!=") and any(isinstance(v, Const) and v.value is None for v in (a, b)):
+                other = b if isinstance(a, Const) and a.value is None else a
+                known = self._is_none(other, operands)
+                if known is not None:
+                    return Abs(Const(known if op in ("is", "==") else not known), static, flags)
+            elif op in ("in", "not in") and isinstance(b, Table) and isinstance(a, Const):
+                return Abs(Const((a.value in b.items) == (op == "in")), static, flags)
+            elif not isinstance(a, Static) and not isinstance(b, Static):
+                certain = shapes.compare(op, self.plain(a), self.plain(b))
+                if isinstance(certain, Const):
+                    return Abs(certain, static, flags)
+                if isinstance(certain, Array):
+                    return Abs(certain, False, flags)
+        return self._static_text(node, static, flags, env)
+
+    def _is_none(self, value: Value, operands: Sequence[Abs]) -> bool | None:
+        if isinstance(value, Const):
+            return value.value is None
+        if isinstance(value, Int | Tup | Module | Factory | Function | Table | Repeated) and not (
+            isinstance(value, Factory) and value.field
+        ):
+            return isinstance(value, Int) and False
+        if isinstance(value, Array) and not any(o.flags for o in operands):
+            return False
+        return None
+
+    def _eval_IfExp(self, node: ast.IfExp, env: Any) -> Abs:
+        test = self.evaluate(node.test, env)
+        certain = self.truth(test.value)
+        if certain is not None:
+            return self.evaluate(node.body if certain else node.orelse, env)
+        mark = len(self.sites)
+        localized, text, _ = self.condition(node.test, test, env)
+        from .sites import Branch
+
+        outer = self.block
+        then, orelse = Block(), Block()
+        self.block = then
+        env_then, env_else = env.copy(), env.copy()
+        self.narrow(node.test, env_then, True)
+        self.narrow(node.test, env_else, False)
+        a = self.evaluate(node.body, env_then)
+        self.block = orelse
+        b = self.evaluate(node.orelse, env_else)
+        self.block = outer
+        if then.steps or orelse.steps:
+            outer.steps.append(Branch(localized, then, orelse, env.source, text))
+        for site in self.sites[mark:]:
+            site.conditions = (*site.conditions, (node, localized is None and not text))
+        static = test.static and a.static and b.static
+        flags = test.flags | a.flags | b.flags
+        if isinstance(a.value, Int) and isinstance(b.value, Int) and test.static:
+            cond, deps = self.self_text(node.test, env)
+            return Abs(Int(Dim.cond(cond, a.value.dim, b.value.dim, deps)), static, flags)
+        merged = self.merge_values([a, b])
+        if self.holds_module(a.value) or self.holds_module(b.value):
+            return Abs(either(self, a.value, b.value, node), static, flags)
+        if static and isinstance(merged.value, Unknown):
+            return self._static_text(node, True, flags, env)
+        return Abs(merged.value, static, flags)
+
+    def narrow(self, test: ast.expr, env: Any, holds: bool) -> None:
+        """What a condition tells about names: `x is None`."""
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and holds:
+            for value in test.values:
+                self.narrow(value, env, True)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            self.narrow(test.operand, env, not holds)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.NotEq):
+            if isinstance(test.ops[0], ast.Eq) == holds:
+                self._narrow_shapes(test.left, test.comparators[0], env)
+        if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name)):
+            return
+        if not (isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None):
+            return
+        is_none = isinstance(test.ops[0], ast.Is | ast.Eq) == holds
+        bound = env.get(test.left.id)
+        if bound is None:
+            return
+        if is_none:
+            env.names[test.left.id] = Abs(Const(None), bound.static, bound.flags)
+        elif isinstance(bound.value, Array):
+            env.names[test.left.id] = Abs(bound.value, bound.static, frozenset())
+
+    def _narrow_shapes(self, left: ast.expr, right: ast.expr, env: Any) -> None:
+        """Where `a.shape == b.shape`, or `a.shape[-1] == n`, the name on the left has what is known on the right."""
+        if isinstance(left, ast.Subscript):
+            holder, size = _shape_holder(left.value), self.evaluated[right].value
+            place = self.evaluated[left.slice].value if left.slice in self.evaluated else None
+            bound = env.get(holder) if holder else None
+            if bound is None or not isinstance(bound.value, Array) or not isinstance(size, Int):
+                return
+            if isinstance(place, Int) and place.dim.value is not None and place.dim.value < 0:
+                shape = bound.value.shape.expand(-place.dim.value)
+                dims = list(shape.dims)
+                dims[place.dim.value] = size.dim
+                env.names[holder] = dataclasses.replace(bound, value=Array(Shape(tuple(dims), shape.lead)))
+            return
+        a, b = _shape_holder(left), _shape_holder(right)
+        known, other = (env.get(a) if a else None), (env.get(b) if b else None)
+        if known is not None and other is not None and isinstance(known.value, Array) and isinstance(other.value, Array):
+            env.names[a] = dataclasses.replace(known, value=other.value)
+
+    # the constructor's words -----------------------------------------------------------------------------------
+
+
+def _same_width(a: Array, b: Array, result: Value) -> Value:
+    """Two arrays that are added have one width: of two symbolic sizes, the one that the fields give.
+
+    Broadcasting would allow one of them to be 1; sizes that are 1 are mostly written so. Where it is not so the
+    migrated constructor asks for another size than the weights have, and fails.
+    """
+    left, right = a.shape.dim(-1), b.shape.dim(-1)
+    if left is None or right is None or left.value is not None or right.value is not None or left == right:
+        if isinstance(result, Array) or left is None or right is None:
+            return result
+        picked = right if left.value == 1 else left
+    else:
+        by_input = [any(atom.kind == "input" for atom in dim.atoms()) for dim in (left, right)]
+        picked = right if by_input[0] and not by_input[1] else left
+    if isinstance(result, Array) and result.shape.dims:
+        dims = list(result.shape.dims)
+        for place in range(-len(dims), 0):
+            atom = dims[place].single_atom() if dims[place] is not None else None  # type: ignore[union-attr]
+            if dims[place] is None or (atom is not None and atom.kind == "max"):
+                x, y = a.shape.dim(place), b.shape.dim(place)
+                dims[place] = x if place != -1 and x is not None and y is not None else dims[place]
+        dims[-1] = picked
+        return Array(Shape(tuple(dims), result.shape.lead))
+    return Array(Shape((picked,), Shape.unknown().lead))
+
+
+def _shape_holder(node: ast.expr) -> str:
+    """`x` of `x.shape`."""
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
+        return node.value.id
+    return ""
