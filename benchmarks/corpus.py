@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import argparse
 import collections
+import hashlib
 import json
+import os
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -82,45 +85,76 @@ def run_static(names: list[str], timeout: float) -> dict[str, Any]:
             f"print('RESULT ' + json.dumps(corpus_static.migrate_package(Path({str(here[name])!r}), "
             f"Path({str(CORPUS / 'out' / name)!r})).as_json()))"
         )
+        stamp = _fingerprint()
         results[name] = _child([sys.executable, "-c", code], timeout, name)
+        if (CORPUS / "out" / name).is_dir():
+            (CORPUS / "out" / name / "nnx_migrate_stamp.txt").write_text(stamp)
         print_static(results[name])
     return results
 
 
-def run_classes(names: list[str], timeout: float) -> dict[str, Any]:
-    """Run the listed classes on both sides, each in a process of its own."""
+def run_classes(
+    names: list[str], timeout: float, *, linen: bool = False, fresh: bool = True, jobs: int = 1
+) -> dict[str, Any]:
+    """Run the listed classes on both sides, each in a process of its own. A package is migrated again where the
+    migration that is there was made by other code than today's.
+    """
     import corpus_classes
 
     here = packages()
-    results = {}
-    python = CORPUS / "venv" / "bin" / "python"
-    for case in corpus_classes.CASES:
-        if names and case.name not in names and case.package not in names:
-            continue
+    wanted = [
+        case
+        for case in corpus_classes.CASES
+        if not names or any(n in (case.name, case.package) or n in case.name for n in names)
+    ]
+    stale = sorted({c.package for c in wanted if c.package in here and not _current(c.package)})
+    if fresh and stale:
+        print(f"migrating {', '.join(stale)}", file=sys.stderr, flush=True)
+        run_static(stale, timeout)
+
+    def one(case: Any) -> dict[str, Any]:
         if case.package not in here:
-            results[case.name] = {"verdict": "not here", "detail": case.package}
-        elif not (CORPUS / "out" / case.package).exists():
-            results[case.name] = {"verdict": "unchecked", "detail": f"run `static {case.package}` first"}
-        else:
-            command = [str(python), str(HERE / "corpus_compare.py"), case.name, str(here[case.package])]
-            command.append(str(CORPUS / "out" / case.package))
-            results[case.name] = _child(command, timeout, case.name)
-        found = results[case.name]
-        print(
-            f"{case.name:34} {found['verdict']:11} {found.get('outcome', ''):9} {found.get('detail', '')}", flush=True
-        )
+            return {"verdict": "not here", "detail": f"{case.package} is not in {CORPUS}"}
+        out = CORPUS / "out" / case.package
+        if not (out / "nnx_migrate_classes.json").exists():
+            return {"verdict": "broken", "detail": f"{case.package} was not migrated: see `static {case.package}`"}
+        command = [str(CORPUS / "venv" / "bin" / "python"), str(HERE / "corpus_compare.py"), case.name]
+        return _child([*command, str(here[case.package]), str(out), *(["--linen"] if linen else [])], timeout, case.name)
+
+    results = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        for case, found in zip(wanted, pool.map(one, wanted)):
+            results[case.name] = found
+            print(f"{case.name:34} {found['verdict']:11} {found.get('detail', '')}", flush=True)
     return results
+
+
+def _fingerprint() -> str:
+    """Of the code that migrates."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "migrate").rglob("*")):
+        if path.suffix in (".py", ".txt"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _current(package: str) -> bool:
+    stamp = CORPUS / "out" / package / "nnx_migrate_stamp.txt"
+    return stamp.exists() and stamp.read_text() == _fingerprint()
 
 
 def _child(command: list[str], timeout: float, name: str) -> dict[str, Any]:
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(CORPUS)}
+    own = ROOT / "build" / "types"  # this tree as the package nnx_migrate, see `make lint`: not another, installed one
+    if "PYTHONPATH" in os.environ or own.is_dir():
+        environment["PYTHONPATH"] = os.environ.get("PYTHONPATH", str(own))
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
     except subprocess.TimeoutExpired:
         return {
             "package": name,
-            "verdict": "crash",
-            "detail": f"took more than {timeout:.0f} s",
+            "verdict": "broken",
+            "detail": f"took more than {timeout:.0f} s; see --timeout",
             "failures": ["timeout"],
         }
     for line in reversed(done.stdout.splitlines()):
@@ -128,7 +162,12 @@ def _child(command: list[str], timeout: float, name: str) -> dict[str, Any]:
             found: dict[str, Any] = json.loads(line[7:])
             return found
     tail = (done.stderr.strip().splitlines() or ["no output"])[-1]
-    return {"package": name, "verdict": "crash", "detail": tail[:300], "failures": [done.stderr[-1500:]]}
+    return {
+        "package": name,
+        "verdict": "broken",
+        "detail": f"ended with {done.returncode}: {tail[:300]}",
+        "failures": [done.stderr[-1500:]],
+    }
 
 
 def print_static(found: dict[str, Any]) -> None:
@@ -163,8 +202,11 @@ def main() -> int:
     parser.add_argument("mode", choices=["fetch", "static", "classes", "all"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for each package or class")
+    parser.add_argument("--linen", action="store_true", help="classes: run the Linen side of those not native, too")
+    parser.add_argument("--no-migrate", action="store_true", help="classes: take the migrated trees as they are")
+    parser.add_argument("--jobs", type=int, default=1, help="classes: so many at a time")
     parser.add_argument("--verbose", "-v", action="store_true", help="name every class that is not native")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     sys.path.insert(0, str(HERE))
     results: dict[str, Any] = {}
     if options.mode == "fetch":
@@ -177,7 +219,9 @@ def main() -> int:
             for found in results["static"].values():
                 print("\n".join(f"  {line}" for line in found.get("not_native", [])))
     if options.mode in ("classes", "all"):
-        results["classes"] = run_classes(options.names, options.timeout)
+        results["classes"] = run_classes(
+            options.names, options.timeout, linen=options.linen, fresh=not options.no_migrate, jobs=options.jobs
+        )
         verdicts = collections.Counter(found["verdict"] for found in results["classes"].values())
         print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
     path = CORPUS / "results.json"

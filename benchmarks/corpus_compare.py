@@ -2,7 +2,8 @@
 
 The Linen original is imported, used to initialise and evaluate; then its modules are forgotten, the migrated package is
 imported under the same names, built with the sizes that the report asks for, given the Linen weights by key, and
-compared: keys, shapes, outputs, gradients. Prints one line `RESULT {json}`.
+compared: proved where that is possible, and always run as well. Prints one line `RESULT {json}`. `--linen` runs the
+Linen side even of a class that is not native; `-v` prints tracebacks.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import importlib.machinery
 import inspect
 import json
 import os
+import re
 import sys
 import traceback
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,67 +153,118 @@ def make_inputs(specs: Sequence[str]) -> list[Any]:
     return out
 
 
-def compare(case: Any, linen_root: Path, nnx_root: Path) -> dict[str, Any]:
-    import jax
-
-    shim_removed_names()
+def stub_missing(names: Sequence[str]) -> None:
+    """Put stubs in the place of those of `names` that cannot be imported here."""
     stubs = []
-    for name in case.stubs:
+    for name in names:
         try:
             importlib.import_module(name)
         except Exception:
             stubs.append(name)
             for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
                 del sys.modules[loaded]
-    sys.meta_path.append(StubFinder(stubs)) if not stubs else sys.meta_path.insert(0, StubFinder(stubs))
+    if stubs:
+        sys.meta_path.insert(0, StubFinder(stubs))
+
+
+def entry_of(cls: type, root: Path, report: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The report's entry for a class: by file and name, looked for along its bases (`nn.vmap` and the like subclass)."""
+    for base in cls.__mro__:
+        files = _files_of(base)
+        for one in report:
+            if one["name"] == base.__name__ and (root / one["path"]).resolve() in files:
+                return one
+    return None
+
+
+def _files_of(cls: type) -> set[Path]:
+    """Where a class may be written: its module's file, and those of its methods (packages change `__module__`)."""
+    files = set()
+    for thing in (cls, *(inspect.unwrap(v) for v in vars(cls).values() if inspect.isfunction(v))):
+        try:
+            files.add(Path(inspect.getfile(thing)).resolve())
+        except (TypeError, OSError):
+            continue
+    return files
+
+
+_VIA = re.compile(r"it contains (\w+), which is not native|(\w+), which stays Linen, uses it")
+
+
+def root_reason(entry: Mapping[str, Any], report: Sequence[Mapping[str, Any]]) -> str:
+    """Why a class is not native, followed through the classes that it contains to the one that is at fault."""
+    chain = [entry["name"]]
+    while found := _VIA.search(entry["reason"]):
+        name = found[1] or found[2]
+        inner = [one for one in report if one["name"] == name and one["outcome"] != "native"]
+        inner = [one for one in inner if one["path"] == entry["path"]] or inner
+        if not inner or name in chain:
+            break
+        entry = inner[0]
+        chain.append(name)
+    via = f" (by way of {' > '.join(chain[:-1])})" if len(chain) > 1 else ""
+    return f"{entry['reason'].split(': it contains')[0]} [{entry['name']} at {entry['path']}:{entry['line']}]{via}"
+
+
+def compare(case: Any, linen_root: Path, nnx_root: Path, *, always_run: bool = False) -> dict[str, Any]:
+    """Build and compare one class; the verdict is one of `VERDICTS`."""
+    import jax
+
+    shim_removed_names()
+    stub_missing(case.stubs)
     args = make_inputs(case.inputs)
+    report = json.loads((nnx_root / "nnx_migrate_classes.json").read_text())
 
     before = set(sys.modules)
     sys.path.insert(0, str(linen_root / case.subdirectory))
-    constructor, positional, keywords = case.build(importlib.import_module)
-    linen = constructor(*positional, **keywords)
-    keys = {stream: jax.random.key(i) for i, stream in enumerate(case.streams)}
-    variables = jax.jit(lambda keys: linen.init(keys, *args, **case.call))(keys)
-    variables = dict(variables)
-    variables.pop("intermediates", None)
-    variables = sides.fuzz(variables)
-    expected = sides.arrays(linen.apply(variables, *args, **case.call))
-    constructor_name = getattr(type(linen), "__name__", "")
+    try:
+        constructor, positional, keywords = case.build(importlib.import_module)
+        linen = constructor(*positional, **keywords)
+        entry = entry_of(type(linen), linen_root, report)
+        result: dict[str, Any] = {"class": type(linen).__name__, "outcome": entry["outcome"] if entry else "unknown"}
+        refused = entry is not None and entry["outcome"] != "native"
+        if refused and not always_run:
+            assert entry is not None
+            return {**result, "verdict": "not native", "detail": root_reason(entry, report)}
+        keys = {stream: jax.random.key(i) for i, stream in enumerate(case.streams)}
+        variables = dict(jax.jit(lambda keys: linen.init(keys, *args, **case.call))(keys))
+        variables.pop("intermediates", None)
+        variables = sides.fuzz(variables)
+        expected = sides.arrays(linen.apply(variables, *args, **case.call))
+    except Exception as error:
+        if "-v" in sys.argv:
+            traceback.print_exc()
+        return {"verdict": "broken", "detail": "the Linen side itself: " + sides.last(error)}
+    if refused:
+        assert entry is not None
+        return {**result, "verdict": "not native", "detail": root_reason(entry, report)}
     call = sides.bound_call(linen, args, case.call)
-
-    sys.path.pop(0)
-    prefix = {name.partition(".")[0] for name in set(sys.modules) - before}
-    roots = {path.stem for path in (linen_root / case.subdirectory).glob("*")}
-    for name in list(sys.modules):
-        if name.partition(".")[0] in prefix & roots:
-            del sys.modules[name]
+    forget(before, linen_root / case.subdirectory)
 
     from flax import nnx
 
-    result: dict[str, Any] = {"class": constructor_name}
-    report = json.loads((nnx_root / "nnx_migrate_classes.json").read_text())
-    mine = [entry for entry in report if entry["name"] == constructor_name]
-    mine = [e for e in mine if e["module"] == type(linen).__module__] or mine
-    if mine:
-        result["outcome"] = mine[0]["outcome"]
-        if result["outcome"] != "native":
-            return {**result, "verdict": "not native", "detail": mine[0]["reason"]}
     sys.path.insert(0, str(nnx_root / case.subdirectory))
     try:
         constructor, positional, keywords = case.build(importlib.import_module)
-        added = sides.evaluate_added(mine[0]["added_arguments"], call) if mine else {}
-        if not mine:
-            added = {
-                name: value
-                for name, value in {"in_features": args[0].shape[-1]}.items()
-                if name in inspect.signature(constructor).parameters
-            }
-        model = constructor(*positional, **keywords, **added, rngs=nnx.Rngs(0))
+        added = sides.evaluate_added(entry["added_arguments"] if entry else (), call)
+        model = sides.construct(constructor, positional, keywords, added, args, case.call)
     except Exception as error:
+        if "-v" in sys.argv:
+            traceback.print_exc()
         return {**result, "verdict": "broken", "detail": "construction: " + sides.last(error)}
     if not isinstance(model, nnx.Module):
-        return {**result, "verdict": "not nnx", "detail": f"{type(model).__mro__[1].__module__}"}
+        kind = f"{type(model).__module__}.{type(model).__name__}"
+        return {**result, "verdict": "not native", "detail": f"what is constructed is still no nnx.Module but a {kind}"}
     return {**result, **sides.compare_pair(linen, variables, model, args, case.call, expected)}
+
+
+def forget(before: set[str], root: Path) -> None:
+    """Drop the modules that were imported from `root` since `before`, and `root` from the path."""
+    sys.path.remove(str(root))
+    roots = {path.stem for path in root.glob("*")}
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in roots:
+            del sys.modules[name]
 
 
 def main() -> None:
@@ -220,11 +273,11 @@ def main() -> None:
     name, linen_root, nnx_root = sys.argv[1:4]
     case = next(case for case in corpus_classes.CASES if case.name == name)
     try:
-        found = compare(case, Path(linen_root), Path(nnx_root))
+        found = compare(case, Path(linen_root), Path(nnx_root), always_run="--linen" in sys.argv)
     except Exception as error:
         if "-v" in sys.argv:
             traceback.print_exc()
-        found = {"verdict": "baseline", "detail": "Linen side: " + sides.last(error)}
+        found = {"verdict": "broken", "detail": "the harness: " + sides.last(error)}
     print("RESULT " + json.dumps(found))
 
 

@@ -162,6 +162,8 @@ def _write(run: RunResult, root: Path, output: Path) -> None:
         {
             "name": plan.qualname.rpartition(".")[2],
             "module": plan.qualname.rpartition(".")[0],
+            "path": Path(plan.path).relative_to(root).as_posix() if Path(plan.path).is_relative_to(root) else plan.path,
+            "line": plan.line,
             "outcome": str(plan.outcome),
             "reason": f"{plan.code} {plan.reason}".strip(),
             "added_arguments": [{"name": added.name, "from": added.origin} for added in plan.added_arguments],

@@ -86,14 +86,42 @@ def bound_call(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> d
     return dict(bound.arguments)
 
 
+def construct(
+    constructor: Any,
+    positional: Sequence[Any],
+    keywords: Mapping[str, Any],
+    added: Mapping[str, Any],
+    args: Sequence[Any],
+    call: Mapping[str, Any],
+) -> Any:
+    """What the migrated constructor makes, given the added sizes and `rngs` where it takes them. A `Functional` of the
+    generated module (a model that the program uses by `init` and `apply`) is opened.
+    """
+    import jax
+    from flax import nnx
+
+    parameters = inspect.signature(constructor).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    given = {name: value for name, value in added.items() if (name in parameters or anything) and name not in keywords}
+    if "rngs" in parameters or anything:
+        given["rngs"] = nnx.Rngs(0)
+    made = constructor(*positional, **keywords, **given)
+    if not isinstance(made, nnx.Module) and hasattr(made, "init_module"):
+        made = made.init_module({"params": jax.random.key(0), "dropout": jax.random.key(1)}, *args, **call)
+    return made
+
+
 def compare_pair(
     linen: Any, variables: Any, model: Any, args: Sequence[Any], call: Mapping[str, Any], expected: Sequence[Any]
 ) -> dict[str, Any]:
-    """The verdict on one pair; `expected` are the Linen outputs. Leaves the Linen weights in `model`."""
+    """The verdict on one pair; `expected` are the Linen outputs. Leaves the Linen weights in `model`.
+
+    Both are always run on the same weights, apart from the machinery of compat, so that a proof never stands alone: the
+    verdict is `different` where either says so.
+    """
     import jax.numpy as jnp
     import numpy as np
 
-    result: dict[str, Any] = {}
     problems = transplant(variables, model)
     if problems:
         return {"verdict": "different", "detail": f"{len(problems)} keys: " + "; ".join(problems[:3])}
@@ -106,35 +134,32 @@ def compare_pair(
     worst = 0.0
     for want, got in zip(expected, outputs):
         if want.shape != got.shape or want.dtype != got.dtype:
-            return {
-                **result,
-                "verdict": "different",
-                "detail": f"output {want.shape} {want.dtype}, NNX {got.shape} {got.dtype}",
-            }
+            return {"verdict": "different", "detail": f"output {want.shape} {want.dtype}, NNX {got.shape} {got.dtype}"}
         one, other = np.asarray(want, np.complex128), np.asarray(got, np.complex128)
         if not np.array_equal(np.isnan(one), np.isnan(other)):
             return {"verdict": "different", "detail": "one side has NaN where the other has not"}
         if want.size:
-            worst = max(worst, float(np.max(np.abs(np.nan_to_num(one) - np.nan_to_num(other)))))
-    result["error"] = worst
+            apart = float(np.max(np.abs(np.nan_to_num(one) - np.nan_to_num(other))))
+            worst = max(worst, apart / float(np.max(np.abs(np.nan_to_num(one)))) if apart else 0.0)
     try:
         worst_gradient = gradients(linen, variables, model, args, call)
     except Exception as error:
         return {"verdict": "broken", "detail": "gradient: " + last(error)}
-    result["gradient_error"] = worst_gradient
-    scale = max(
-        (float(jnp.max(jnp.abs(w))) for w in expected if w.size and jnp.issubdtype(w.dtype, jnp.inexact)), default=1.0
+    result = {"error": worst, "gradient_error": worst_gradient}
+    coarsest = max(
+        (float(jnp.finfo(w.dtype).eps) for w in expected if jnp.issubdtype(w.dtype, jnp.floating)), default=1.2e-7
     )
+    apart_text = f"output {worst:.1e}, gradient {worst_gradient:.1e} apart (relative)"
+    proof, reason = prove(linen, variables, model, args, call)
+    if worst > 100 * coarsest or worst_gradient > 1000 * coarsest:
+        note = "FALSE PROOF: " if proof == "proved" else ""
+        return {**result, "verdict": "different", "detail": f"{note}{apart_text}; {reason}"}
+    if proof == "different":
+        return {**result, "verdict": "different", "detail": f"{reason}; run: {apart_text}"}
+    if proof == "proved":
+        return {**result, "verdict": "proved", "detail": f"and run: {apart_text}"}
     verdict = "bitwise" if worst == 0.0 and worst_gradient == 0.0 else "close"
-    if worst > 1e-5 * max(scale, 1.0) or worst_gradient > 1e-4:
-        verdict = "different"
-    detail = f"output {worst:.1e}, gradient {worst_gradient:.1e}"
-    proof = prove(linen, variables, model, args, call)
-    if proof and verdict != "different":
-        detail += f"; {proof}"
-        if proof == "proved":
-            verdict = "proved"
-    return {**result, "verdict": verdict, "detail": detail}
+    return {**result, "verdict": verdict, "detail": f"{apart_text}; not proved: {reason}"}
 
 
 def fuzz(variables: Any) -> Any:
@@ -185,23 +210,24 @@ def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> f
     return worst / scale if worst else 0.0
 
 
-def prove(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> str:
-    """The verdict of compat's own check, where it can be had."""
-    try:
-        from nnx_migrate import compat
+def prove(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> tuple[str, str]:
+    """The verdict of compat's own check, and its reason where it is not `proved`."""
+    from nnx_migrate import compat
 
-        check = compat.check_equivalence
-    except (ImportError, AttributeError):
-        return ""
     try:
-        report = check(linen, variables, model, *args, **call)
+        report = compat.check_equivalence(linen, variables, model, *args, **call)
     except Exception as error:
-        return "no proof: " + last(error)[:120]
-    if str(report.verdict) == "different":
-        return "check_equivalence: " + "; ".join(
-            f"{c.name} {c.verdict} {c.detail}"[:160] for c in report.checks if c.verdict == "different"
-        )
-    return str(report.verdict)
+        return "unchecked", "the check itself: " + last(error)
+    verdict = str(report.verdict)
+    worst = [check for check in report.checks if str(check.verdict) == verdict]
+    if verdict == "proved" or not worst:
+        return verdict, ""
+    check = worst[0]
+    text = f"{check.name}: {(check.reason_not_proved or check.detail)[:300]}"
+    for one in check.divergences[:1]:
+        left, right = one["left"], one["right"]
+        text += f" | Linen {left['what'][:90]} [{left['source']}] | NNX {right['what'][:90]} [{right['source']}]"
+    return verdict, " ".join(text.split())
 
 
 def last(error: BaseException) -> str:
