@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import itertools
 import keyword
 import re
 from collections import Counter, defaultdict
@@ -59,6 +60,19 @@ _MAX_MOUNT = 8
 def form(key: Iterable[Any]) -> str:
     """The normal form under which a Linen key and an NNX path are equal."""
     return "_".join(p[:-1] if p.endswith("_") and keyword.iskeyword(p[:-1]) else p for p in map(str, key))
+
+
+def bare_numbers(path: Path) -> list[Path]:
+    """The path as it is where the entries of its lists are named by their numbers alone: `name=str(i)`.
+
+    With several lists on the way, each may be named so or not.
+    """
+    lists = [i for i in range(1, len(path)) if isinstance(path[i], int) and isinstance(path[i - 1], str)]
+    found: list[Path] = []
+    for count in range(1, min(len(lists), 4) + 1):
+        for chosen in itertools.combinations(lists, count):
+            found.append(tuple(part for i, part in enumerate(path) if i + 1 not in chosen))
+    return found
 
 
 def unbox_key(key: Key) -> Key:
@@ -290,14 +304,17 @@ class _Matcher:
     def forms(self, slot: Slot) -> list[str]:
         """The forms that a slot may have below its mount."""
         if slot.group != "optimizer":
-            return [form(slot.local)]
+            return [form(slot.local), *map(form, bare_numbers(slot.local))]
         head = slot.local[: len(slot.local) - len(slot.param)]
         found = [form(slot.local)]
         if slot.param:
-            found.append(form((*head, "params", *slot.param)))  # TrainState.params held {'params': ...}
-            for old in _OLD_SLOTS.get(str(head[-1]), ()):
-                found.append(form(("optimizer", "state", "param_states", *slot.param, old)))
-                found.append(form(("state", "param_states", *slot.param, old)))
+            for param in (slot.param, *bare_numbers(slot.param)):
+                if param != slot.param:
+                    found.append(form((*head, *param)))
+                found.append(form((*head, "params", *param)))  # TrainState.params held {'params': ...}
+                for old in _OLD_SLOTS.get(str(head[-1]), ()):
+                    found.append(form(("optimizer", "state", "param_states", *param, old)))
+                    found.append(form(("state", "param_states", *param, old)))
         elif head[-1] in ("step", "count"):
             found += [form(("optimizer", "state", "step")), form(("state", "step"))]
         if "hyperparams_states" in map(str, head) and head[-1] == "count":

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from . import shape_ops
+from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
 from .dims import Dim
 from .environment import Env
@@ -87,12 +88,14 @@ class Analyser:
         """Run a class again, taking arguments to have these numbers of dimensions."""
         self.ranks.setdefault(qualname, {}).update(ranks)
         self.done.pop(qualname, None)
+        self.special.clear()  # they were made of what was known before
 
     def forget(self, qualname: str, arguments: Iterable[str]) -> None:
         """Take back what `assume` said."""
         for argument in arguments:
             self.ranks.get(qualname, {}).pop(argument, None)
         self.done.pop(qualname, None)
+        self.special.clear()
 
     def passes(self, execution: Execution, site: Site) -> None:
         """Remember the factories that a site passes to a class; two different ones for a field cannot be native."""
@@ -128,13 +131,18 @@ class Analyser:
                 return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
         result = replace_dims(summary.result, self.substitution(execution, site, called, inputs))
         if _is_vague(result):
-            special = self._specialised(execution, site, called, method)
+            special = self._specialised(execution, site, called, method, inputs)
             if special is not None:
                 result = replace_dims(special.result, self.substitution(execution, site, called, inputs))
         return result
 
-    def _specialised(self, execution: Execution, site: Site, called: Execution, method: str) -> Summary | None:
-        """The summary of a class for the constants that one site gives it, where in general nothing is known."""
+    def _specialised(
+        self, execution: Execution, site: Site, called: Execution, method: str, inputs: Mapping[str, Value]
+    ) -> Summary | None:
+        """The summary of a class for the constants that one site and one call give it, and the ranks of what the call
+        gives it, where in general nothing is known."""
+        ranks = _ranks_of(inputs, called)
+        flags = {k: Abs(v, static=True) for k, v in inputs.items() if isinstance(v, Const)}
         given: dict[str, Abs] = {}
         for field in called.model.fields():
             bound = site.bound.get(field.name)
@@ -152,11 +160,13 @@ class Analyser:
                     if isinstance(i, Int)
                 )
                 given[field.name] = Abs(Tup(items, value.kind), static=True)
-        key = (site.target, method, repr(sorted((k, repr(v.value)) for k, v in given.items())))
+        constants = sorted((k, repr(v.value)) for k, v in [*given.items(), *flags.items()])
+        key = (site.target, method, repr((constants, sorted({**ranks, **called.ranks}.items()))))
         if key not in self.special:
             self.special[key] = None
             run = Execution(called.model, self, given)
-            run.ranks = dict(called.ranks)
+            run.ranks = {**ranks, **called.ranks}
+            run.given_arguments = {method: flags}
             try:
                 run.run()
             except Unmigratable:
@@ -185,13 +195,19 @@ class Analyser:
         return dataclasses.replace(found, text=f"self.{field.name}", field=field.name, node=None)
 
 
+def _ranks_of(inputs: Mapping[str, Value], called: Execution) -> dict[str, int]:
+    """The numbers of dimensions of what a call gives, where they are known and the class does not know them."""
+    found = {name: value.shape.rank for name, value in inputs.items() if isinstance(value, Array)}
+    return {name: rank for name, rank in found.items() if rank is not None and name not in called.ranks}
+
+
 def _is_vague(value: Value) -> bool:
     """Is there a size in it that is not known?"""
     if isinstance(value, Array):
         return value.shape.dim(-1) is None
     if isinstance(value, Tup):
         return any(_is_vague(item) for item in value.items)
-    return isinstance(value, Unknown)
+    return isinstance(value, Unknown | Bundle)
 
 
 def internal_error(error: Exception) -> Unmigratable:

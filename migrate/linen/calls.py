@@ -6,8 +6,8 @@ import ast
 import re
 from typing import Any
 
-from . import shapes
 from .arguments import arguments_of
+from .bundles import record
 from .construction import LIFTED, OTHER_LIFTED, construct, lifted_factory, partial_factory
 from .functions import follow, super_call
 from .higher_order import run_functions
@@ -15,6 +15,7 @@ from .library_calls import builtin_call, library_call
 from .merging import Either
 from .module_calls import call_module
 from .self_calls import SELF_CALLS, self_param
+from .shape_keeping import keeps_shape
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Unmigratable
 from .value_methods import method_of_value
 from .values import Array, Global, Tup, Unknown, Value
@@ -71,6 +72,10 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if _from_field_call(value):
         raise Unmigratable("NNX138", f"what `{ast.unparse(func)}` makes is not known, and it is called", node)
     arguments = arguments_of(run, node, env)
+    if qualname is not None:
+        held = record(run, qualname, arguments)
+        if held is not None:
+            return held
     if isinstance(value, Global) or qualname is not None:
         return library_call(run, qualname or value.name, arguments, env)  # type: ignore[union-attr]
     if isinstance(func, ast.Name) and env.get(func.id) is None:
@@ -79,15 +84,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         found: Abs = run._static_text(node, True, arguments.flags, env)
         return found
     run_functions(run, arguments)
-    if isinstance(value, Static):
-        # An activation or another function held in a field: its result is an array of unknown shape, except that a
-        # function of one array in a field that names an activation keeps its argument's shape.
-        keeps = value.text.rpartition(".")[2].lower()
-        arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
-        if len(arrays) == 1 and (
-            any(word in keeps for word in ("act", "nonlin")) or _elementwise_default(run, value.text, arrays[0])
-        ):
-            return Abs(arrays[0], False, arguments.flags)
+    arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
+    if len(arrays) == 1 and keeps_shape(run, value, arrays[0], env):
+        return Abs(arrays[0], False, arguments.flags)
     return Abs(Unknown(f"the result of `{ast.unparse(func)}`"), False, arguments.flags | target.flags)
 
 
@@ -96,15 +95,6 @@ def _from_field_call(value: Value) -> bool:
     if isinstance(value, Static):
         return re.match(r"self\.\w+\(", value.text) is not None
     return isinstance(value, Unknown) and value.why.startswith("the result of `self.")
-
-
-def _elementwise_default(run: Any, text: str, argument: Value) -> bool:
-    """Does a field hold, by default, a function that keeps its argument's shape (`nn.relu`)?"""
-    field = run.fields.get(text.removeprefix("self."))
-    if field is None or field.default is None:
-        return False
-    default = run.constant(field.default, field.source).value
-    return isinstance(default, Global) and shapes.call(default.name, [argument], {}) == argument
 
 
 def _is_super(node: ast.AST) -> bool:

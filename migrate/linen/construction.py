@@ -64,7 +64,8 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
         k: dataclasses.replace(a, given=False) for k, a in factory.args.items() if k not in keywords
     }
     order = parameter_names(run, factory.target)
-    positional = [*factory.positional, *[_bound(run, n, a, env) for n, a in arguments.positional]]
+    held = [dataclasses.replace(a, given=False) for a in factory.positional]  # the partial says them, not this call
+    positional = [*held, *[_bound(run, n, a, env) for n, a in arguments.positional]]
     if len(positional) > len(order):
         raise Unmigratable("NNX140", f"`{ast.unparse(node)}` has more arguments than fields", node)
     for parameter, argument in zip(order, positional):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import iteration, shapes
+from . import bundles, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
@@ -64,11 +64,16 @@ class Containers(Evaluation):
         return self._static_text(node, static, flags, env)
 
     def _eval_Subscript(self, node: ast.Subscript, env: Any) -> Abs:
+        read = variable_reads.subscript(self, node, env)
+        if read is not None:
+            return read
         base = self.evaluate(node.value, env)
         key = self._index(node.slice, env)
         flags = base.flags | key.flags
         static = base.static and key.static
         value = base.value
+        if isinstance(value, bundles.Bundle):
+            return Abs(bundles.index(value, key.value), False, flags)
         if isinstance(value, Repeated):
             if isinstance(key.value, Slice):
                 return Abs(value, static, flags)
@@ -136,6 +141,11 @@ class Containers(Evaluation):
         steps: list[For] = []
         mark = len(self.sites)
         inner = child_env(env)
+        if len(node.generators) == 1:
+            iterated = self.evaluate(node.generators[0].iter, env)
+            kept = bundles.filtered(node, iterated.value)
+            if kept is not None:
+                return Abs(kept, False, iterated.flags)
 
         def at(depth: int, scope: Any) -> None:
             if depth == len(node.generators):
@@ -194,6 +204,8 @@ class Containers(Evaluation):
         if starred:
             return unknown
         inner = value.value
+        if isinstance(inner, bundles.Bundle):
+            return [Abs(inner.item(i), False, value.flags) for i in range(count)]
         if isinstance(inner, Tup) and len(inner.items) == count:
             return [Abs(item, value.static, value.flags) for item in inner.items]
         if isinstance(inner, Static):

@@ -18,6 +18,7 @@ from .loop_execution import OPAQUE, LoopExecution
 from .merging import last_only, map_dims, merge
 from .sites import Abs, Block, Branch, For, Local, Site, Static, Table, Track, Unmigratable, Variable
 from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
+from .variable_reads import VariableRead
 
 if TYPE_CHECKING:
     from .analyser import Analyser
@@ -47,6 +48,7 @@ class Execution(LoopExecution):
         self.analyser = analyser
         self.project = analyser.classes.project
         self.given = dict(given or {})
+        self.given_arguments: dict[str, dict[str, Abs]] = {}  # method → what a certain call gives it
         self.fields: dict[str, Field] = {f.name: f for f in model.fields()}
         self.attributes: dict[str, Abs] = {}  # what setup assigned to self
         self.sites: list[Site] = []
@@ -69,13 +71,15 @@ class Execution(LoopExecution):
         self.all_names: set[str] = {
             n.id for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.Name)
         } | {n.arg for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.arg)}
-        self.lazy: set[tuple[str, str]] = set()  # (collection, name) of variables that come to be when called
+        self.lazy: set[str] = set()  # collections whose variables come to be when called
         self.loose: set[str] = set()  # arrays whose leading dimensions a loop changes
         self.sows: list[ast.Call] = []
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
         self.inlined: set[Method] = set()
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()
+        self.variable_reads: dict[ast.expr, VariableRead] = {}  # `self.variables[...]` and the like
+        self.followed: set[ast.AST] = set()  # attributes of Linen's that were understood
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
@@ -102,6 +106,7 @@ class Execution(LoopExecution):
             self.entry = name
             self.block = self.blocks[name] = Block()
             arguments = {p.arg: self.argument(method, p) for p in method.parameters}
+            arguments |= self.given_arguments.get(name, {})
             if method.node.args.vararg:
                 arguments[method.node.args.vararg.arg] = Abs(Unknown(f"*{method.node.args.vararg.arg}"))
             if method.node.args.kwarg:

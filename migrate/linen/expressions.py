@@ -7,6 +7,7 @@ from typing import Any
 
 from . import calls, shapes
 from .arguments import child_env, parameters_of
+from .bundles import Bundle
 from .containers import Containers
 from .dims import Dim
 from .environment import Env
@@ -23,7 +24,7 @@ from .sites import (
     Static,
     Unmigratable,
 )
-from .values import Array, Const, Int, Shape, Tup, Unknown, Value
+from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "mT", "real", "imag", "value", "aval"})
 
@@ -60,6 +61,8 @@ class Expressions(Containers, Operators, Localization):
         value = base.value
         if isinstance(value, Static):
             return Abs(Static(f"{value.text}.{node.attr}", value.deps), base.static, base.flags)
+        if isinstance(value, Bundle):
+            return Abs(value.attribute(node.attr), False, base.flags)
         if isinstance(value, Module | ModuleField):
             return module_attribute(self, node, base, env)
         if isinstance(value, Array | Tup | Int) or type(value).__name__ not in ("Unknown",):
@@ -71,6 +74,8 @@ class Expressions(Containers, Operators, Localization):
             lead = value.shape.lead
             if lead is not None and not value.shape.dims and lead.known and not lead.dropped:
                 return Abs(Array(Shape.argument(f"{lead.argument}.{node.attr}")), False, base.flags)
+        if isinstance(value, NeedsRank):
+            return Abs(value, base.static, base.flags)
         return Abs(Unknown(ast.unparse(node)), base.static, base.flags)
 
     def _rooted_local(self, node: ast.expr, env: Any) -> bool:

@@ -65,7 +65,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     for name, default in defaults_of(target).items():
         if name not in bound:
             bound[name] = run.constant(default, function.source)
-    for name in parameters_of(target):
+    own = function.method is not None and "staticmethod" not in function.method.decorators
+    for name in parameters_of(target)[1 if own else 0 :]:  # `self` stays what it is
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
     for name, arg in nodes.items():

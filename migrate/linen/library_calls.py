@@ -10,6 +10,7 @@ from typing import Any
 from ..catalog import layers
 from . import shapes
 from .arguments import Arguments
+from .bundles import Bundle
 from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
 from .localize import BUILTINS
 from .module_calls import Transformed, assume_rank
@@ -33,6 +34,8 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     args, keywords = arguments.values(run)
     if name in ("list", "tuple") and len(arguments.positional) == 1:
         inner = arguments.positional[0][1].value
+        if isinstance(inner, Bundle) and name == "tuple":
+            return Abs(inner, False, arguments.flags)
         if isinstance(inner, Repeated | Tup):
             return Abs(dataclasses.replace(inner, kind=name), arguments.static, arguments.flags)
     if arguments.starred():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from .bundles import Bundle, common, map_values
 from .dims import Dim
-from .sites import Module, Static
-from .values import Array, Const, Int, Shape, Tup, Unknown, Value
+from .sites import Function, Module, Static
+from .values import Array, Const, Global, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -17,6 +18,13 @@ class Either(Value):
     """One of several modules; a call reaches them all."""
 
     modules: tuple[Module, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice(Unknown):
+    """One of several things from outside: fields, functions."""
+
+    options: tuple[Value, ...] = ()
 
 
 def members(value: Value) -> tuple[Module, ...]:
@@ -52,10 +60,13 @@ def merge(a: Value, b: Value) -> Value:
             dims = tuple(x if x == y else None for x, y in zip(left.dims, right.dims))
             if left.lead == right.lead:
                 return Array(Shape(dims, left.lead))
-            return Array(Shape(dims, Shape.unknown().lead))
-        return Array(Shape.unknown())
+            return Array(Shape(dims, Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
+        return Array(Shape.unknown(*a.shape.needs(), *b.shape.needs()))
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
         return Tup(tuple(merge(x, y) for x, y in zip(a.items, b.items)), a.kind)
+    bundle = common(a, b, merge)
+    if bundle is not None:
+        return bundle
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Module | Either) and (isinstance(y, Static) or y == Const(None)):
             return x  # made here, or handed in through a field: what is known of the one made here holds
@@ -65,7 +76,16 @@ def merge(a: Value, b: Value) -> Value:
         return b
     if isinstance(b, Const) and b.value is None and isinstance(a, Array):
         return a
-    return Unknown("it differs between branches")
+    chosen = [c for v in (a, b) for c in (v.options if isinstance(v, Choice) else (v,))]
+    if all(isinstance(v, Static | Global | Function) for v in chosen):
+        return Choice("it differs between branches", tuple(chosen))
+    return _needing((a, b), "it differs between branches")
+
+
+def _needing(values: Sequence[Value], why: str) -> Unknown:
+    """Not known; where the ranks of some arguments would have helped with one of the values, it says so."""
+    needed = {name for value in values if isinstance(value, NeedsRank) for name in value.arguments}
+    return NeedsRank(why, tuple(sorted(needed))) if needed else Unknown(why)
 
 
 def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
@@ -76,6 +96,8 @@ def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
     if isinstance(value, Array):
         dims = tuple(None if d is None else change(d) for d in value.shape.dims)
         return value if dims == value.shape.dims else Array(Shape(dims, value.shape.lead))
+    if isinstance(value, Bundle):
+        return map_values(value, lambda item: map_dims(item, change))
     if isinstance(value, Tup):
         items = tuple(map_dims(item, change) for item in value.items)
         return value if all(x is y for x, y in zip(items, value.items)) else Tup(items, value.kind)
@@ -104,7 +126,7 @@ def dim_at(value: Value, index: int) -> Dim | None:
 def last_only(shape: Shape) -> Shape | None:
     """What is left of a shape when its leading dimensions are not known: the last one."""
     dims = shape.expand(1).dims
-    return Shape(dims[-1:], Shape.unknown().lead) if dims else None
+    return Shape(dims[-1:], Shape.unknown(*shape.needs()).lead) if dims else None
 
 
 def local_dim(tracker: str | None) -> Dim | None:

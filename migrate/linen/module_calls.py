@@ -28,6 +28,8 @@ _MANY_FEATURES = frozenset({"flax.linen.DenseGeneral"})
 def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
     """An attribute of a submodule: a field of its class, or something of its own."""
     value = base.value
+    if isinstance(value, Module) and node.attr in ("variables", "scope"):
+        raise Unmigratable("NNX164", f"`{ast.unparse(node)}` is used", node)
     if isinstance(value, Module) and node.attr in value.site.bound:
         found = value.site.bound[node.attr].abs
         return Abs(found.value, False, base.flags)

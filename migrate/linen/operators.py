@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import shapes
+from . import bundles, shapes
 from .dims import Dim
 from .evaluation import Evaluation
 from .merging import either
@@ -50,6 +50,10 @@ class Operators(Evaluation):
         a, b = left.value, right.value
         if (self.holds_module(a) or self.holds_module(b)) and op == "+":
             return self.extended(a, b, node)
+        if op == "+":
+            joined = bundles.added(a, b, node)
+            if joined is not None:
+                return joined
         if isinstance(a, Static) and isinstance(b, Static):
             if op in ("+", "-", "*", "//", "%"):
                 return shapes.binary(op, Int(self.dim_of(a)), Int(self.dim_of(b)))
@@ -269,7 +273,7 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
                 dims[place] = x if place != -1 and x is not None and y is not None else dims[place]
         dims[-1] = picked
         return Array(Shape(tuple(dims), result.shape.lead))
-    return Array(Shape((picked,), Shape.unknown().lead))
+    return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
 
 
 def _shape_holder(node: ast.expr) -> str:

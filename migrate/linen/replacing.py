@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from .bundles import Bundle, map_values
 from .evaluation import Evaluation
 from .sites import (
     Factory,
@@ -16,7 +17,7 @@ from .sites import (
     Table,
     Variable,
 )
-from .values import Array, Int, Shape, Tup, Unknown, Value
+from .values import Array, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 
 def sayable(shape: Shape) -> bool:
@@ -35,6 +36,11 @@ def replace_dims(value: Value, change: Any) -> Value:
         return Array(change_shape(value.shape, change))
     if isinstance(value, Tup):
         return Tup(tuple(replace_dims(i, change) for i in value.items), value.kind)
+    if isinstance(value, NeedsRank):
+        found: Unknown = change.needing(value)
+        return found
+    if isinstance(value, Bundle):
+        return map_values(value, lambda item: replace_dims(item, change))
     if isinstance(value, Repeated):
         return dataclasses.replace(value, element=replace_dims(value.element, change))
     if isinstance(value, Table):

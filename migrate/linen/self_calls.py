@@ -12,6 +12,7 @@ from .arguments import arguments_of, function_env, parameters_of
 from .construction import name_spec
 from .sites import Abs, Function, Localized, Make, Site, Unmigratable, Variable
 from .values import Array, Const, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
+from .variable_reads import get_variable
 
 
 def _literal_name(run: Any, node: ast.Call, position: int, keyword: str, env: Any) -> tuple[ast.expr, Abs]:
@@ -103,7 +104,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     )  # fmt: skip
     site.name = name_spec(run, name_node, name, env)
     rest = arguments.positional[2:]
-    site.lazy = isinstance(name.value, Const) and (site.target, str(name.value.value)) in run.lazy
+    site.lazy = site.target in run.lazy and isinstance(name.value, Const) and not run.in_setup and not site.loops
     localized: list[Localized] = []
     for argument_node, _ in rest:
         said = run.localize(argument_node, env) if not site.lazy else None
@@ -194,7 +195,7 @@ def _has_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     name = arguments.positional[1][1].value if len(arguments.positional) > 1 else None
     if isinstance(collection, Const) and isinstance(name, Const) and not run.in_setup:
         # Such a variable comes to be when the module is called in a certain way: a decode cache.
-        run.lazy.add((str(collection.value), str(name.value)))
+        run.lazy.add(str(collection.value))
         run.constants[node] = f'hasattr(self, "{name.value}")'
         return Abs(Unknown("whether a variable exists"), False, frozenset({str(name.value)}))
     raise Unmigratable("NNX146", f"`{ast.unparse(node)}` asks whether a variable was given", node)
@@ -224,7 +225,7 @@ SELF_CALLS: Mapping[str, Callable[[Any, ast.Call, Any], Abs]] = {
     "is_initializing": _initializing(False),
     "has_variable": _has_variable,
     "is_mutable_collection": _is_mutable,
-    "get_variable": _unsupported("get_variable", "NNX147"),
+    "get_variable": get_variable,
     "put_variable": _unsupported("put_variable", "NNX147"),
     "has_rng": _unsupported("has_rng", "NNX148"),
     "bind": _unsupported("bind", "NNX149"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .dims import Atom, Dim
 from .sites import Abs, BoundArg, Site, Static
-from .values import Array, Int, Lead, Shape, Tup, Unknown, Value
+from .values import Array, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
 
 class Substitution:
@@ -36,14 +36,26 @@ class Substitution:
 
     def lead(self, lead: Lead) -> Shape:
         if not lead.known:
-            return Shape.unknown()
+            return Shape.unknown(*self._needed(lead.needs))
         value = self._input(lead.argument)
         if not isinstance(value, Array) or lead.head or lead.skipped:
-            return Shape.unknown()
+            return Shape.unknown(*self._needed((lead.argument,)))
         shape = value.shape.expand(lead.dropped)
         if len(shape.dims) < lead.dropped:
             return Shape.unknown()
         return Shape(shape.dims[: len(shape.dims) - lead.dropped], shape.lead)
+
+    def needing(self, value: NeedsRank) -> Unknown:
+        """What is not known for want of the ranks of the class's arguments, for want of those of the caller's."""
+        names = self._needed(value.arguments)
+        return NeedsRank(value.why, names) if names else Unknown(value.why)
+
+    def _needed(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        """The caller's arguments whose ranks would tell those of the class's arguments."""
+        given = [self._input(argument) for argument in arguments]
+        needed = [v.shape.needs() for v in given if isinstance(v, Array)]
+        needed += [v.arguments for v in given if isinstance(v, NeedsRank)]
+        return tuple(sorted({name for names in needed for name in names}))
 
     def _input(self, argument: str) -> Value:
         if argument in self.inputs:

@@ -11,7 +11,7 @@ from .higher_order import run_functions
 from .library_calls import reshaped_width
 from .module_calls import call_module
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
-from .values import Const, Global, Tup, Unknown, Value
+from .values import Array, Const, Global, NeedsRank, Tup, Unknown, Value
 
 
 def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> Abs | None:
@@ -39,6 +39,12 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     if isinstance(value, Unknown | Const | Variable):
         arguments = arguments_of(run, node, env)
         run_functions(run, arguments)
+        if func.attr == "reshape" and isinstance(value, Unknown):
+            width = reshaped_width(arguments.values(run)[0], value)  # whatever it was, it has this width now
+            if isinstance(width, Array):
+                return Abs(width, False, base.flags | arguments.flags)
+        if isinstance(value, NeedsRank):
+            return Abs(value, False, base.flags | arguments.flags)
         return Abs(Unknown(f"`{ast.unparse(func)}(...)`"), False, base.flags | arguments.flags)
     arguments = arguments_of(run, node, env)
     args, keywords = arguments.values(run)

@@ -42,6 +42,7 @@ from ..linen.sites import (
     overlay,
 )
 from ..linen.values import Array, Const, Shape, Unknown, Value
+from ..linen.variable_reads import VariableRead, own_variable
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
 from . import lifted, naming
@@ -136,10 +137,13 @@ class ClassText:
         for entry in self.run.blocks:
             self.constructor_lines(entry)
         self._nothing_left()
+        for read in self.run.variable_reads.values():
+            self.variable_read(read)
 
     def _nothing_left(self) -> None:
         """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
-        followed = {id(s.node) for s in self.run.sites} | {id(n) for n in [*self.run.constants, *self.run.sows]}
+        known = [*[s.node for s in self.run.sites], *self.run.constants, *self.run.sows, *self.run.variable_reads]
+        followed = {id(node) for node in known}
         for method in self.model.own_methods.values():
             for node in ast.walk(method.node):
                 if not isinstance(node, ast.Call) or id(node) in followed:
@@ -182,8 +186,23 @@ class ClassText:
                 and node.attr in ("scope", "path", "parent", "variables", "name")
                 and node.attr not in fields
                 and node.attr not in self.run.attributes
+                and node not in self.run.followed
             ):
                 raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
+
+    def variable_read(self, read: VariableRead) -> Parts:
+        """A variable that Linen looked up by collection and names, as an attribute."""
+        if read.base is not None:
+            return (read.source.span(read.base), *[f".{name}" for name in read.path], "[...]")
+        if len(read.path) > 1:
+            return (f"self.{'.'.join(read.path)}[...]",)
+        site = own_variable(self.run, read)
+        if not site.lazy:
+            return (*self.reference(site), "[...]")
+        name = read.path[0]
+        if isinstance(read.node, ast.Call):
+            return (f"(self.{name}[...] if hasattr(self, {name!r}) else None)",)
+        return (f"self.{name}[...]",)
 
     def _mentions_linen(self, node: ast.expr) -> bool:
         names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))

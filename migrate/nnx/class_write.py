@@ -87,6 +87,8 @@ class ClassWriter:
             self._count_loop(loop, counter)
         for call, value in self.run.constants.items():
             self._constant(call, value)
+        for read in self.run.variable_reads.values():
+            self.put(read.node, *self.text.variable_read(read), source=read.source)
         for sow in self.run.sows:
             self._sow(sow)
         self._calltime_parameters()

@@ -11,6 +11,62 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "all variables of a submodule at once": (
+        "NNX164",
+        """class M(nn.Module):
+  def setup(self):
+    self.inner = nn.Dense(4)
+  def __call__(self, x):
+    y = self.inner(x)
+    return y, jax.tree.map(jnp.sum, self.inner.variables['params'])
+""",
+    ),
+    "a variable looked up that another class makes": (
+        "NNX164",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x) + self.variables['statistics']['mean']
+""",
+    ),
+    "a variable looked up under a computed name": (
+        "NNX147",
+        """class M(nn.Module):
+  which: str = 'a'
+  @nn.compact
+  def __call__(self, x):
+    a = self.variable('state', 'a', jnp.zeros, ())
+    return nn.Dense(4)(x) + a.value + self.get_variable('state', self.which)
+""",
+    ),
+    "an entry of a table of functions that change shapes": (
+        "NNX110",
+        """TABLE = {'mean': lambda v: v.mean(axis=-1, keepdims=True), 'relu': jax.nn.relu}
+
+
+class M(nn.Module):
+  kind: str = 'relu'
+  def setup(self):
+    self.pool = TABLE[self.kind]
+    self.out = nn.Dense(4)
+  def __call__(self, x):
+    return self.out(self.pool(x))
+""",
+    ),
+    "an item that only some results have": (
+        "NNX110",
+        """class M(nn.Module):
+  def setup(self):
+    self.dense = nn.Dense(4)
+    self.head = nn.Dense(3)
+  def parts(self, x, more):
+    y = self.dense(x)
+    return (y, y[..., :2]) if more else (y,)
+  def __call__(self, x, more: bool = False):
+    outputs = self.parts(x, more)
+    return self.head(outputs[1]) if more else outputs[0]
+""",
+    ),
     "a factory field that nobody fills": (
         "NNX138",
         """class M(nn.Module):
