@@ -220,9 +220,9 @@ def mismatch(plan: Plan, checkpoint: Checkpoint) -> MismatchError:
 
 def _expected(slot: Slot) -> Key:
     if slot.group == "optimizer":
-        head = slot.local[: len(slot.local) - len(slot.param)]
-        return (*map(str, head), *linen_key(slot.param))
-    return linen_key(slot.local) if slot.group in ("field", "tree") else (slot.group, *linen_key(slot.local))
+        head = slot.linen[: len(slot.linen) - len(slot.linen_param)]
+        return (*map(str, head), *linen_key(slot.linen_param))
+    return linen_key(slot.linen) if slot.group in ("field", "tree") else (slot.group, *linen_key(slot.linen))
 
 
 def _nearest(name: str, options: Sequence[str]) -> str:
@@ -265,7 +265,7 @@ class _Matcher:
             self.plan.mounts.setdefault(group, mount)
             for slot in members:
                 self.place(slot, mount)
-        self.leftovers(roots, any(s.group == "optimizer" or s.local[:1] == ("opt_state",) for s in found))
+        self.leftovers(roots, any(s.group == "optimizer" or s.linen[:1] == ("opt_state",) for s in found))
         return self.plan
 
     # -- where a group stands in the saved tree ------------------------------------------------------------------
@@ -302,19 +302,25 @@ class _Matcher:
         return any(self.derive(slot, prefix, table) is not None for slot in members[:64])
 
     def forms(self, slot: Slot) -> list[str]:
-        """The forms that a slot may have below its mount."""
+        """The forms that a slot may have below its mount: Linen's, and that of NNX where it is shared."""
+        found = self.forms_of(slot, slot.linen, slot.linen_param)
+        if slot.linen != slot.local:
+            found += [f for f in self.forms_of(slot, slot.local, slot.param) if f not in found]
+        return found
+
+    def forms_of(self, slot: Slot, path: Path, param: Path) -> list[str]:
         if slot.group != "optimizer":
-            return [form(slot.local), *map(form, bare_numbers(slot.local))]
-        head = slot.local[: len(slot.local) - len(slot.param)]
-        found = [form(slot.local)]
-        if slot.param:
-            for param in (slot.param, *bare_numbers(slot.param)):
-                if param != slot.param:
-                    found.append(form((*head, *param)))
-                found.append(form((*head, "params", *param)))  # TrainState.params held {'params': ...}
+            return [form(path), *map(form, bare_numbers(path))]
+        head = path[: len(path) - len(param)]
+        found = [form(path)]
+        if param:
+            for name in (param, *bare_numbers(param)):
+                if name != param:
+                    found.append(form((*head, *name)))
+                found.append(form((*head, "params", *name)))  # TrainState.params held {'params': ...}
                 for old in _OLD_SLOTS.get(str(head[-1]), ()):
-                    found.append(form(("optimizer", "state", "param_states", *param, old)))
-                    found.append(form(("state", "param_states", *param, old)))
+                    found.append(form(("optimizer", "state", "param_states", *name, old)))
+                    found.append(form(("state", "param_states", *name, old)))
         elif head[-1] in ("step", "count"):
             found += [form(("optimizer", "state", "step")), form(("state", "step"))]
         if "hyperparams_states" in map(str, head) and head[-1] == "count":
@@ -347,7 +353,7 @@ class _Matcher:
 
     def take(self, slot: Slot, key: Key) -> None:
         other = self.used.get(key)
-        shared = slot.group == "optimizer" and not slot.param  # counts may come from one shared count
+        shared = slot.group == "optimizer" and not slot.linen_param  # counts may come from one shared count
         if other is not None and not shared:
             self.plan.problems.append(f"{'/'.join(key)}: belongs to both {other.name} and {slot.name}")
             return
@@ -361,15 +367,15 @@ class _Matcher:
         """A slot made of several leaves, or of a part of one."""
 
         def lookup(path: Sequence[Any]) -> Key | None:
-            head = slot.local[: len(slot.local) - len(slot.param)] if slot.group == "optimizer" else ()
+            head = slot.linen[: len(slot.linen) - len(slot.linen_param)] if slot.group == "optimizer" else ()
             for key in (path, (*head, "params", *path[len(head) :])) if head else (path,):
                 keys = table.get(form(key))
                 if keys and len(keys) == 1:
                     return keys[0]
             return None
 
-        if len(slot.local) >= 2 and slot.local[-2] in _PACKED:
-            base, packed, name = slot.local[:-2], slot.local[-2], slot.local[-1]
+        if len(slot.linen) >= 2 and slot.linen[-2] in _PACKED:
+            base, packed, name = slot.linen[:-2], slot.linen[-2], slot.linen[-1]
             for gates in _PACKED[str(packed)]:
                 keys = [lookup((*base, gate, name)) for gate in gates]
                 if all(k is not None for k in keys):
@@ -378,19 +384,19 @@ class _Matcher:
                     return (parts[0] if len(parts) == 1 else concat(parts, -1)), sources
         for rule in self.restack:
             axis = rule.axis
-            for start in range(len(slot.local)):
-                hit = rule.find(slot.local, start)
+            for start in range(len(slot.linen)):
+                hit = rule.find(slot.linen, start)
                 if hit is None:
                     continue
                 end, number = hit
                 if rule.stacks:
                     count = slot.shape[axis] if -len(slot.shape) <= axis < len(slot.shape) else 0
-                    many = [lookup((*slot.local[:start], *rule.source_path(i), *slot.local[end:])) for i in range(count)]
+                    many = [lookup((*slot.linen[:start], *rule.source_path(i), *slot.linen[end:])) for i in range(count)]
                     if many and all(k is not None for k in many):
                         sources = [k for k in many if k is not None]
                         return stack([self.leaves[k] for k in sources], axis), sources
                 else:
-                    one = lookup((*slot.local[:start], *rule.source_path(None), *slot.local[end:]))
+                    one = lookup((*slot.linen[:start], *rule.source_path(None), *slot.linen[end:]))
                     if one is not None and number is not None:
                         leaf = self.leaves[one]
                         if leaf.shape and number < leaf.shape[axis]:
@@ -411,7 +417,7 @@ class _Matcher:
                 self.lost(slot)
 
     def field(self, slot: Slot, roots: Mapping[Path, Key]) -> bool:
-        name = str(slot.local[-1])
+        name = str(slot.linen[-1])
         for root in [*roots.values(), ()]:
             for key in ((*root, name), (*root, name, "value")):
                 if key in self.leaves and key not in self.used:

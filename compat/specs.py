@@ -253,7 +253,7 @@ def match_specs(state_spec: Any, found: Sequence[Slot]) -> dict[Path, Any]:
     if missing or extra:
         raise MismatchError(
             "the spec tree does not fit the target:",
-            [f"{s.name}: no spec (looked for {'/'.join(linen_key(s.local))})" for s in missing]
+            [f"{s.name}: no spec (looked for {'/'.join(linen_key(s.linen))})" for s in missing]
             + [f"{name}: a spec, but no variable of the target" for name in extra],
             missing=[s.name for s in missing],
             extra=extra,

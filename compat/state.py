@@ -233,20 +233,20 @@ def _linen_items(slot: Slot, value: Any, layouts: Mapping[Path, str]) -> list[tu
 def linen_pieces(slot: Slot, layouts: Mapping[Path, str]) -> list[Key]:
     """The Linen keys of a slot: several where NNX packs what Linen keeps apart, in the order of the last dimension."""
     if slot.group == "field":
-        return [(str(slot.local[-1]),)]
+        return [(str(slot.linen[-1]),)]
     if slot.group == "optimizer":
-        head: Key = tuple(map(str, slot.local[: len(slot.local) - len(slot.param)]))
-        path = slot.param
+        head: Key = tuple(map(str, slot.linen[: len(slot.linen) - len(slot.linen_param)]))
+        path = slot.linen_param
     else:
-        head, path = (slot.group,), slot.local
+        head, path = (slot.group,), slot.linen
     if not path:
         return [head]
-    module = path[:-2]
+    module = (slot.param if slot.group == "optimizer" else slot.local)[:-2]
     kind = next((k for p, k in layouts.items() if p[len(p) - len(module) :] == module and len(path) >= 2), None)
     if kind is not None and path[-2] in _GATES:
         names = _GATES[str(path[-2])] if kind == "packed" else (str(path[-2])[-1],)
         if kind == "simple" or (slot.shape and slot.shape[-1] % len(names) == 0):
-            return [(*head, *_names((*module, name, path[-1]))) for name in names]
+            return [(*head, *_names((*path[:-2], name, path[-1]))) for name in names]
     return [(*head, *_names(path))]
 
 

@@ -5,10 +5,11 @@ answers to.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .formats.base import Key
+from .sharing import linen_paths
 
 Path = tuple[Any, ...]
 
@@ -28,6 +29,8 @@ class Slot:
             an entry of a dict that stands beside the model.
         param: for optimizer slots kept per parameter, the path of that parameter in its model, else ().
         value: the Variable, or the abstract array where there is none.
+        linen: `local` as Linen has it; another path where the variable is shared (see `sharing`).
+        linen_param: `param` as Linen has it.
     """
 
     path: Path
@@ -38,6 +41,12 @@ class Slot:
     value: Any
     shape: tuple[int, ...]
     dtype: Any
+    linen: Path = ()
+    linen_param: Path = ()
+
+    def __post_init__(self) -> None:
+        self.linen = self.linen or self.local
+        self.linen_param = self.linen_param or self.param
 
     @property
     def name(self) -> str:
@@ -116,6 +125,7 @@ def abstract(create: Callable[[], Any]) -> Target:
         if not kept["graph"]:
             return target
         kept["graphdef"], state = nnx.split(target)
+        kept["shared"] = linen_paths(target)
         return state
 
     with nnx.use_eager_sharding(False):
@@ -130,7 +140,7 @@ def abstract(create: Callable[[], Any]) -> Target:
     def build(values: dict[Path, Any]) -> Any:
         return nnx.merge(graphdef, nnx.from_flat_state(list(values.items())))
 
-    return Target(slots(state, kept["container"]), build, leaves, graphdef, state)
+    return Target(slots(state, kept["container"], kept["shared"]), build, leaves, graphdef, state)
 
 
 def _is_graph(value: Any) -> bool:
@@ -179,11 +189,14 @@ def slots_of(target: Any) -> list[Slot]:
 
     if isinstance(target, nnx.State):
         return slots(target)
-    return slots(split(target), is_container(target))
+    return slots(split(target), is_container(target), linen_paths(target))
 
 
-def slots(state: Any, container: bool | None = None) -> list[Slot]:
-    """The slots of a target's state, as made by `abstract` or `split`; `container` None guesses from integer keys."""
+def slots(state: Any, container: bool | None = None, shared: Mapping[Path, Path] | None = None) -> list[Slot]:
+    """The slots of a target's state, as made by `abstract` or `split`; `container` None guesses from integer keys.
+
+    `shared` has Linen's paths of the variables that Linen stores elsewhere (`sharing.linen_paths`).
+    """
     from flax import nnx
     from flax.nnx.training.optimizer import OptState
 
@@ -193,6 +206,7 @@ def slots(state: Any, container: bool | None = None) -> list[Slot]:
     owners = {r for r in roots if not any(o != r and r[: len(o)] == o for o in roots)}
     models = _model_owners([p for p, v in flat if not isinstance(v, OptState)], owners, container)
     params = {_below(p, models) for p, v in flat if isinstance(v, nnx.Param)}
+    elsewhere = {_below(path, models): _below(linen, models) for path, linen in (shared or {}).items()}
     found = []
     for path, value in flat:
         raw = value.get_raw_value() if is_variable(value) else value
@@ -209,7 +223,13 @@ def slots(state: Any, container: bool | None = None) -> list[Slot]:
             group = "empty"  # optax's MaskedNode: a slot that holds nothing
         shape = tuple(getattr(raw, "shape", ()))
         dtype = getattr(raw, "dtype", None)
-        found.append(Slot(path, owner, local or path[-1:], group, param, value, shape, dtype))
+        slot = Slot(path, owner, local or path[-1:], group, param, value, shape, dtype)
+        if param in elsewhere:
+            slot.linen_param = elsewhere[param]
+            slot.linen = (*local[: len(local) - len(param)], *slot.linen_param)
+        elif group != "optimizer":
+            slot.linen = _below(shared[path], models) if shared and path in shared else slot.local
+        found.append(slot)
     return found
 
 

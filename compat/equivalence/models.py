@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..sharing import Path, linen_paths
 from ..target import group_of, is_variable, linen_key
 from .proof import Program, plain_path, trace
 
@@ -122,9 +123,10 @@ class NnxSide:
 
         if isinstance(model, nnx.Module):
             self.graphdef, self.state = nnx.split(model)
+            shared = linen_paths(model)
             constants, self.made_abstract = [], False
         else:
-            self.graphdef, self.state = make_abstract(model)
+            self.graphdef, self.state, shared = make_abstract(model)
             self.made_abstract = True
             constants = [v for _, v in nnx.to_flat_state(self.state) if group_of(v) == "array"]
         if constants:
@@ -141,7 +143,8 @@ class NnxSide:
             group = next((groups[plain[:i]] for i in range(len(plain), 0, -1) if plain[:i] in groups), "array")
             self.paths.append(plain)
             self.kinds.append(group)
-            self.labels.append(("nnx", group, *plain) if group in PRIVATE else linen_label(group, plain, known))
+            linen = linen_path(plain, shared)
+            self.labels.append(("nnx", group, *plain) if group in PRIVATE else linen_label(group, linen, known))
 
     def metadata(self) -> dict[Label, dict[str, Any]]:
         """Label → metadata of the Variable."""
@@ -165,21 +168,31 @@ class NnxSide:
         return out, {repr(plain_path(p)): leaf for p, leaf in jax.tree_util.tree_flatten_with_path(after)[0]}
 
 
-def make_abstract(create: Callable[[], Any]) -> tuple[Any, Any]:
-    """Graph definition and abstract state of what `create()` makes. Annotations are read, not applied: no mesh is
-    needed.
+def make_abstract(create: Callable[[], Any]) -> tuple[Any, Any, dict[Path, Path]]:
+    """Graph definition and abstract state of what `create()` makes, and Linen's paths of what is shared in it.
+    Annotations are read, not applied: no mesh is needed.
     """
     from flax import nnx
 
     kept: dict[str, Any] = {}
 
     def make() -> Any:
-        kept["graphdef"], state = nnx.split(create())
+        made = create()
+        kept["graphdef"], state = nnx.split(made)
+        kept["shared"] = linen_paths(made)
         return state
 
     with nnx.use_eager_sharding(False):
         state = jax.eval_shape(make)
-    return kept["graphdef"], state
+    return kept["graphdef"], state, kept["shared"]
+
+
+def linen_path(path: Path, shared: Mapping[Path, Path]) -> Path:
+    """Linen's path of a leaf, which may lie below a Variable."""
+    for end in range(len(path), 0, -1):
+        if path[:end] in shared:
+            return (*shared[path[:end]], *path[end:])
+    return path
 
 
 def _with_constants(create: Callable[[], Any], state: Any) -> Any:

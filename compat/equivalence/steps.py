@@ -14,16 +14,17 @@ parameter's Linen name, so the way in which optax nests its states decides, not 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..sharing import Path, linen_paths
 from ..target import group_of
 from .api import draws, in_context, judge
-from .models import Label, _leaves, abstract, linen_label, make_abstract
+from .models import Label, _leaves, abstract, linen_label, linen_path, make_abstract
 from .numbers import any_key, difference, tolerance_of, weights
 from .proof import Program, plain_path, trace
 from .report import Check, EquivalenceReport, Verdict
@@ -175,10 +176,11 @@ def step_programs(
         roots=lambda n: n[0] == "rng",
     )
     if callable(nnx_target) and not isinstance(nnx_target, nnx.Module):
-        graphdef, state = make_abstract(nnx_target)
+        graphdef, state, shared = make_abstract(nnx_target)
     else:
         graphdef, state = nnx.split(nnx_target)
-    labels = nnx_labels(state, params)
+        shared = linen_paths(nnx_target)
+    labels = nnx_labels(state, params, shared)
     flat, structure = jax.tree_util.tree_flatten_with_path(state)
     by_path = dict(zip((repr(plain_path(p)) for p, _ in flat), labels))
     leaves = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for _, leaf in flat]
@@ -223,13 +225,18 @@ def linen_params(state: Any) -> set[Label]:
     return found
 
 
-def nnx_labels(state: Any, params: set[Label]) -> list[Label]:
-    """A label for each leaf of the state of a model and its optimizer."""
+def nnx_labels(state: Any, params: set[Label], shared: Mapping[Path, Path]) -> list[Label]:
+    """A label for each leaf of the state of a model and its optimizer.
+
+    `shared` has Linen's paths of the variables that Linen stores elsewhere, within (model, optimizer) or the model.
+    """
     from flax import nnx
     from flax.nnx.training.optimizer import OptState
 
     values = {tuple(p): v for p, v in nnx.to_flat_state(state)}
     known = {("params", *p) for p in params}
+    # The optimizer knows a parameter by its path within the model.
+    within = {(p[1:] if isinstance(p[0], int) else p): (q[1:] if isinstance(p[0], int) else q) for p, q in shared.items()}
     labels: list[Label] = []
     for path, _ in jax.tree_util.tree_flatten_with_path(state)[0]:
         plain = plain_path(path)
@@ -239,9 +246,9 @@ def nnx_labels(state: Any, params: set[Label]) -> list[Label]:
             labels.append(("nnx", group, *plain))
         elif isinstance(value, OptState):
             at = next((i for i, part in enumerate(plain) if part in ("opt_state", "step")), 0)
-            labels.append(_suffix(plain[at:], known))
+            labels.append(_suffix(plain[at:], known, within))
         else:
-            labels.append(_model_label(group, plain, known))
+            labels.append(_model_label(group, linen_path(plain, shared), known))
     return labels
 
 
@@ -254,10 +261,10 @@ def _model_label(group: str, path: tuple[Any, ...], known: set[Label]) -> Label:
     return linen_label(group, path[1:] if isinstance(path[0], int) else path, known)
 
 
-def _suffix(path: tuple[Any, ...], known: set[Label]) -> Label:
+def _suffix(path: tuple[Any, ...], known: set[Label], within: Mapping[Path, Path]) -> Label:
     """Label of an optimizer's leaf: the parameter's Linen name at its end, where it is kept per parameter."""
     for start in range(1, len(path)):
-        label = linen_label("params", path[start:], known)
+        label = linen_label("params", linen_path(path[start:], within), known)
         if label in known:
             return (*map(str, path[:start]), *label)
     return tuple(map(str, path))

@@ -12,10 +12,11 @@ from .classes import Classes, ClassModel, Field
 from .dims import Dim
 from .environment import Env
 from .execute import Execution, Summary
+from .passed import Given, Passed, Plain, held_value, joined, passed_value, tell_giver
 from .replacing import replace_dims
 from .sites import Abs, CallRecord, Factory, Site, Unmigratable
 from .substitution import Substitution
-from .values import Array, Const, Int, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, Tup, Unknown, Value
 
 
 class Analyser:
@@ -33,8 +34,10 @@ class Analyser:
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
         self.done: dict[str, Execution | Unmigratable] = {}
         self.running: set[str] = set()
-        self.given: dict[str, dict[str, Factory]] = {}  # class → field → factory passed in
+        self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
+        self.revised = False  # did a field get more kinds of modules after it was first known?
         self.conflicts: dict[str, str] = {}
+        self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.special: dict[tuple[str, str, str], Summary | None] = {}
 
     def execution(self, qualname: str) -> Execution:
@@ -98,18 +101,26 @@ class Analyser:
         self.special.clear()
 
     def passes(self, execution: Execution, site: Site) -> None:
-        """Remember the factories that a site passes to a class; two different ones for a field cannot be native."""
+        """Remember the factories and modules that a site passes to a class; two kinds for a field cannot be native."""
         table = self.given.setdefault(site.target, {})
         for name, argument in site.bound.items():
-            factory = argument.abs.value
-            if not isinstance(factory, Factory):
+            value = argument.abs.value
+            new: Given | None = value if isinstance(value, Factory) else passed_value(execution, value)
+            if new is None:
                 continue
-            if name in table and not same_factory(table[name], factory):
-                self.conflicts[site.target] = f"its field `{name}` is given different kinds of modules"
-            if name not in table:
-                table[name] = factory
-                if site.target in self.done:  # run again now that the field is known
-                    del self.done[site.target]
+            known = table.get(name)
+            if isinstance(new, Factory) and isinstance(known, Factory):
+                if not same_factory(known, new):
+                    self.conflicts[site.target] = _DIFFERENT.format(name)
+                continue
+            both = joined(known, new)
+            if both is None:
+                self.conflicts[site.target] = _DIFFERENT.format(name)
+            elif both != known:
+                self.revised |= known is not None
+                table[name] = both
+                if not isinstance(both, Plain):  # run again now that the field is known
+                    self.done.pop(site.target, None)
 
     def output(self, execution: Execution, site: Site, method: str, record: CallRecord) -> Value:
         """What calling a project class gives, in terms of the caller."""
@@ -129,7 +140,9 @@ class Analyser:
             given = inputs.get(parameter)
             if isinstance(given, Array) and given.shape.rank not in (None, rank):
                 return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
-        result = replace_dims(summary.result, self.substitution(execution, site, called, inputs))
+        substitution = self.substitution(execution, site, called, inputs)
+        tell_giver(execution, site, called, substitution)
+        result = replace_dims(summary.result, substitution)
         if _is_vague(result):
             special = self._specialised(execution, site, called, method, inputs)
             if special is not None:
@@ -144,9 +157,13 @@ class Analyser:
         ranks = _ranks_of(inputs, called)
         flags = {k: Abs(v, static=True) for k, v in inputs.items() if isinstance(v, Const)}
         given: dict[str, Abs] = {}
+        passed: dict[str, Passed] = {}
         for field in called.model.fields():
             bound = site.bound.get(field.name)
             value = bound.abs.value if bound is not None else None
+            module = passed_value(execution, value) if value is not None else None
+            if isinstance(module, Passed):
+                passed[field.name] = module
             if bound is None and field.default is not None:
                 value = execution.constant(field.default, field.source).value
             if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
@@ -161,10 +178,10 @@ class Analyser:
                 )
                 given[field.name] = Abs(Tup(items, value.kind), static=True)
         constants = sorted((k, repr(v.value)) for k, v in [*given.items(), *flags.items()])
-        key = (site.target, method, repr((constants, sorted({**ranks, **called.ranks}.items()))))
+        key = (site.target, method, repr((constants, sorted({**ranks, **called.ranks}.items()), passed)))
         if key not in self.special:
             self.special[key] = None
-            run = Execution(called.model, self, given)
+            run = Execution(called.model, self, given, passed)
             run.ranks = {**ranks, **called.ranks}
             run.given_arguments = {method: flags}
             try:
@@ -187,12 +204,22 @@ class Analyser:
         default: Value | None = None
         if field.default is not None:
             default = execution.constant(field.default, field.source).value
-        found = passed or (default if isinstance(default, Factory) else None)
-        if found is None:
+        if isinstance(passed, Passed) and isinstance(default, Factory | Global):
+            self.conflicts[execution.model.qualname] = _DIFFERENT.format(field.name)
+        found = passed or default
+        if not isinstance(found, Factory):
             return None
-        if passed is not None and isinstance(default, Factory) and not same_factory(passed, default):
-            self.conflicts[execution.model.qualname] = f"its field `{field.name}` is given different kinds of modules"
+        if isinstance(passed, Factory) and isinstance(default, Factory) and not same_factory(passed, default):
+            self.conflicts[execution.model.qualname] = _DIFFERENT.format(field.name)
         return dataclasses.replace(found, text=f"self.{field.name}", field=field.name, node=None)
+
+    def field_module(self, execution: Execution, field: Field) -> Value | None:
+        """The module that a field holds, by what the project passes in."""
+        passed = execution.passed.get(field.name) or self.given.get(execution.model.qualname, {}).get(field.name)
+        return held_value(execution, field, passed) if isinstance(passed, Passed) else None
+
+
+_DIFFERENT = "its field `{}` is given different kinds of modules"
 
 
 def _ranks_of(inputs: Mapping[str, Value], called: Execution) -> dict[str, int]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..catalog import layers
 from .arguments import arguments_of
-from .sites import Abs, BoundArg, Factory, Function, Lifted, Make, Module, NameSpec, Repeated, Site, Static, Unmigratable
+from .passed import check_passing
+from .sites import Abs, BoundArg, Factory, Function, Lifted, Make, Module, NameSpec, Site, Static, Unmigratable
 from .values import Const, Global, Unknown
 
 LIFTED = {
@@ -102,9 +103,8 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
     site.renders["func"] = run.localize(node.func, env)
     if unpacked:
         site.renders["**"] = run.localize(unpacked[0][0], env)
-    for child in [a.abs.value for a in bound.values()]:
-        if run.holds_module(child) and not isinstance(child, Repeated) and site.kind == "class":
-            raise Unmigratable("NNX127", "a module is passed to another module's constructor", node)
+    if site.kind == "class":
+        check_passing(run, site)
     run.sites.append(site)
     if not run.in_setup:
         run.block.steps.append(Make(site))

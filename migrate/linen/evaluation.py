@@ -134,6 +134,8 @@ class Evaluation:
             return f"[{inner}]" if value.kind == "list" else f"({inner},)" if len(items) == 1 else f"({inner})"
         if isinstance(value, Factory) and value.field:
             return f"self.{value.field}"
+        if isinstance(value, Module) and value.site.held and not value.element:
+            return f"self.{value.site.held}"
         return None
 
     def plain(self, value: Value) -> Value:
@@ -164,7 +166,7 @@ class Evaluation:
         if isinstance(value, Tup):
             return bool(value.items)
         if isinstance(value, Module | Function):
-            return True
+            return None if isinstance(value, Module) and value.site.held else True
         return None
 
     def holds_module(self, value: Value) -> bool:

@@ -22,6 +22,7 @@ from .variable_reads import VariableRead
 
 if TYPE_CHECKING:
     from .analyser import Analyser
+    from .passed import Passed
 
 MAX_DEPTH = 24
 
@@ -43,12 +44,15 @@ class Execution(LoopExecution):
         model: ClassModel,
         analyser: Analyser,
         given: Mapping[str, Abs] | None = None,
+        passed: Mapping[str, Passed] | None = None,
     ) -> None:
+        """`given` and `passed`: what one construction gives to fields; by default what all constructions agree on."""
         self.model = model
         self.analyser = analyser
         self.project = analyser.classes.project
         self.given = dict(given or {})
         self.given_arguments: dict[str, dict[str, Abs]] = {}  # method → what a certain call gives it
+        self.passed = dict(passed or {})
         self.fields: dict[str, Field] = {f.name: f for f in model.fields()}
         self.attributes: dict[str, Abs] = {}  # what setup assigned to self
         self.sites: list[Site] = []
@@ -82,6 +86,7 @@ class Execution(LoopExecution):
         self.followed: set[ast.AST] = set()  # attributes of Linen's that were understood
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
+        self.held: dict[str, Value] = {}  # field → the module that it hands in
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
 
     # entry points ----------------------------------------------------------------------------------------------
@@ -174,7 +179,7 @@ class Execution(LoopExecution):
         annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
         if annotation in ("int", "'int'", '"int"'):
             return Abs(Int(Dim.field(name)), static=True)
-        factory = self.analyser.field_factory(self, field)
+        factory = self.analyser.field_factory(self, field) or self.analyser.field_module(self, field)
         if factory is not None:
             return Abs(factory, static=True)
         length = _tuple_length(field.annotation)
@@ -373,6 +378,9 @@ class Execution(LoopExecution):
             self.attributes[name] = value
             for site in self.modules_in(value.value):
                 if not site.container and site.in_setup:
+                    if site.adopted:
+                        reason = f"`self.{name}` is a module that was passed to another one before"
+                        raise Unmigratable("NNX127", reason, target)
                     site.container = name
 
     def _augmented(self, node: ast.AugAssign, env: Env) -> None:

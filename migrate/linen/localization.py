@@ -98,6 +98,10 @@ class Localization(Evaluation):
                 if node.attr in self.fields:
                     return put(DimPart(Dim.field(node.attr)))
                 return self.model.method(node.attr) is not None or self.model.class_attribute(node.attr) is not None
+            if isinstance(node, ast.Attribute) and found is not None and isinstance(found.value, Static):
+                holder = self.evaluated.get(node.value)
+                if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:
+                    return put(DimPart(self.dim_of(found.value)))  # an argument of a module that is handed in
             if found is not None and not found.static and not isinstance(node, ast.Lambda):
                 if isinstance(node, ast.Attribute) and node.attr == "shape":
                     base = self.evaluated.get(node.value)

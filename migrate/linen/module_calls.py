@@ -32,7 +32,7 @@ def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
         raise Unmigratable("NNX164", f"`{ast.unparse(node)}` is used", node)
     if isinstance(value, Module) and node.attr in value.site.bound:
         found = value.site.bound[node.attr].abs
-        return Abs(found.value, False, base.flags)
+        return Abs(found.value, found.static and base.static and bool(value.site.held), base.flags)
     return Abs(Unknown(f"`{ast.unparse(node)}`"), False, base.flags)
 
 

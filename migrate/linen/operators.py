@@ -162,6 +162,8 @@ class Operators(Evaluation):
     def _is_none(self, value: Value, operands: Sequence[Abs]) -> bool | None:
         if isinstance(value, Const):
             return value.value is None
+        if any(s.held for s in self.modules_in(value)):
+            return None  # handed in through a field, which others may leave out
         if isinstance(value, Int | Tup | Module | Factory | Function | Table | Repeated) and not (
             isinstance(value, Factory) and value.field
         ):
@@ -257,8 +259,16 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
     migrated constructor asks for another size than the weights have, and fails.
     """
     left, right = a.shape.dim(-1), b.shape.dim(-1)
-    if left is None or right is None or left.value is not None or right.value is not None or left == right:
-        if isinstance(result, Array) or left is None or right is None:
+    if (left is None) != (right is None):
+        known = right if left is None else left
+        assert known is not None
+        if known.value == 1 or (isinstance(result, Array) and not result.shape.dims):
+            return result
+        picked = known
+    elif left is None or right is None:
+        return result
+    elif left.value is not None or right.value is not None or left == right:
+        if isinstance(result, Array):
             return result
         picked = right if left.value == 1 else left
     else:

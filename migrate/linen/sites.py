@@ -122,6 +122,8 @@ class Site:
     calltime: dict[str, Any] = dataclasses.field(default_factory=dict)  # call keyword → source node of its value
     origin: int = 0  # order of creation
     lazy: bool = False  # a variable made where it is first asked for, as its first value needs the call
+    held: str = ""  # the field that hands the module in: it is made elsewhere
+    adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
 
 
 @dataclasses.dataclass(frozen=True)

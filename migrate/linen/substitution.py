@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .dims import Atom, Dim
-from .sites import Abs, BoundArg, Site, Static
+from .merging import Either, dependencies_of, members
+from .sites import Abs, BoundArg, Module, Site, Static
 from .values import Array, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
 
@@ -77,6 +78,17 @@ class Substitution:
         found = self.defaults.get(name)
         return found.value if found is not None else None
 
+    def _argument_of(self, node: ast.Attribute) -> Value | None:
+        """`self.embed.features`: what the module that is passed as `embed` was constructed with."""
+        holder = node.value
+        if not (isinstance(holder, ast.Attribute) and isinstance(holder.value, ast.Name) and holder.value.id == "self"):
+            return None
+        passed = self._field(holder.attr)
+        if not isinstance(passed, Module | Either):
+            return None
+        found = {argument_value(self.run, m.site, node.attr) for m in members(passed)}
+        return found.pop() if len(found) == 1 else Unknown("it differs between what is passed")
+
     def _atom(self, atom: Atom) -> Dim | None:
         if atom.kind == "field":
             value = self._field(atom.args[0])
@@ -107,6 +119,16 @@ class Substitution:
     def _opaque(self, atom: Atom) -> Dim | None:
         if atom.deps:
             return None
+        if atom.kind == "opaque":
+            read = ast.parse(str(atom.args[0]), mode="eval").body
+            passed = self._argument_of(read) if isinstance(read, ast.Attribute) else None
+            if isinstance(passed, Int):
+                return passed.dim
+            if isinstance(passed, Static):
+                said_of: Dim = self.run.dim_of(passed)
+                return said_of
+            if passed is not None:
+                return None
         text = self.text(str(atom.args[0]))
         if text is None:
             return None
@@ -127,7 +149,7 @@ class Substitution:
                 if isinstance(node.value, ast.Name) and node.value.id == "self":
                     value = outer._field(node.attr)
                     said = outer.run.text_of_value(value) if value is not None else None
-                    if said is None:
+                    if said is None or (isinstance(value, Int) and _from_call(value.dim)):
                         failed = True
                         return node
                     if isinstance(value, Static):
@@ -136,12 +158,39 @@ class Substitution:
                         deps.update(value.dim.dependencies())
                     parsed: ast.AST = ast.parse(said, mode="eval").body
                     return parsed
+                kept = outer._argument_of(node)
+                if kept is not None:
+                    said = outer.run.text_of_value(kept)
+                    if said is None or (isinstance(kept, Int) and _from_call(kept.dim)):
+                        failed = True
+                        return node
+                    deps.update(dependencies_of(kept))
+                    read: ast.AST = ast.parse(said, mode="eval").body
+                    return read
                 self.generic_visit(node)
                 return node
 
         tree = ast.parse(text, mode="eval").body
         changed = Fields().visit(tree)
         return None if failed else (ast.unparse(changed), frozenset(deps))
+
+
+def argument_value(run: Any, site: Site, name: str) -> Value:
+    """A constructor argument of a module; the default where it was left out."""
+    if name in site.bound:
+        bound: BoundArg = site.bound[name]
+        return bound.abs.value
+    model = run.analyser.classes.get(site.target)
+    field = next((f for f in model.fields() if f.name == name), None) if model is not None else None
+    if field is not None and field.default is not None:
+        value: Value = run.constant(field.default, field.source).value
+        return value
+    return Unknown(f"`{name}` of a module that is passed")
+
+
+def _from_call(dim: Dim) -> bool:
+    """Is the size made of the call's arguments, whose text means nothing elsewhere?"""
+    return any(atom.kind in ("input", "rank", "lead") for atom in dim.atoms())
 
 
 def _dim_from_text(text: str, deps: frozenset[str]) -> Dim:

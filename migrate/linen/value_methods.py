@@ -9,6 +9,7 @@ from . import shapes
 from .arguments import arguments_of
 from .higher_order import run_functions
 from .library_calls import reshaped_width
+from .merging import Either
 from .module_calls import call_module
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
 from .values import Array, Const, Global, NeedsRank, Tup, Unknown, Value
@@ -24,6 +25,10 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     value = base.value
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, func.attr, node, env)
+    if isinstance(value, Either):
+        results = [call_module(run, m, func.attr, node, env) for m in value.modules]
+        merged: Abs = run.merge_values(results)
+        return merged
     if isinstance(value, Factory | Function | Static | Global):
         return None
     if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated):

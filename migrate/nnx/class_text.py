@@ -20,6 +20,7 @@ from ..linen.classes import Field, Method
 from ..linen.dims import Atom, Dim
 from ..linen.execute import Execution
 from ..linen.module_calls import layer_arg
+from ..linen.passed import attribute_name, held_modules
 from ..linen.replacing import sayable
 from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import (
@@ -129,6 +130,8 @@ class ClassText:
         for site in self.run.sites:
             if site.in_setup and site.kind in ("layer", "class", "param", "variable"):
                 self.names.places[site] = Place("attribute", site.container or "_")
+        for field, module in held_modules(self.run):
+            self.names.places[module.site] = Place("list" if module.element else "attribute", field)
         self._call_keywords()
         self._build_all()
         for carried in self.run.carried.values():
@@ -303,9 +306,29 @@ class ClassText:
         """`self.field` → the constructor's argument."""
 
         def said(match: re.Match[str]) -> str:
-            return match[1] if match[1] in self.run.fields else match[0]
+            field, attribute = match[1], match[2]
+            if field not in self.run.fields:
+                return match[0]
+            if attribute is None:
+                return field
+            return f"{field}.{self.held_attribute(field, attribute)}"
 
-        return re.sub(r"\bself\.(\w+)", said, text)
+        return re.sub(r"\bself\.(\w+)(?:\.(\w+))?", said, text)
+
+    def held_attribute(self, field: str, attribute: str) -> str:
+        """How NNX calls an attribute of what a field holds; of a class of the project it is then read from outside."""
+        names = set()
+        for name, module in held_modules(self.run):
+            if name == field:
+                names.add(attribute_name(module.site, attribute))
+                if module.site.kind == "class":
+                    self.analyser.read_attributes.add(attribute)
+        if not names:
+            return attribute
+        found = names.pop()
+        if names or found is None:
+            raise Unmigratable("NNX127", f"`{attribute}` of what is passed as `{field}` is kept under different names")
+        return found
 
     def shape(self, shape: Shape) -> str:
         """A whole shape as the constructor says it; it must be `sayable`."""
@@ -567,7 +590,9 @@ class ClassText:
     def constructor_lines(self, entry: str) -> list[tuple[int, Parts]]:
         """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
         block = self.run.blocks[entry]
-        lines, _ = self._emit(block, 0, set())
+        lines, live = self._emit(block, 0, set())
+        if live & self.run.trackers:
+            raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", self.model.node)
         return lines
 
     def _emit(self, block: Block, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:

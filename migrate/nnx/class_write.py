@@ -9,8 +9,10 @@ from ..catalog import layers
 from ..edits import Part, Parts, Span
 from ..linen.classes import Field, Method
 from ..linen.execute import Execution
+from ..linen.merging import members
+from ..linen.passed import held_modules
 from ..linen.self_calls import SetupParam
-from ..linen.sites import BoundArg, Factory, Local, Module, Site, Unmigratable, Variable
+from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, Site, Unmigratable, Variable
 from ..linen.values import Const
 from ..source import SourceFile
 from . import lifted
@@ -77,6 +79,8 @@ class ClassWriter:
             self._decorators(method)
         for site in self.run.sites:
             self._site_edit(site)
+        for _, module in held_modules(self.run):
+            self._calls(module.site)
         for method in own:
             self._rewrite_body(method)
         for label, (statement, name) in self.text.names.iterators.items():
@@ -314,6 +318,8 @@ class ClassWriter:
                 base = run.evaluated.get(node.value)
                 if node.attr == "value" and base is not None and isinstance(base.value, Variable):
                     self.put(node, source.span(node.value), "[...]", source=source)
+                elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
+                    self._module_attribute(node, members(base.value), source)
                 elif isinstance(node.value, ast.Name) and node.value.id == "self":
                     held = run.attributes.get(node.attr)
                     if (
@@ -330,6 +336,16 @@ class ClassWriter:
                 self._container(node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup"):
                 raise Unmigratable("NNX161", "`super().setup()` is called", node)
+
+    def _module_attribute(self, node: ast.Attribute, modules: tuple[Module, ...], source: SourceFile) -> None:
+        """`self.dense.features`: layers of NNX keep some arguments and parameters under other names."""
+        found = {m.site.target: layers.lookup(m.site.target) for m in modules if m.site.kind == "layer"}
+        names = {layer.attributes.get(node.attr, node.attr) for layer in found.values() if layer is not None}
+        if not names or names == {node.attr}:
+            return
+        if len(names) > 1 or len(found) < len({m.site.target for m in modules}):
+            raise Unmigratable("NNX127", f"`{ast.unparse(node)}` is kept under different names", node)
+        self.put(node, source.span(node.value), f".{names.pop()}", source=source)
 
     def _partial(self, node: ast.Call, factory: Factory, source: SourceFile) -> None:
         """`functools.partial(nn.Conv, ...)` → of the NNX class, without what the call gives."""
@@ -506,7 +522,7 @@ class ClassWriter:
             if field.factory is not None:
                 lines.append((f"if {field.name} is None:",))
                 lines.append((source.indent_unit, f"{field.name} = ", self._default(field.factory, field), "()"))
-        lines += [(f"self.{f.name} = {f.name}",) for f in fields if f.name in stored]
+        lines += [(f"self.{f.name} = ", *self._stored_value(f)) for f in fields if f.name in stored]
         if self.run.mode_flag:
             lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
         compact: list[Parts] = []
@@ -593,7 +609,14 @@ class ClassWriter:
         for other in self.text.analyser.classes:
             if other is not self.model and self.model in other.mro():
                 kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}
-        return kept | (names & self.loaded)
+        # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
+        return kept | (names & self.loaded) | (names & set(self.run.held))
+
+    def _stored_value(self, field: Field) -> Parts:
+        """What is stored of a field: NNX refuses plain lists of modules."""
+        if isinstance(self.run.held.get(field.name), Repeated):
+            return (f"{self.namer.name('flax.nnx.List')}({field.name})",)
+        return (field.name,)
 
     def _default(self, node: ast.expr, field: Field) -> Part:
         return self.source.span(node) if field.source is self.source else ast.unparse(node)

@@ -25,6 +25,11 @@ def decide(project: Project, plan: Plan, options: Options) -> None:
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     for model in classes:  # once through everything, so that every field knows what factories it is given
         _try_execution(analyser, model)
+    if analyser.revised:  # what was executed before all that a field is given was known
+        analyser.done.clear()
+        analyser.special.clear()
+        for model in classes:
+            _try_execution(analyser, model)
     reasons: dict[str, Unmigratable] = _lifted_outside(project, classes)
     loaded = _loaded_attributes(project)
     while True:
@@ -33,7 +38,7 @@ def decide(project: Project, plan: Plan, options: Options) -> None:
         before = len(reasons)
         for model in classes:
             _decide_class(model, analyser, plan, reasons, texts, ())
-        _check_edits(texts, reasons, loaded)
+        _check_edits(texts, reasons, loaded | analyser.read_attributes)
         _spread(classes, analyser, reasons)
         if len(reasons) == before:
             break
@@ -275,7 +280,7 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
             )
             continue
         text: ClassText = decided.writer
-        writer = ClassWriter(text, context, loaded)
+        writer = ClassWriter(text, context, loaded | text.analyser.read_attributes)
         for edit in writer.write():
             target = by_path[edit.source.path]
             change = Edit(edit.span, edit.parts, edit.code, edit.order, edit.in_place)

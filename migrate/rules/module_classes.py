@@ -142,10 +142,13 @@ RULES = (
     _stays(
         "NNX127",
         "module-passed-on",
-        "a module instance is passed to another module's constructor",
-        "`Outer(inner=Inner())`: in Linen the instance is adopted by whoever calls it first.",
-        "The place of its variables in the tree depends on the order of calls; in NNX it is where the attribute is.",
-        "pass what makes the module (`functools.partial(Inner, ...)`), and make it inside.",
+        "a module instance is passed to another module in a way that has no native form",
+        "A shared module, `Decoder(embed=self.shared)`, becomes the same object in NNX. What stays: an instance passed to a "
+        "class under `nn.scan` or `nn.vmap`, one that is assigned to an attribute (or passed again) only after it was "
+        "passed, one with a `name=` that is no attribute, one of a list that a loop of a compact method makes.",
+        "Linen names a module after the first place that it is attached to, and copies it under a transform; in NNX its key "
+        "is where the attribute is.",
+        "assign the module to an attribute first, then pass the attribute.",
     ),
     _stays(
         "NNX128",

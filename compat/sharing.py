@@ -1,0 +1,113 @@
+"""Modules that are reached along several paths: under which one Linen stores their variables.
+
+`nnx.state` gives a shared variable once, at the first path in alphabetical order (`decoder/embed/embedding`); Linen
+stores it where the module was first attached (`shared/embedding`). Linen attaches what a module is handed through its
+fields first, in the order of the fields, each with all that it holds in turn; then what `setup` or a compact method
+makes. Fields are the parameters of an NNX constructor, so the same walk over the objects finds Linen's path of each.
+Of what is no parameter a module's own attribute comes before what its other attributes hold: the migration leaves code
+that attaches in another order in Linen (NNX127), since the order of attributes is lost when a model is split and merged.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+Path = tuple[Any, ...]
+
+
+def linen_paths(target: Any) -> dict[Path, Path]:
+    """NNX path → Linen's path, for every variable of a model (or container of models) whose two paths differ."""
+    from flax import nnx
+
+    places = _places(target)
+    found: dict[Path, Path] = {}
+    for path, node in nnx.iter_graph(target):
+        if isinstance(node, nnx.Variable):
+            place = places.get(id(node), path)
+            if place != tuple(path):
+                found[tuple(path)] = place
+    return found
+
+
+def _places(target: Any) -> dict[int, Path]:
+    """Variable (by identity) → Linen's path."""
+    from flax import nnx
+
+    claimed: dict[int, Path] = {}
+    variables: dict[int, Path] = {}
+
+    def claim(node: Any, path: Path) -> None:
+        """A node and all that it holds, unless another has it already."""
+        if id(node) in claimed:
+            return
+        claimed[id(node)] = path
+        walk(node, path)
+
+    def walk(node: Any, path: Path) -> None:
+        children = _children(node)
+        fields = [name for name in _parameters(node) if name in children]
+        own = [name for name in children if name not in fields]
+        for name in fields:
+            enter(children[name], (*path, name))
+        direct: list[tuple[Any, Path]] = []
+        for name in own:
+            reserve(children[name], (*path, name), direct)
+        for child, place in direct:
+            walk(child, place)
+
+    def enter(child: Any, path: Path) -> None:
+        if isinstance(child, nnx.Variable):
+            variables.setdefault(id(child), path)
+        else:
+            claim(child, path)
+
+    def reserve(child: Any, path: Path, direct: list[tuple[Any, Path]]) -> None:
+        """An attribute that is a module, or a container of such, belongs here before anything is looked into."""
+        if isinstance(child, nnx.Variable):
+            variables.setdefault(id(child), path)
+        elif id(child) not in claimed:
+            claimed[id(child)] = path
+            if _is_container(child):
+                for key, item in _children(child).items():
+                    reserve(item, (*path, key), direct)
+            else:
+                direct.append((child, path))
+
+    claim(target, ())
+    return variables
+
+
+def _children(node: Any) -> Mapping[Any, Any]:
+    """The nodes and variables that a node holds, by name, in the order in which it got them."""
+    from flax import nnx
+
+    implementation = nnx.graph.get_node_impl(node)
+    if implementation is None:
+        return {}
+    found = {
+        name: child
+        for name, child in dict(implementation.node_dict(node)).items()
+        if isinstance(child, nnx.Variable) or nnx.graph.is_node(child)
+    }
+    order = {name: position for position, name in enumerate(getattr(node, "__dict__", ()))}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def _parameters(node: Any) -> tuple[str, ...]:
+    """The parameters of a module's constructor: Linen's fields, in their order. Containers have none."""
+    from flax import nnx
+
+    if not isinstance(node, nnx.Module) or _is_container(node):
+        return ()
+    try:
+        return tuple(inspect.signature(type(node).__init__).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _is_container(node: Any) -> bool:
+    from flax import nnx
+
+    return isinstance(node, (nnx.List, nnx.Dict, list, tuple, dict))
