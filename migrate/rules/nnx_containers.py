@@ -101,7 +101,7 @@ def containers(node: ast.AST, ctx: FileContext) -> None:
 
 def _wrapper(value: ast.expr, attribute: str, cls: ast.ClassDef, types: Types, ctx: FileContext) -> str:
     if isinstance(value, ast.Constant) and value.value is None:
-        others = [v for v in types.attribute_values(cls, attribute) if v is not value]
+        others = [v for v in types.attribute_values(cls, attribute) if v is not value and not _exclusive(v, value, cls)]
         return "data" if any(_is_data(v, types) for v in others) else ""
     if isinstance(value, ast.List) and not value.elts:
         return "List" if _appended(attribute, cls, types) else ""
@@ -119,6 +119,16 @@ def _wrapper(value: ast.expr, attribute: str, cls: ast.ClassDef, types: Types, c
     if found is not None and found.what == "state" and ctx.qualname(getattr(value, "func", value)) != "flax.nnx.data":
         return "data"
     return ""
+
+
+def _exclusive(a: ast.expr, b: ast.expr, cls: ast.ClassDef) -> bool:
+    """Do the two stand in different branches of one `if`, so that an object gets one or the other?"""
+
+    def holds(statements: list[ast.stmt], node: ast.AST) -> bool:
+        return any(n is node for s in statements for n in ast.walk(s))
+
+    branches = [n for n in ast.walk(cls) if isinstance(n, ast.If)]
+    return any(holds(n.body, x) and holds(n.orelse, y) for n in branches for x, y in ((a, b), (b, a)))
 
 
 def _is_data(value: ast.expr, types: Types) -> bool:
