@@ -24,7 +24,6 @@ sides = importlib.import_module("sides")
 sys.path.pop(0)
 
 
-
 def floats(*shape: int) -> Any:
     return jnp.asarray(np.random.RandomState(sum(shape)).randn(*shape), jnp.float32)
 
@@ -81,9 +80,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_native_fixture_equals_its_original(
-    case: str, projects: Callable[[str], tuple[Path, RunResult]]
-) -> None:
+def test_a_native_fixture_equals_its_original(case: str, projects: Callable[[str], tuple[Path, RunResult]]) -> None:
     file, name, fields, args, call = CASES[case]
     folder, run = projects(file.partition("/")[0])
     linen = getattr(import_file(ROOT / "fixtures" / file, case), name)(**fields)

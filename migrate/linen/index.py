@@ -11,6 +11,18 @@ from ..plan import follow_aliases
 from ..source import SourceFile
 
 
+# Classes of flax.linen that are no modules.
+_NO_MODULES = frozenset(
+    {
+        "flax.linen.Partitioned",
+        "flax.linen.LogicallyPartitioned",
+        "flax.linen.meta.AxisMetadata",
+        "flax.linen.partitioning.AxisMetadata",
+        "flax.linen.RulesFallback",
+    }
+)
+
+
 @dataclasses.dataclass
 class ClassInfo:
     """A class that is, or inherits from, flax.linen.Module."""
@@ -118,7 +130,8 @@ class Project:
 
     @staticmethod
     def _is_linen(base: str, linen: set[str]) -> bool:
-        return base in linen or (base.startswith("flax.linen.") and base.rpartition(".")[2][:1].isupper())
+        layer = base.startswith("flax.linen.") and base not in _NO_MODULES and base.rpartition(".")[2][:1].isupper()
+        return base in linen or layer
 
 
 def _has_base_named(source: SourceFile, node: ast.ClassDef, names: set[str]) -> bool:

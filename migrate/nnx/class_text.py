@@ -558,7 +558,7 @@ class ClassText:
             function = ("(", *function, ")")
         axes = site.renders.get("axes")
         if axes is not None:
-            wrapper = self.namer.parity("with_logical_partitioning")
+            wrapper = self.namer.parity("param_with_axes")
             function = (f"{wrapper}(", *function, ", ", *self.expression(axes, site), ")")
         return (f"{variable}(", *joined(function, arguments), ")")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from ..catalog.shardings import MANUAL, MOVES, PLAIN, Move
+from ..catalog.shardings import MOVES, PLAIN, Move
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import find_rules, uses_logical_names
-from ..nnx.sharding import in_native_class, is_alias, partitioning_call, stays_linen
+from ..nnx.sharding import is_alias, partitioning_call, stays_linen
 from ..rule import Example, Rule
 
 FUNCTIONS = Rule(
@@ -145,40 +145,7 @@ def check(before, after):
         ),
     ),
 )
-BOXES = Rule(
-    code="NNX403",
-    name="linen-box",
-    summary="boxes made or opened by hand have no counterpart in NNX",
-    what="`nn.unbox(x)` becomes `x`; Partitioned, AxisMetadata, param_with_axes and their like are marked.",
-    why="An NNX variable carries its metadata itself: there is no box around its value.",
-    how_sure="diagnostic only, unbox by construction",
-    examples=(
-        Example(
-            title="unbox",
-            before="""\
-import jax
-import flax.linen as nn
-
-
-def plain(variables):
-    return jax.tree.leaves(nn.unbox(variables))
-""",
-            after="""\
-import jax
-
-
-def plain(variables):
-    return jax.tree.leaves(variables)
-""",
-        ),
-        Example(
-            title="a box by hand",
-            before="import flax.linen as nn\n\n\ndef box(x):\n    return nn.Partitioned(x, names=('data',))\n",
-            after=None,
-        ),
-    ),
-)
-RULES = (FUNCTIONS, INITIALIZERS, BOXES)
+RULES = (FUNCTIONS, INITIALIZERS)
 
 
 @FUNCTIONS.register(ast.Name, ast.Attribute)
@@ -236,39 +203,3 @@ def initializer(node: ast.AST, ctx: FileContext) -> None:
                 INITIALIZERS.code,
                 f"logical names are resolved when the variable is made, under the rules: {reason}",
             )
-
-
-@BOXES.register(ast.Call)
-def unbox(node: ast.AST, ctx: FileContext) -> None:
-    assert isinstance(node, ast.Call)
-    if ctx.qualname(node.func) == "flax.linen.unbox" and len(node.args) == 1 and not stays_linen(ctx, node):
-        ctx.replace(node, ctx.span(node.args[0]), code=BOXES.code)
-
-
-@BOXES.register(ast.Name, ast.Attribute)
-def box(node: ast.AST, ctx: FileContext) -> None:
-    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
-        return
-    name = ctx.qualname(node) or ""
-    advice = MANUAL.get(name)
-    if advice is None or stays_linen(ctx, node) or ctx.edits.has(ctx.span(node)) or is_alias(ctx, node):
-        return
-    last = name.rpartition(".")[2]
-    if last == "param_with_axes" and (in_native_class(ctx, node) or _drop_alias(node, ctx)):
-        return  # the module writer has made the parameter
-    ctx.report(node, BOXES.code, f"{last} has no counterpart in NNX: {advice}", severity=Severity.WARNING, help=advice)
-
-
-def _drop_alias(node: ast.AST, ctx: FileContext) -> bool:
-    """Remove `param_with_axes = partitioning.param_with_axes` where every use of it has been rewritten."""
-    statement = ctx.source.parents.get(node)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or ctx.source.parents.get(statement) is None:
-        return False
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or not isinstance(ctx.source.parents[statement], ast.Module):
-        return False
-    uses = [n for n in ctx.source.nodes if isinstance(n, ast.Name) and n.id == target.id and n is not target]
-    exported = f"{ctx.source.module}.{target.id}" in ctx.plan.aliases.values()
-    if exported or not all(in_native_class(ctx, use) for use in uses):
-        return False
-    return ctx.replace(ctx.source.line_span(statement), code=BOXES.code)

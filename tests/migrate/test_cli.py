@@ -56,9 +56,7 @@ def test_check_and_diff_write_nothing_and_exit_1(tree: Path) -> None:
     before = contents(tree)
     assert run("--check", "pkg").exit_code == 1
     result = run("pkg", "--diff")
-    assert (
-        result.exit_code == 1 and "+    return jax.tree.map" in result.stdout and "would be migrated" in result.stderr
-    )
+    assert result.exit_code == 1 and "+    return jax.tree.map" in result.stdout and "would be migrated" in result.stderr
     assert contents(tree) == before and not (tree / ".nnx-migrate").exists()
 
 
@@ -257,9 +255,9 @@ def test_suppression_comments(tree: Path) -> None:
     (tree / "pkg/old.py").write_text(text)
     (tree / "pkg/skipped.py").write_text(f"# nnx-migrate: skip-file\n{OLD}")
     assert run("pkg").exit_code == 0
-    assert (tree / "pkg/old.py").read_text() == text[: text.rindex("tree_map")] + text[
-        text.rindex("tree_map") :
-    ].replace("tree_map", "tree.map")
+    assert (tree / "pkg/old.py").read_text() == text[: text.rindex("tree_map")] + text[text.rindex("tree_map") :].replace(
+        "tree_map", "tree.map"
+    )
     assert (tree / "pkg/skipped.py").read_text().count("tree_map") == 1
 
 

@@ -54,16 +54,13 @@ def test_parameters_and_locals_hide() -> None:
 
 
 def test_defaults_annotations_and_first_iterables_are_evaluated_outside() -> None:
-    text = (
-        "from flax import linen as nn\ndef f(nn: nn.Dense = nn.Dense) -> nn.Dense: ...\nx = [nn for nn in nn.Dense]\n"
-    )
+    text = "from flax import linen as nn\ndef f(nn: nn.Dense = nn.Dense) -> nn.Dense: ...\nx = [nn for nn in nn.Dense]\n"
     assert meanings(text, "Dense") == ["flax.linen.Dense"] * 4
 
 
 def test_class_body_names_are_not_seen_by_methods() -> None:
     text = (
-        "from flax import linen as nn\nclass C:\n    nn = 3\n    a = nn.Dense\n"
-        "    def f(self):\n        return nn.Dense\n"
+        "from flax import linen as nn\nclass C:\n    nn = 3\n    a = nn.Dense\n    def f(self):\n        return nn.Dense\n"
     )
     assert meanings(text, "Dense") == [None, "flax.linen.Dense"]
 

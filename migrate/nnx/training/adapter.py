@@ -60,8 +60,8 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) ->
     context.insert(function.start, f"{name}(", code="NNX603", order=-1)
     if not given and not sizes:
         context.replace(Span(function.end, opening + 1), code="NNX603")
-        return
-    context.replace(Span(function.end, opening + 1), ", ", code="NNX603")
+    else:
+        context.replace(Span(function.end, opening + 1), ", ", code="NNX603")
     if sizes:
         last = max((context.span(g).end for g in given), default=0)
         comma = "" if not given or "," in _code_between(text, last, end) else ", "

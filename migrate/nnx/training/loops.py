@@ -148,9 +148,7 @@ def create(form: _Native, call: ast.Call) -> None:
         symbol = form.flow.symbol(form.source(call), parent.targets[0])
         form.replace(parent.targets[0], form.optimizers[symbol])
         form.replace(call, *parts)
-    elif isinstance(parent, ast.Return) or (
-        isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return)
-    ):
+    elif isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return)):
         form.replace(call, f"{form.home_name}, ", *parts)
     else:
         raise Unsupported(call, "a TrainState that is not assigned")

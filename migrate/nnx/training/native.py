@@ -164,9 +164,7 @@ class _Native(Rewrite):
             stores = [
                 n
                 for n, v in self.uses
-                if isinstance(n, ast.Name)
-                and isinstance(n.ctx, ast.Store)
-                and self.flow.symbol(self.source(n), n) == symbol
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and self.flow.symbol(self.source(n), n) == symbol
             ]
             plain = isinstance(site_statement, ast.Assign) and site_statement.value is self.site
             same_place = (

@@ -74,12 +74,8 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
         return
     module = flow.name(call.args[0])
     value = flow.value(call)
-    names = [
-        q for q, plan in flow.plan.classes.items() if plan.outcome is Outcome.NATIVE and q.rpartition(".")[0] == module
-    ]
-    followed = isinstance(value, ClassValue) and all(
-        flow.plan.classes[q].outcome is Outcome.NATIVE for q in value.qualnames
-    )
+    names = [q for q, plan in flow.plan.classes.items() if plan.outcome is Outcome.NATIVE and q.rpartition(".")[0] == module]
+    followed = isinstance(value, ClassValue) and all(flow.plan.classes[q].outcome is Outcome.NATIVE for q in value.qualnames)
     if module and names and not followed:
         context.report(
             call,

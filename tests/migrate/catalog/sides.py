@@ -183,9 +183,7 @@ def construct(case: Case) -> Sides:
             return Tup(tuple(map(operand, n.elts)))
         return value_of(n)
 
-    call = Call(
-        tuple(operand(a) for a in call_node.args), {k.arg: operand(k.value) for k in call_node.keywords if k.arg}
-    )
+    call = Call(tuple(operand(a) for a in call_node.args), {k.arg: operand(k.value) for k in call_node.keywords if k.arg})
     needed: list[str] = []
     printed = _inner_sources(args, layer, call, needed)
     is_method = isinstance(call_node.func, ast.Attribute)

@@ -154,9 +154,7 @@ def test_a_flag_that_may_be_none_is_written_out(given: Value) -> None:
     assert built.keywords == (("deterministic", ("None",)),)
 
 
-@pytest.mark.parametrize(
-    "ctor, keyword", [("nn.Dropout(0.5)", "deterministic"), ("nn.BatchNorm()", "use_running_average")]
-)
+@pytest.mark.parametrize("ctor, keyword", [("nn.Dropout(0.5)", "deterministic"), ("nn.BatchNorm()", "use_running_average")])
 def test_an_unset_flag_raises_on_both_sides(ctor: str, keyword: str) -> None:
     x = jnp.ones((2, 3))
     with pytest.raises(Exception, match=keyword):
@@ -324,9 +322,7 @@ def test_parameters_are_linens() -> None:
             continue
         fields = [f for f in dataclasses.fields(cls) if f.name not in ("parent", "name")]
         assert [p.name for p in layer.parameters] == [f.name for f in fields], name
-        required = [
-            f.name for f in fields if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-        ]
+        required = [f.name for f in fields if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
         assert [p.name for p in layer.parameters if p.default is None] == required, name
 
 
@@ -481,9 +477,7 @@ def test_batch_apply_and_sequential_run() -> None:
     want = nn.BatchApply(lambda y: dense.apply(variables, y))(x)
     same(want, model(x), "BatchApply")
     sequence = eval("flax.nnx.Sequential(*layers)", {**scope, "layers": [native, jnp.tanh]})
-    same(
-        nn.Sequential([nn.Dense(4), jnp.tanh]).apply({"params": {"layers_0": variables["params"]}}, x), sequence(x), ""
-    )
+    same(nn.Sequential([nn.Dense(4), jnp.tanh]).apply({"params": {"layers_0": variables["params"]}}, x), sequence(x), "")
     assert [path for path, _ in nnx.to_flat_state(nnx.state(sequence))][0][:2] == ("layers", 0)
 
 

@@ -1,0 +1,147 @@
+"""Runs programs before and after migration on a mesh of eight devices and prints what differs, as JSON.
+
+A script of its own: XLA's dumps, in which the collectives are counted, are switched on before jax starts.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import types
+import warnings
+from typing import Any
+
+DUMP = pathlib.Path(tempfile.mkdtemp())
+os.environ["XLA_FLAGS"] = (
+    f"--xla_force_host_platform_device_count=8 --xla_dump_to={DUMP} --xla_dump_hlo_module_re=.* --xla_dump_hlo_as_text"
+)
+os.environ["JAX_PLATFORMS"] = "cpu"
+warnings.simplefilter("ignore")
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+from flax import nnx  # noqa: E402
+from nnx_migrate.migrate.context import Options  # noqa: E402
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project  # noqa: E402
+from nnx_migrate.migrate.source import SourceFile  # noqa: E402
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+# What a person changes so that the old Linen program runs today; `with mesh:` would leave its constraints without effect.
+TODAY = (
+    ("from jax.experimental.maps import Mesh\n", "from jax.sharding import Mesh\n"),
+    ("from jax.experimental.pjit import pjit\n", "pjit = jax.jit\n"),
+    ("in_axis_resources", "in_shardings"),
+    ("out_axis_resources", "out_shardings"),
+    ("with mesh:", "with jax.set_mesh(mesh):"),
+    ("with mesh,", "with jax.set_mesh(mesh),"),
+    ("jax.tree_map", "jax.tree.map"),
+)
+COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
+
+
+def leaf_name(path: tuple[Any, ...]) -> str:
+    """`Dense_0/kernel`, whether a box, a Variable or neither holds the array."""
+    name = "/".join(str(getattr(k, "key", getattr(k, "name", getattr(k, "idx", k)))) for k in path)
+    return re.sub(r"/value$|/value(?=/)|\.value", "", name)
+
+
+def spec(value: Any) -> Any:
+    """The PartitionSpec of an array, by dimension."""
+    sharding = getattr(value, "sharding", None)
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        return tuple(sharding.spec) + (None,) * (value.ndim - len(sharding.spec))
+    return None if sharding is None else len(sharding.device_set)
+
+
+def leaves(names: dict[str, Any]) -> dict[str, Any]:
+    """Params, batch_stats and optimizer state at the end of a program, whatever form holds them."""
+    state, model = names.get("state"), names.get("model")
+    trees: dict[str, Any] = {}
+    if hasattr(state, "params") and hasattr(state, "opt_state"):
+        trees = {"params": state.params, "batch_stats": getattr(state, "batch_stats", {}), "opt": state.opt_state}
+    elif isinstance(model, nnx.Module):
+        trees = {"params": nnx.state(model, nnx.Param), "batch_stats": nnx.state(model, nnx.BatchStat)}
+        trees["opt"] = nnx.state(names["optimizer"])["opt_state"]
+    elif "params" in names:
+        trees = {"params": names["params"]}
+    found = {}
+    for name, tree in trees.items():
+        for path, value in jax.tree_util.tree_flatten_with_path(nnx.as_pure(tree))[0]:
+            found[f"{name}/{leaf_name(path)}"] = value
+    return found
+
+
+def collectives() -> dict[str, int]:
+    """Of all programs compiled since the last call."""
+    count: collections.Counter[str] = collections.Counter()
+    for path in DUMP.glob("*after_optimizations.txt"):
+        text = path.read_text()
+        for name in COLLECTIVES:
+            count[name] += len(re.findall(rf"= (?:\S+|\([^)]*\)) {name}(?:-start)?\(", text))
+    for path in DUMP.glob("*.txt"):
+        path.unlink()
+    return {name: number for name, number in count.items() if number}
+
+
+def execute(text: str, name: str) -> tuple[dict[str, Any], dict[str, int]]:
+    jax.clear_caches()
+    collectives()
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    exec(compile(text, name, "exec"), module.__dict__)
+    return module.__dict__, collectives()
+
+
+def migrated(program: str, jit: str) -> tuple[str, RunResult]:
+    """The program's text, and what became of it."""
+    text = (PROGRAMS / "_head.txt").read_text() + (PROGRAMS / f"{program}.txt").read_text()
+    return text, migrate_project([SourceFile.parse(pathlib.Path(f"{program}.py"), program, text)], Options(jit=jit))
+
+
+def compare(program: str, jit: str = "nnx") -> dict[str, Any]:
+    text, result = migrated(program, jit)
+    for old, new in TODAY:
+        text = text.replace(old, new)
+    before, linen_collectives = execute(text, "before")
+    for path, content in result.created.items():
+        helper = types.ModuleType(path.stem)
+        exec(compile(content, path.name, "exec"), helper.__dict__)
+        sys.modules[path.stem] = helper
+    after = result.files[0].after
+    assert after is not None, result.files[0].diagnostics
+    now, nnx_collectives = execute(after, "after")
+    differences = []
+    old, new = leaves(before), leaves(now)
+    if set(old) != set(new):
+        differences.append(f"keys: {sorted(set(old) ^ set(new))}")
+    for name in sorted(set(old) & set(new)):
+        if spec(old[name]) != spec(new[name]):
+            differences.append(f"{name}: {spec(old[name])} is now {spec(new[name])}")
+        elif not np.allclose(old[name], new[name], rtol=2e-4, atol=2e-5):
+            differences.append(f"{name}: other values")
+    for name, value in before["out"].items():
+        first, second = jax.tree.leaves(value), jax.tree.leaves(now["out"][name])
+        same = len(first) == len(second) and all(
+            a == b if isinstance(a, str) else np.allclose(a, b, rtol=2e-4, atol=2e-5)
+            for a, b in zip(first, second, strict=True)
+        )
+        if not same:
+            differences.append(f"{name}: {first} is now {second}")
+    losses = next((v for v in before["out"].values() if isinstance(v, list) and isinstance(v[0], float)), [0.0, 1.0])
+    return {
+        "differences": differences,
+        "collectives": [linen_collectives, nnx_collectives],
+        "leaves": len(old),
+        "moves": len(set(losses)) > 1,
+        "codes": sorted({d.code for d in result.files[0].diagnostics}),
+    }
+
+
+if __name__ == "__main__":
+    form, *chosen = sys.argv[1:]
+    print("RESULT" + json.dumps({name: compare(name, form) for name in chosen}))
