@@ -10,7 +10,6 @@ from ..names import canonical
 from ..plan import follow_aliases
 from ..source import SourceFile
 
-
 # Classes of flax.linen that are no modules.
 _NO_MODULES = frozenset(
     {
