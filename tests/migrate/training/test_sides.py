@@ -16,7 +16,7 @@ RUNNER = Path(__file__).with_name("run_sides.py")
 MESHES = ("2x4", "4x2", "8x1", "2x2x2")
 # Program → the form that it takes.
 SHARDED = {
-    "attention_batch_stats": "NNX603",
+    "gates_batch_stats": "NNX603",
     "boxes_by_hand": "NNX603",
     "logical_rules": "NNX602",
     "mesh_axes_in_force": "NNX602",
