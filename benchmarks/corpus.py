@@ -3,6 +3,7 @@
     python benchmarks/corpus.py fetch                 # the PyPI packages, into ./corpus/pypi
     python benchmarks/corpus.py static [PACKAGE...]   # migrate every file; outcomes and reasons
     python benchmarks/corpus.py classes [NAME...]     # run the listed classes, Linen beside NNX
+    python benchmarks/corpus.py sweep [PACKAGE...]    # every native class on guessed examples, Linen beside NNX
     python benchmarks/corpus.py all                   # everything, and the table
 
 Checkouts of repositories are taken from ./corpus/github/<name> where they stand; what is missing is left out and named.
@@ -129,6 +130,43 @@ def run_classes(
     return results
 
 
+def run_sweep(names: list[str], timeout: float, *, fresh: bool = True, jobs: int = 1) -> list[dict[str, Any]]:
+    """Every native class of the packages for which an example can be guessed, file by file; the rows."""
+    here = packages()
+    wanted = [name.replace("-", "_") if name.replace("-", "_") in here else name for name in names] or list(here)
+    stale = [name for name in wanted if name in here and not _current(name)]
+    if fresh and stale:
+        print(f"migrating {', '.join(stale)}", file=sys.stderr, flush=True)
+        run_static(stale, timeout)
+    work = []
+    for name in wanted:
+        listing = CORPUS / "out" / name / "nnx_migrate_classes.json"
+        if name in here and listing.exists():
+            entries = json.loads(listing.read_text())
+            work += [(name, file) for file in sorted({e["path"] for e in entries if e["outcome"] == "native"})]
+    python, rows = CORPUS / "venv" / "bin" / "python", []
+
+    def one(place: tuple[str, str]) -> list[dict[str, Any]]:
+        package, file = place
+        command = [str(python), str(HERE / "corpus_sweep.py"), file, str(here[package]), str(CORPUS / "out" / package)]
+        found, problem = _lines(command, timeout)
+        told = [{"package": package, **json.loads(line[4:])} for line in found if line.startswith("ROW ")]
+        entries = json.loads((CORPUS / "out" / package / "nnx_migrate_classes.json").read_text())
+        for entry in entries:
+            if entry["path"] == file and entry["outcome"] == "native" and entry["name"] not in {r["class"] for r in told}:
+                row = {"file": file, "line": entry["line"], "class": entry["name"]}
+                told.append({"package": package, **row, "verdict": "unchecked", "detail": problem or "no result"})
+        return told
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for told in pool.map(one, work):
+            for row in told:
+                place = f"{row['package']} {row['file']}:{row['line']}"
+                print(f"{row['verdict']:10} {row['class']:28} {place}  {row.get('detail', '')}", flush=True)
+            rows += told
+    return rows
+
+
 def _fingerprint() -> str:
     """Of the code that migrates."""
     digest = hashlib.sha256()
@@ -144,30 +182,27 @@ def _current(package: str) -> bool:
 
 
 def _child(command: list[str], timeout: float, name: str) -> dict[str, Any]:
+    lines, problem = _lines(command, timeout)
+    for line in reversed(lines):
+        if line.startswith("RESULT "):
+            found: dict[str, Any] = json.loads(line[7:])
+            return found
+    return {"package": name, "verdict": "broken", "detail": problem, "failures": [problem]}
+
+
+def _lines(command: list[str], timeout: float) -> tuple[list[str], str]:
+    """What a child printed, and what was wrong with how it ended."""
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(CORPUS)}
     own = ROOT / "build" / "types"  # this tree as the package nnx_migrate, see `make lint`: not another, installed one
     if "PYTHONPATH" in os.environ or own.is_dir():
         environment["PYTHONPATH"] = os.environ.get("PYTHONPATH", str(own))
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
-    except subprocess.TimeoutExpired:
-        return {
-            "package": name,
-            "verdict": "broken",
-            "detail": f"took more than {timeout:.0f} s; see --timeout",
-            "failures": ["timeout"],
-        }
-    for line in reversed(done.stdout.splitlines()):
-        if line.startswith("RESULT "):
-            found: dict[str, Any] = json.loads(line[7:])
-            return found
+    except subprocess.TimeoutExpired as late:
+        printed = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
+        return printed.splitlines(), f"took more than {timeout:.0f} s; see --timeout"
     tail = (done.stderr.strip().splitlines() or ["no output"])[-1]
-    return {
-        "package": name,
-        "verdict": "broken",
-        "detail": f"ended with {done.returncode}: {tail[:300]}",
-        "failures": [done.stderr[-1500:]],
-    }
+    return done.stdout.splitlines(), "" if done.returncode == 0 else f"ended with {done.returncode}: {tail[:300]}"
 
 
 def print_static(found: dict[str, Any]) -> None:
@@ -199,7 +234,7 @@ def summary(results: dict[str, Any]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mode", choices=["fetch", "static", "classes", "all"])
+    parser.add_argument("mode", choices=["fetch", "static", "classes", "sweep", "all"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for each package or class")
     parser.add_argument("--linen", action="store_true", help="classes: run the Linen side of those not native, too")
@@ -224,6 +259,10 @@ def main() -> int:
         )
         verdicts = collections.Counter(found["verdict"] for found in results["classes"].values())
         print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
+    if options.mode == "sweep":
+        rows = run_sweep(options.names, options.timeout, fresh=not options.no_migrate, jobs=options.jobs)
+        print(", ".join(f"{n} {verdict}" for verdict, n in collections.Counter(r["verdict"] for r in rows).most_common()))
+        results["sweep"] = {f"{r['package']}/{r['file']}:{r['class']}": r for r in rows}
     path = CORPUS / "results.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     for part, found in results.items():

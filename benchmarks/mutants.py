@@ -1,6 +1,7 @@
 """Mutation campaign: does the proof ever accept a changed module, or reject one that means the same?
 
     python benchmarks/mutants.py --mutants 2000 --refactorings 500
+    python benchmarks/mutants.py --mutants 100 --refactorings 25 --pieces 20 --piece 7 --append counts.jsonl
 
 Mutants are made from the syntax trees of migrated modules by small changes of meaning, singly and in pairs. A mutant that is
 proved equal is also run: if the numbers differ it is a false proof, of which there must be none. One whose numbers do not
@@ -15,12 +16,18 @@ import argparse
 import ast
 import copy
 import dataclasses
+import itertools
+import json
 import random
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import mutant_bases
 
 HEAD = "import jax, jax.numpy as jnp, flax.linen as nn\nfrom flax import nnx\nfrom jax import lax\n"
 
@@ -191,6 +198,7 @@ class N(nnx.Module):
     ),
 ]
 
+BASES += [Base(name, linen, native, shape, dtype) for name, linen, native, shape, dtype in mutant_bases.MORE]
 Site = tuple[ast.AST, Callable[[], None]]
 _SWAPS = {
     "relu": "gelu", "gelu": "silu", "tanh": "sin", "sigmoid": "tanh", "softmax": "log_softmax", "mean": "sum", "sum": "mean",
@@ -215,6 +223,37 @@ def mutations(tree: ast.Module) -> list[Callable[[], str]]:
 
     method = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "__call__")
     attributes = sorted({n.attr for n in ast.walk(method) if _is_self(n)})
+    names = sorted({n.id for n in ast.walk(method) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {"x"})
+    for node in ast.walk(method):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+            for name in names:
+                if name != node.id:
+                    add(f"{node.id} -> {name}", lambda n=node, o=name: setattr(n, "id", o))
+        elif isinstance(node, ast.Call):
+            if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Constant):
+                add(f"without {ast.unparse(node.func)}", lambda n=node: _unwrap(n))
+            if ast.unparse(node.func) == "lax.scan":
+                add("reversed scan", lambda n=node: n.keywords.append(ast.keyword("reverse", ast.Constant(True))))
+            if ast.unparse(node.func) == "lax.cond":
+                add("branches swapped", lambda n=node: n.args.insert(1, n.args.pop(2)))
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            add(f"without - {ast.unparse(node)}", lambda n=node: setattr(n, "op", ast.UAdd()))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _LAYERS:
+            for text in _LAYERS[ast.unparse(node.func)]:
+                keyword, _, value = text.partition("=")
+                if keyword not in {k.arg for k in node.keywords}:
+                    add(
+                        f"{ast.unparse(node.func)} with {text}",
+                        lambda n=node, k=keyword, v=value: n.keywords.append(ast.keyword(k, ast.parse(v, mode="eval").body)),
+                    )
+    for body in [n for n in ast.walk(method) if isinstance(n, ast.FunctionDef)]:
+        for at, statement in enumerate(body.body[:-1]):
+            if isinstance(statement, ast.Assign) and isinstance(body.body[at + 1], ast.Assign):
+                add("statements exchanged", lambda b=body, s=statement: _exchange(b, s))
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                if statement.targets[0].id in {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}:
+                    add("statement twice", lambda b=body, s=statement: b.body.insert(b.body.index(s), copy.deepcopy(s)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
             value = node.value
@@ -258,6 +297,15 @@ def mutations(tree: ast.Module) -> list[Callable[[], str]]:
     return found
 
 
+#: Options of layers that change what they compute.
+_LAYERS = {
+    "nnx.Linear": ("use_bias=False", "dtype=jnp.bfloat16", "param_dtype=jnp.bfloat16"),
+    "nnx.LayerNorm": ("epsilon=1e-5", "use_scale=False", "use_bias=False", "dtype=jnp.bfloat16", "use_fast_variance=False"),
+    "nnx.RMSNorm": ("epsilon=1e-5", "use_scale=False", "dtype=jnp.bfloat16"),
+    "nnx.Conv": ("use_bias=False", "padding='VALID'", "kernel_dilation=2", "feature_group_count=2", "dtype=jnp.bfloat16"),
+    "nnx.BatchNorm": ("momentum=0.99", "epsilon=1e-3", "use_fast_variance=False", "axis=1"),
+    "nnx.Embed": ("dtype=jnp.bfloat16",),
+}  # fmt: skip
 _WRAPPERS = (
     "lax.stop_gradient({})", "({})[..., ::-1]", "-({})", "({}).astype(jnp.bfloat16).astype(jnp.float32)",
     "jnp.roll({}, 1, 0)",
@@ -267,6 +315,16 @@ _WRAPPERS = (
 
 def _is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _unwrap(node: Any) -> None:
+    """`f(e)` becomes `e`: a call of the identity stands for the one dropped."""
+    node.func = ast.parse("(lambda v: v)", mode="eval").body
+
+
+def _exchange(body: Any, statement: Any) -> None:
+    at = body.body.index(statement)
+    body.body[at], body.body[at + 1] = body.body[at + 1], body.body[at]
 
 
 def _swap(node: Any, one: str, two: str) -> None:
@@ -372,8 +430,8 @@ def load(source: str, name: str) -> Any:
 class Outcome:
     """Counts of a campaign."""
 
-    different: int = 0  # rejected, and numerically different or not even runnable
-    broken: int = 0  # of these, those that do not run or have other keys
+    different: int = 0  # run, and numerically different
+    broken: int = 0  # do not run, or have other keys: not counted either, but must not be proved
     no_mutant: int = 0  # numerically the same
     false_proofs: list[str] = dataclasses.field(default_factory=list)
     refactored: int = 0
@@ -382,8 +440,8 @@ class Outcome:
 
     def __str__(self) -> str:
         lines = [
-            f"mutants that differ: {self.different} (of these {self.broken} do not run or have other keys), "
-            f"false proofs: {len(self.false_proofs)}; same numbers, not counted: {self.no_mutant}",
+            f"mutants that were run and differ: {self.different}, false proofs: {len(self.false_proofs)}; not counted: "
+            f"{self.broken} that do not run or have other keys, {self.no_mutant} with the same numbers",
             f"refactorings: {self.refactored}, false alarms: {len(self.false_alarms)}; "
             f"other order of sums, not counted: {self.reordered}",
         ]
@@ -421,11 +479,20 @@ def judge(base: Base, linen: Any, source: str) -> tuple[bool, str]:
     return report.proved, "same"
 
 
-def campaign(mutants: int, refactored: int, seed: int = 0, progress: bool = False) -> Outcome:
-    """Judge `mutants` mutants that do differ and `refactored` refactorings, spread over the bases."""
-    rng = random.Random(seed)
+def campaign(
+    mutants: int, refactored: int, seed: int = 0, progress: bool = False, piece: int = 0, pieces: int = 1
+) -> Outcome:
+    """Judge `mutants` mutants that do differ and `refactored` refactorings, spread over the bases.
+
+    Pieces of one seed take every `pieces`-th variant each, so that none is judged twice.
+    """
     outcome = Outcome()
-    streams = [(b, load(b.linen, "L"), variants(b, mutations, rng), variants(b, refactorings, rng)) for b in BASES]
+
+    def part(base: Base, make: Callable[[ast.Module], list[Callable[[], str]]]) -> Iterator[tuple[str, str]]:
+        stream = variants(base, make, random.Random(f"{seed} {base.name} {make.__name__}"))
+        return itertools.islice(stream, piece, None, pieces)
+
+    streams = [(b, load(b.linen, "L"), part(b, mutations), part(b, refactorings)) for b in BASES]
     started = time.time()
     while outcome.different < mutants:
         for base, linen, stream, _ in streams:
@@ -436,11 +503,13 @@ def campaign(mutants: int, refactored: int, seed: int = 0, progress: bool = Fals
             if numbers == "same":
                 outcome.no_mutant += 1
                 continue
-            outcome.different += 1
-            outcome.broken += numbers == "broken"
+            if numbers == "broken":
+                outcome.broken += 1
+            else:
+                outcome.different += 1
             if proved:
                 outcome.false_proofs.append(f"FALSE PROOF {base.name}: {what}")
-            if progress and outcome.different % 100 == 0:
+            if progress and outcome.different % 100 == 0 and numbers == "different":
                 print(f"{outcome.different} mutants, {time.time() - started:.0f} s", file=sys.stderr, flush=True)
     while outcome.refactored < refactored:
         for base, linen, _, stream in streams:
@@ -463,12 +532,21 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=2000)
     parser.add_argument("--refactorings", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pieces", type=int, default=1, help="cut the campaign into so many disjoint pieces")
+    parser.add_argument("--piece", type=int, default=0, help="and judge this one")
+    parser.add_argument("--append", type=Path, help="add the counts to this file, a line for each piece")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     started = time.time()
-    outcome = campaign(given.mutants, given.refactorings, given.seed, progress=True)
+    outcome = campaign(given.mutants, given.refactorings, given.seed, True, given.piece, given.pieces)
     print(outcome)
     print(f"{time.time() - started:.0f} s")
+    if given.append:
+        with given.append.open("a") as file:
+            file.write(json.dumps({"seed": given.seed, "piece": given.piece, **dataclasses.asdict(outcome)}) + "\n")
+        lines = [json.loads(line) for line in given.append.read_text().splitlines()]
+        print("all pieces:", Outcome(**{f.name: sum((x[f.name] for x in lines), type(lines[0][f.name])())
+                                        for f in dataclasses.fields(Outcome)}))  # fmt: skip
     return 1 if outcome.false_proofs or outcome.false_alarms else 0
 
 

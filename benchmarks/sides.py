@@ -45,8 +45,8 @@ def transplant(variables: Any, model: Any) -> list[str]:
     problems = []
     used = set()
     for path, variable in nnx.to_flat_state(nnx.state(model)):
-        if isinstance(variable, nnx.RngState) or issubclass(variable.type, nnx.RngState):
-            continue
+        if not isinstance(variable, nnx.Variable) or isinstance(variable, nnx.RngState):
+            continue  # an array that the constructor computed is no variable on either side
         key = linen_key(path, flat)
         if key not in flat:
             problems.append(f"NNX has {'/'.join(map(str, path))}, Linen does not")
@@ -191,12 +191,11 @@ def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> f
     from flax import nnx, traverse_util
 
     def score(outputs: Any) -> Any:
-        return sum(
-            jnp.sum(jnp.abs(out.astype(jnp.float32)) ** 2)
-            for out in arrays(outputs)
-            if jnp.issubdtype(out.dtype, jnp.inexact)
-        )
+        floats = [out for out in arrays(outputs) if jnp.issubdtype(out.dtype, jnp.inexact)]
+        return sum((jnp.sum(jnp.abs(out) ** 2).astype(jnp.float32) for out in floats), jnp.zeros(()))
 
+    if "params" not in variables:
+        return 0.0
     rest = {name: tree for name, tree in variables.items() if name != "params"}
     want = jax.grad(lambda p: score(linen.apply({"params": p, **rest}, *args, **call)))(variables["params"])
     flat = {tuple(k): v for k, v in traverse_util.flatten_dict(dict(nn.unbox(want))).items()}

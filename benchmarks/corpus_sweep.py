@@ -1,0 +1,200 @@
+"""Every native class of a package on both sides: `corpus_sweep.py FILE.py LINEN_ROOT NNX_ROOT [CLASS...]`.
+
+The classes of one file are compared in one process. Constructor arguments and inputs are guessed (see
+`compat.equivalence.guessing`). Prints a line `ROW {json}` for each class: its verdict is one of those of `classes`, or
+`unchecked` with the reason where no example was found. The settings of a training flag are proved as well.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import corpus_classes
+import corpus_compare
+import sides
+
+STUBS = tuple(dict.fromkeys([*corpus_classes.SB3, *corpus_classes.TF, *corpus_classes.BRAX, *corpus_classes.SCICO, "aqt",
+                             "qax", "chex", "rich", "ray", "orbax.export", "eformer", "triton", "vllm"]))  # fmt: skip
+TRAINING = ("train", "training", "is_training", "deterministic", "enable_dropout")
+
+
+def module_name(file: str, root: Path) -> tuple[str, Path]:
+    """Import name of a file and the folder to put on the path."""
+    from corpus_static import module_name as dotted
+
+    path = root / file
+    name, _ = dotted(path, root)
+    folder = path.parent
+    for _ in range(name.count(".") + (path.name == "__init__.py")):
+        folder = folder.parent
+    return name, folder
+
+
+def concrete(example: Any) -> list[Any]:
+    """Values for the shapes of an example."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    random = np.random.RandomState(0)
+    out: list[Any] = []
+    for name, like in example.inputs.items():
+        if like is None:
+            out.append(None)
+        elif jax.dtypes.issubdtype(like.dtype, jax.dtypes.prng_key):
+            out.append(jax.random.key(3))
+        elif jnp.issubdtype(like.dtype, jnp.floating):
+            out.append(jnp.asarray(random.randn(*like.shape), like.dtype))
+        elif "mask" in name:
+            out.append(jnp.ones(like.shape, like.dtype))
+        else:
+            out.append(jnp.asarray(random.randint(0, 5, like.shape), like.dtype))
+    return out
+
+
+def linen_half(cls: Any) -> tuple[Any, ...]:
+    """Example, values, module, variables and outputs of the Linen side."""
+    import jax
+    from nnx_migrate.compat.equivalence import guessing
+
+    example = guessing.example(cls, importlib.import_module)
+    args = concrete(example)
+    linen = cls(**guessing.realise(example.arguments, importlib.import_module))
+    keys = {stream: jax.random.key(i) for i, stream in enumerate(example.streams)}
+    variables = dict(linen.init(keys, *args, **example.call))
+    variables.pop("intermediates", None)
+    variables = sides.fuzz(variables)
+    expected = sides.arrays(linen.apply(variables, *args, **example.call))
+    return example, args, linen, variables, expected
+
+
+def nnx_half(cls: Any, entry: dict[str, Any], found: tuple[Any, ...]) -> dict[str, Any]:
+    from flax import nnx
+    from nnx_migrate.compat.equivalence import guessing
+
+    example, args, linen, variables, expected = found
+    call = sides.bound_call(linen, args, example.call)
+    try:
+        added = sides.evaluate_added(entry["added_arguments"], {**call, "self": linen})
+        keywords = guessing.realise(example.arguments, importlib.import_module)
+        model = sides.construct(cls, (), keywords, added, args, example.call)
+    except Exception as error:
+        return {"verdict": "broken", "detail": "construction: " + sides.last(error)}
+    if not isinstance(model, nnx.Module):
+        return {"verdict": "broken", "detail": f"the report says native, but it is a {type(model).__mro__[1]}"}
+    result = sides.compare_pair(linen, variables, model, args, example.call, expected)
+    if result["verdict"] in ("proved", "bitwise", "close"):
+        result |= training(linen, variables, model, args, example, result)
+    return result
+
+
+def training(linen: Any, variables: Any, model: Any, args: Any, example: Any, result: dict[str, Any]) -> dict[str, Any]:
+    """The other setting of a training flag, proved with its random draws and updated collections."""
+    from nnx_migrate import compat
+
+    flag = next((name for name in TRAINING if name in example.call), None)
+    mutable = [name for name in variables if name != "params"]
+    call = dict(example.call) if flag is None else {**example.call, flag: not example.call[flag]}
+    if flag is None and not mutable:
+        return {}
+    streams = [s for s in example.streams if s != "params"]
+    try:
+        report = compat.check_equivalence(linen, variables, model, *args, rngs=streams, mutable=mutable, **call)
+    except Exception as error:
+        return {"detail": f"{result['detail']}; training: {sides.last(error)}"}
+    verdict = str(report.verdict)
+    if verdict == "different":
+        bad = next(c for c in report.checks if str(c.verdict) == "different")
+        return {"verdict": "different", "detail": f"{flag}={call.get(flag)}: {bad.name}: {bad.detail[:400]}"}
+    return {"detail": f"{result['detail']}; {flag}={call.get(flag)} {verdict}"}
+
+
+def places(file: str, root: Path, folder: Path) -> list[Path]:
+    """What is on the path for a file: its package's folder, the root, and its own folder, as for a script."""
+    return list(dict.fromkeys([folder, root, (root / file).parent]))
+
+
+def import_with_stubs(name: str, file: str, root: Path, folder: Path) -> Any:
+    """Import a module; what it wants and is not installed here is stubbed. Raises what importing it raises."""
+    sys.path[:0] = [str(place) for place in places(file, root, folder)]
+    for _ in range(30):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if not missing or missing in ("flax", "jax") or any((place / missing).exists() for place in map(Path, sys.path)):
+                raise
+            sys.meta_path.insert(0, corpus_compare.StubFinder([missing]))
+    return importlib.import_module(name)
+
+
+def sweep(file: str, linen_root: Path, nnx_root: Path, only: list[str]) -> None:
+    from nnx_migrate.compat.equivalence.guessing import NoExample
+
+    report = json.loads((nnx_root / "nnx_migrate_classes.json").read_text())
+    entries = {e["name"]: e for e in report if e["path"] == file and e["outcome"] == "native"}
+    entries = {name: e for name, e in entries.items() if not only or name in only}
+
+    def tell(name: str, **row: Any) -> None:
+        print("ROW " + json.dumps({"file": file, "line": entries[name]["line"], "class": name, **row}), flush=True)
+
+    corpus_compare.shim_removed_names()
+    corpus_compare.stub_missing(STUBS)
+    before = set(sys.modules)
+    name, folder = module_name(file, linen_root)
+    try:
+        original = import_with_stubs(name, file, linen_root, folder)
+    except Exception as error:
+        for one in entries:
+            tell(one, verdict="unchecked", detail="the original does not import: " + sides.last(error))
+        return
+    halves = {}
+    for one in entries:
+        cls = getattr(original, one, None)
+        if cls is None:
+            tell(one, verdict="unchecked", detail="it is not at the top of its module")
+            continue
+        try:
+            halves[one] = linen_half(cls)
+        except NoExample as error:
+            tell(one, verdict="unchecked", detail=f"no example found: {error}")
+        except Exception as error:
+            tell(one, verdict="unchecked", detail="the Linen side itself: " + sides.last(error))
+    if not halves:
+        return
+    for place in places(file, linen_root, folder):
+        corpus_compare.forget(before, place)
+    name, folder = module_name(file, nnx_root)
+    try:
+        migrated = import_with_stubs(name, file, nnx_root, folder)
+    except Exception as error:
+        if "-v" in sys.argv:
+            traceback.print_exc()
+        for one in halves:
+            tell(one, verdict="broken", detail="import: " + sides.last(error))
+        return
+    for one, found in halves.items():
+        try:
+            result = nnx_half(getattr(migrated, one), entries[one], found)
+        except Exception as error:
+            if "-v" in sys.argv:
+                traceback.print_exc()
+            result = {"verdict": "broken", "detail": "the harness: " + sides.last(error)}
+        example = found[0]
+        inputs = ", ".join(f"{k}: {None if v is None else list(v.shape)}" for k, v in example.inputs.items())
+        tell(one, **result, example=f"({example.arguments}) on ({inputs}) {example.call}")
+
+
+def main() -> None:
+    file, linen_root, nnx_root, *only = [a for a in sys.argv[1:] if not a.startswith("-")]
+    sweep(file, Path(linen_root), Path(nnx_root), only)
+
+
+if __name__ == "__main__":
+    main()
