@@ -17,6 +17,7 @@ from .module_calls import call_module
 from .self_calls import SELF_CALLS, self_param
 from .shape_keeping import keeps_shape
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Unmigratable
+from .unknown_callees import made_by_unknown
 from .value_methods import method_of_value
 from .values import Array, Global, Tup, Unknown, Value
 
@@ -69,7 +70,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
     if isinstance(value, Function):
         return follow(run, value, node, env)
-    if _from_field_call(value):
+    if _from_field_call(value) or made_by_unknown(run, value, env) is not None:
         raise Unmigratable("NNX138", f"what `{ast.unparse(func)}` makes is not known, and it is called", node)
     arguments = arguments_of(run, node, env)
     if qualname is not None:

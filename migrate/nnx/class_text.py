@@ -46,7 +46,7 @@ from ..linen.values import Array, Const, Shape, Unknown, Value
 from ..linen.variable_reads import VariableRead, own_variable
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
-from . import lifted, naming
+from . import lifted, naming, setup_params
 from .naming import Names, Place
 
 VARIABLE_TYPES = {
@@ -117,6 +117,7 @@ class ClassText:
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
         self.final = False
+        self.setup_names: dict[str, str] = {}  # attributes that hold a parameter of another name
         self.moved: list[Span] = []
         self.with_compact = [n for n in run.blocks if n != "setup" and any(not s.in_setup for s in run.sites_of(n))]
 
@@ -124,6 +125,7 @@ class ClassText:
     def prepare(self) -> None:
         """Name and build everything once; raises Unmigratable."""
         self._refuse()
+        self.setup_names = setup_params.check(self.run, self.model)
         for entry in self.run.blocks:
             if entry != "setup":
                 naming.assign(self.run, entry, self.names)
@@ -156,6 +158,8 @@ class ClassText:
                 makes = layers.lookup(name) is not None or name in self.run.project.linen_classes
                 if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
                     makes = func.attr in SELF_CALLS and self.model.method(func.attr) is None
+                elif isinstance(func, ast.Attribute) and func.attr in ("param", "variable") and node.args:
+                    makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
                 if makes:
                     raise Unmigratable("NNX134", f"`{_short(node)}` stands where the code is not followed", node)
 

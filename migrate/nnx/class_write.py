@@ -322,13 +322,11 @@ class ClassWriter:
                     self._module_attribute(node, members(base.value), source)
                 elif isinstance(node.value, ast.Name) and node.value.id == "self":
                     held = run.attributes.get(node.attr)
-                    if (
-                        held is not None
-                        and isinstance(held.value, SetupParam)
-                        and isinstance(node.ctx, ast.Load)
-                        and method.name != "setup"
-                    ):
-                        self.put(node, source.span(node), "[...]", source=source)
+                    key = self.text.setup_names.get(node.attr)
+                    read = isinstance(node.ctx, ast.Load) and method.name != "setup"
+                    if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
+                        shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
+                        self.put(node, *shown, *(("[...]",) if read else ()), source=source)
             elif isinstance(node, ast.Call) and found is not None:
                 if isinstance(found.value, Factory) and found.value.node is node and not found.value.lifted:
                     self._partial(node, found.value, source)

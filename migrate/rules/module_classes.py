@@ -550,6 +550,16 @@ RULES = (
         "settle the outer class; this one follows by itself.",
     ),
     _stays(
+        "NNX180",
+        "setup-computes",
+        "setup computes with parameters, or holds one under no name",
+        "`self.scale = jnp.exp(self.param('w', ...))`, a call of a submodule in setup, or a parameter in setup that no "
+        "attribute of the module holds.",
+        "`setup` runs with every call, a constructor once: the value would never follow the parameter, which would not "
+        "be trained.",
+        "hold the parameter in an attribute of its name, and compute with it in the methods.",
+    ),
+    _stays(
         "NNX199",
         "tool-failed-on-class",
         "this tool failed on the class",

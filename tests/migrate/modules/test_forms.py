@@ -19,7 +19,15 @@ from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 HERE = Path(__file__).parent
-FILES = ["forms_basic", "forms_more", "forms_third", "forms_variants", "forms_results", "forms_passed_modules"]
+FILES = [
+    "forms_basic",
+    "forms_more",
+    "forms_third",
+    "forms_variants",
+    "forms_results",
+    "forms_passed_modules",
+    "forms_setup_params",
+]
 
 
 def _module(name: str, text: str) -> types.ModuleType:

@@ -11,6 +11,108 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "a layer of another package": (
+        "NNX138",
+        """from elsewhere import Block
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Block(8)(x)
+""",
+    ),
+    "a layer of another package, made in setup": (
+        "NNX138",
+        """import elsewhere
+
+
+class M(nn.Module):
+  kind: str = 'a'
+  def setup(self):
+    self.block = elsewhere.REGISTRY[self.kind](8)
+  def __call__(self, x):
+    return self.block(x)
+""",
+    ),
+    "a class of a module imported by name": (
+        "NNX138",
+        """import importlib
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    model = importlib.import_module('models.vit').Model(8, name='img')
+    return model(x)
+""",
+    ),
+    "a layer class looked up by name": (
+        "NNX138",
+        """class M(nn.Module):
+  kind: str = 'Dense'
+  @nn.compact
+  def __call__(self, x):
+    return getattr(nn, self.kind)(8)(x)
+""",
+    ),
+    "a parameter of the module under another name": (
+        "NNX134",
+        """class M(nn.Module):
+  def _norm(self, module, x):
+    return x * module.param('scale', nn.initializers.ones, (x.shape[-1],))
+  @nn.compact
+  def __call__(self, x):
+    return self._norm(self, x)
+""",
+    ),
+    "a parameter of setup that no attribute holds": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    w = self.param('w', nn.initializers.ones, (3,))
+  def __call__(self, x):
+    return x
+""",
+    ),
+    "a value computed from a parameter in setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    self.scale = jnp.exp(self.w)
+  def __call__(self, x):
+    return x * self.scale
+""",
+    ),
+    "a parameter within an expression of setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.scale = 2 * self.param('w', nn.initializers.ones, (3,))
+  def __call__(self, x):
+    return x * self.scale
+""",
+    ),
+    "a list of parameters in setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.ws = [self.param(f'w{i}', nn.initializers.ones, (3,)) for i in range(2)]
+  def __call__(self, x):
+    return x * self.ws[0] * self.ws[1]
+""",
+    ),
+    "a module called in setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.embed = nn.Embed(4, 3)
+    self.table = self.embed(jnp.arange(4))
+  def __call__(self, x):
+    return x + self.table[0]
+""",
+    ),
     "all variables of a submodule at once": (
         "NNX164",
         """class M(nn.Module):
@@ -235,3 +337,22 @@ def test_it_stays_linen_and_says_why(what: str) -> None:
     kept = "".join(line for line in after.splitlines(keepends=True) if "TODO(nnx-migrate)" not in line)
     assert kept == text
     assert f"# TODO(nnx-migrate): {code}" in after
+
+
+def test_a_parameter_under_an_attribute_that_another_class_reads_keeps_it() -> None:
+    text = HEAD + """class M(nn.Module):
+  def setup(self):
+    self.weight = self.param('w', nn.initializers.ones, (3,))
+  def __call__(self, x):
+    return x * self.weight
+
+
+class Outer(nn.Module):
+  def setup(self):
+    self.inner = M()
+  def __call__(self, x):
+    return self.inner(x) * self.inner.weight
+"""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    plan = {c.qualname: c for c in result.classes}["m.M"]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX180"), plan.reason
