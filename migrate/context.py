@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from typing import TYPE_CHECKING
 
 from .diagnostics import Diagnostic, Severity
@@ -45,6 +46,7 @@ class FileContext:
         self.edits = EditSet(source.text)
         self.suppressions = Suppressions(source.text)
         self.diagnostics: list[Diagnostic] = []
+        self._said_for: dict[str, set[str]] | None = None
         self._qualnames: dict[ast.AST, str | None] = {}  # every rule asks about the same nodes
         self.new_imports: dict[str, str] = {}  # local name → dotted name
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
@@ -54,6 +56,34 @@ class FileContext:
         self.parity_parts: set[str] = set()  # helpers of the generated linen_parity module that the new text uses
 
     # names -----------------------------------------------------------------------------------------------------
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the file, and those that its words may stand for by imports of the project's other files.
+
+        A file that handles the variables of another file's nnx modules counts as saying nnx.
+        """
+        said = self.source.words
+        behind = [self.plan.words_behind[word] for word in self.plan.words_behind.keys() & said]
+        if self.project is not None and self.project.handles_nnx(self.source):
+            behind.append(frozenset({"nnx"}))
+        return said.union(*behind)
+
+    def said_for(self, word: str) -> set[str]:
+        """Other words by which this file may say a library name that ends in `word`."""
+        if self._said_for is None:
+            self._said_for = {}
+            names = self.source.names
+            pairs = [(local, target) for local, target in names.imports.items()]
+            pairs += [(local, names.qualname(value) or "") for local, value in names.single_assignments.items()]
+            for local, target in pairs:
+                last = self.plan.canonical(target).rpartition(".")[2]
+                if last != local:
+                    self._said_for.setdefault(last, set()).add(local)
+            for local, behind in self.plan.words_behind.items():
+                for last in behind - {local} if local in self.source.words else ():
+                    self._said_for.setdefault(last, set()).add(local)
+        return self._said_for.get(word, set())
+
     def qualname(self, node: ast.AST) -> str | None:
         """Canonical dotted name that `node` means, following imports, aliases and the project's re-exports."""
         try:
@@ -137,9 +167,7 @@ class FileContext:
         return True
 
     def insert(self, at: int, *parts: Part | ast.AST, code: str = "", order: int = 0) -> None:
-        self.edits.insert(
-            at, *[self.source.span(p) if isinstance(p, ast.AST) else p for p in parts], code=code, order=order
-        )
+        self.edits.insert(at, *[self.source.span(p) if isinstance(p, ast.AST) else p for p in parts], code=code, order=order)
 
     def text(self, node: ast.AST) -> str:
         """Source text of `node` as it stands before any edit."""

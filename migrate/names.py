@@ -6,6 +6,8 @@ import ast
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
+from .trees import FlatTree
+
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -72,10 +74,10 @@ class Names:
         *,
         is_package: bool = False,
         resolve: Callable[[str], str] | None = None,
-        nodes: Iterable[ast.AST] | None = None,
+        flat: FlatTree | None = None,
     ) -> None:
         """`resolve` maps an absolute dotted name as written to the name that the project knows it by (scripts that
-        import their siblings); `nodes` are all nodes of `tree`, where the caller has them already."""
+        import their siblings); `flat` is `tree` laid flat, where the caller has it already."""
         self.module = module
         self._tree = tree
         self._package = module if is_package else module.rpartition(".")[0]
@@ -86,8 +88,11 @@ class Names:
         self.star_imports: list[str] = []
         self.definitions: dict[str, ast.stmt] = {}  # module-level class, def or single-target assignment
         self._aliases: dict[str, ast.expr] = {}
-        self._hidden: dict[ast.AST, frozenset[str]] = {}
-        self._collect_imports(nodes if nodes is not None else ast.walk(tree))
+        self._scopes: dict[ast.AST, ast.AST | None] = {}  # answers of `scope_of`
+        self._binding: dict[str, frozenset[ast.AST]] = {}  # answers of `_scopes_that_bind`
+        self._flat = flat if flat is not None else FlatTree(tree)
+        imports = [*self._flat.by_kind.get(ast.Import, ()), *self._flat.by_kind.get(ast.ImportFrom, ())]
+        self._collect_imports(sorted(imports, key=lambda node: node.lineno))  # type: ignore[attr-defined]
         self._collect_module_imports(tree.body)
         self._collect_definitions(tree)
 
@@ -160,86 +165,108 @@ class Names:
             if count > 1:
                 self._aliases.pop(name, None)
 
-    @functools.cached_property
-    def _scope_of(self) -> dict[ast.AST, ast.AST | None]:
-        """The scope of every node; built when first asked for."""
-        scope_of: dict[ast.AST, ast.AST | None] = {}
-        stack: list[tuple[ast.AST, ast.AST | None]] = [(self._tree, None)]
-        while stack:
-            node, scope = stack.pop()
-            for value in node.__dict__.values():
-                children: Iterable[object]
-                if value.__class__ is list:
-                    children = value
-                elif isinstance(value, ast.AST):
-                    children = (value,)
-                else:
-                    continue
-                for child in children:
-                    if not isinstance(child, ast.AST) or child in scope_of or isinstance(child, ast.expr_context):
-                        continue
-                    scope_of[child] = scope
-                    inner = scope
-                    if isinstance(child, _SCOPES):
-                        for outside in _evaluated_outside(child):
-                            scope_of[outside] = scope
-                            stack.append((outside, scope))
-                        inner = child
-                    elif isinstance(child, _COMPREHENSIONS):
-                        first = child.generators[0].iter  # evaluated before the comprehension's scope exists
-                        scope_of[first] = scope
-                        stack.append((first, scope))
-                        inner = child
-                    stack.append((child, inner))
-        return scope_of
+    # scopes ----------------------------------------------------------------------------------------------------
+    def scope_of(self, node: ast.AST) -> ast.AST | None:
+        """The innermost function, lambda, class or comprehension around `node`, None at module level.
 
-    def _hidden_by(self, scope: ast.AST) -> frozenset[str]:
-        """The names that one scope binds."""
-        found = self._hidden.get(scope)
-        if found is None:
-            if isinstance(scope, _COMPREHENSIONS):
-                found = frozenset(name for part in scope.generators for name in _bound_names(part.target))
-            else:
-                found = frozenset(_local_bindings(scope))
-            self._hidden[scope] = found
+        Decorators, defaults, annotations, bases and the first iterable of a comprehension belong to the scope around.
+        """
+        try:
+            return self._scopes[node]
+        except KeyError:
+            pass
+        parents = self._flat.parents
+        below: ast.AST | None = None
+        child, parent = node, parents.get(node)
+        while parent is not None:
+            if isinstance(parent, _SCOPES):
+                if not _evaluated_outside(parent, child, below, node):
+                    break
+            elif isinstance(parent, _COMPREHENSIONS) and (child is not parent.generators[0] or below is not child.iter):  # type: ignore[attr-defined]
+                break
+            below, child, parent = child, parent, parents.get(parent)
+        self._scopes[node] = parent
+        return parent
+
+    @functools.cached_property
+    def _binders(self) -> dict[str, list[ast.AST]]:
+        """Name → the nodes that bind it, anywhere in the file; imports left out (they are resolved)."""
+        found: dict[str, list[ast.AST]] = {}
+        by_kind = self._flat.by_kind
+        for node in by_kind.get(ast.Name, ()):
+            if not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+                found.setdefault(node.id, []).append(node)  # type: ignore[attr-defined]
+        for node in by_kind.get(ast.arg, ()):
+            found.setdefault(node.arg, []).append(node)  # type: ignore[attr-defined]
+        for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar):
+            for node in by_kind.get(kind, ()):
+                if node.name:  # type: ignore[attr-defined]
+                    found.setdefault(node.name, []).append(node)  # type: ignore[attr-defined]
         return found
+
+    def _bound_by(self, node: ast.AST) -> ast.AST | None:
+        """The scope in which a binder binds its name; None for the module."""
+        if isinstance(node, ast.arg):
+            return self._flat.parents[self._flat.parents[node]]
+        scope = self.scope_of(node)
+        if not isinstance(node, ast.Name):
+            return scope
+        parent = self._flat.parents.get(node)
+        if isinstance(parent, ast.NamedExpr) and parent.target is node:
+            while isinstance(scope, (ast.Lambda, *_COMPREHENSIONS)):
+                scope = self.scope_of(scope)
+        return None if scope is not None and node.id in self._globals.get(scope, ()) else scope
+
+    @functools.cached_property
+    def _globals(self) -> dict[ast.AST | None, set[str]]:
+        found: dict[ast.AST | None, set[str]] = {}
+        for node in self._flat.by_kind.get(ast.Global, ()):
+            found.setdefault(self.scope_of(node), set()).update(node.names)  # type: ignore[attr-defined]
+        return found
+
+    def _scopes_that_bind(self, name: str) -> frozenset[ast.AST]:
+        known = self._binding.get(name)
+        if known is None:
+            scopes = {self._bound_by(node) for node in self._binders.get(name, ())}
+            known = self._binding[name] = frozenset(scope for scope in scopes if scope is not None)
+        return known
+
+    @functools.cached_property
+    def _names_of(self) -> dict[ast.AST, frozenset[str]]:
+        """Scope → the names that it binds."""
+        found: dict[ast.AST, set[str]] = {}
+        for name in self._binders:
+            for scope in self._scopes_that_bind(name):
+                found.setdefault(scope, set()).add(name)
+        return {scope: frozenset(names) for scope, names in found.items()}
 
     @functools.cached_property
     def local_names(self) -> frozenset[str]:
         """Every name that some function, class or comprehension of the file binds."""
-        scopes = [node for node in self._scope_of if isinstance(node, (*_SCOPES, *_COMPREHENSIONS))]
-        return frozenset().union(*map(self._hidden_by, scopes))
-
-    def scope_of(self, node: ast.AST) -> ast.AST | None:
-        """The innermost function, lambda, class or comprehension around `node`, None at module level."""
-        return self._scope_of.get(node)
+        return frozenset().union(*self._names_of.values())
 
     def binding_scope(self, name: str, node: ast.AST) -> ast.AST | None:
         """The function, lambda, class or comprehension that binds `name` as used at `node`; None: the module."""
-        scope = self._scope_of.get(node)
+        binding = self._scopes_that_bind(name)
+        if not binding:
+            return None
+        scope = self.scope_of(node)
         first = True
         while scope is not None:
-            if name in self._hidden_by(scope) and (first or not isinstance(scope, ast.ClassDef)):
+            # A class body's names are visible in the class body only, not in its methods.
+            if scope in binding and (first or not isinstance(scope, ast.ClassDef)):
                 return scope
-            scope = self._scope_of.get(scope)
+            scope = self.scope_of(scope)
             first = False
         return None
 
     def bound_in(self, scope: ast.AST) -> frozenset[str]:
         """The names that a function, lambda, class or comprehension binds."""
-        return self._hidden_by(scope)
+        return self._names_of.get(scope, frozenset())
 
     def is_hidden(self, name: str, node: ast.AST) -> bool:
         """Is `name`, as used at `node`, bound by a scope inside the module?"""
-        scope = self._scope_of.get(node)
-        first = True
-        while scope is not None:
-            # A class body's names are visible in the class body only, not in its methods.
-            if name in self._hidden_by(scope) and (first or not isinstance(scope, ast.ClassDef)):
-                return True
-            scope = self._scope_of.get(scope)
-            first = False
-        return False
+        return self.binding_scope(name, node) is not None
 
     @property
     def single_assignments(self) -> dict[str, ast.expr]:
@@ -282,25 +309,20 @@ def _is_type_checking(test: ast.expr) -> bool:
     )
 
 
-def _evaluated_outside(scope: ast.AST) -> Iterator[ast.AST]:
-    """Parts of a function, lambda or class that belong to the scope around it: decorators, defaults, annotations,
-    bases."""
-    yield from getattr(scope, "decorator_list", ())
+def _evaluated_outside(scope: ast.AST, child: ast.AST, below: ast.AST | None, node: ast.AST) -> bool:
+    """Does `node`, within `below`, in `child`, in a function, lambda or class, belong to the scope around that?
+
+    Decorators, defaults, annotations and bases do.
+    """
+    if isinstance(child, ast.arguments):
+        return below is not None and not (isinstance(below, ast.arg) and node is below)
     if isinstance(scope, ast.ClassDef):
-        yield from scope.bases
-        for keyword in scope.keywords:
-            yield keyword.value
-        return
-    arguments: ast.arguments = scope.args  # type: ignore[attr-defined]
-    yield from arguments.defaults
-    yield from (default for default in arguments.kw_defaults if default is not None)
-    extra = [arg for arg in (arguments.vararg, arguments.kwarg) if arg is not None]
-    for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *extra]:
-        if arg.annotation is not None:
-            yield arg.annotation
-    returns = getattr(scope, "returns", None)
-    if returns is not None:
-        yield returns
+        return (
+            child in scope.decorator_list or child in scope.bases or (isinstance(child, ast.keyword) and node is not child)
+        )
+    if isinstance(scope, ast.Lambda):
+        return False
+    return child in scope.decorator_list or child is scope.returns  # type: ignore[attr-defined]
 
 
 def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -318,38 +340,3 @@ def _bound_names(target: ast.AST) -> Iterator[str]:
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             yield node.id
-
-
-def _local_bindings(scope: ast.AST) -> Iterator[str]:
-    """Names that a function, lambda or class binds in its own scope, imports left out (they are resolved)."""
-    if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        arguments = scope.args
-        for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
-            yield arg.arg
-        for extra in (arguments.vararg, arguments.kwarg):
-            if extra:
-                yield extra.arg
-    if isinstance(scope, ast.Lambda):
-        return
-    declared_global: set[str] = set()
-    found: set[str] = set()
-    stack: list[ast.AST] = list(scope.body)  # type: ignore[attr-defined]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Global):
-            declared_global.update(node.names)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-            stack.extend(node.decorator_list)
-            continue
-        elif isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            stack.extend(n for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
-            continue
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-            found.add(node.id)
-        elif (isinstance(node, ast.ExceptHandler) and node.name) or (
-            isinstance(node, ast.MatchAs | ast.MatchStar) and node.name
-        ):
-            found.add(node.name)
-        stack.extend(ast.iter_child_nodes(node))
-    yield from found - declared_global

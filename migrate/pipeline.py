@@ -13,8 +13,9 @@ from .diagnostics import Diagnostic, Severity
 from .edits import Conflict
 from .linen.index import Project
 from .plan import ClassPlan, Plan
-from .rule import Rule, Visit, all_rules
-from .source import SourceFile, parse_text
+from .rule import Rule, Visit, Visitor, all_rules
+from .source import SourceFile
+from .trees import parse_text
 
 
 @dataclasses.dataclass
@@ -53,8 +54,7 @@ def migrate_project(
     modules.decide(linen, plan, options)
     own = per_file or {}
     contexts = {
-        name: FileContext(source, plan, own.get(source.path, options), project)
-        for name, source in project.files.items()
+        name: FileContext(source, plan, own.get(source.path, options), project) for name, source in project.files.items()
     }
     linen_contexts = {name: contexts[name] for name in linen.files}
     modules.write(linen, plan, linen_contexts)
@@ -92,13 +92,24 @@ def concerned_files(project: Project) -> list[str]:
             importers.setdefault(base, set()).add(name)
     found = _closure({info.source.module for info in project.linen_classes.values()}, importers)
     packages = {name.partition(".")[0] for name in found}
-    found |= {name for name, source in project.files.items() if _HANDLES_MODELS.search(source.text)}
+    of_flax = {name.partition(".")[0] for name, source in project.files.items() if _imports_flax(source)}
+    found |= {
+        name
+        for name, source in project.files.items()
+        if name.partition(".")[0] in of_flax and _HANDLES_MODELS.search(source.text)
+    }
     near = {
         name: {base for base in bases if "." not in base or base.partition(".")[0] in packages}
         for name, bases in imports.items()
     }
     found = _closure(found, near)
     return [name for name in project.files if name in found]
+
+
+def _imports_flax(source: SourceFile) -> bool:
+    """Does the file import flax, or stand alone, where no package says what it is about?"""
+    dotted = [*source.names.imports.values(), *source.names.star_imports]
+    return "." not in source.module or any(name.partition(".")[0] == "flax" for name in dotted)
 
 
 def _closure(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
@@ -113,16 +124,31 @@ def _closure(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
 
 
 def apply_rules(context: FileContext, rules: Iterable[Rule]) -> None:
-    """One walk over the tree for all local rules."""
-    table: dict[type[ast.AST], list[tuple[Rule, Visit]]] = {}
+    """All local rules over the nodes of the kinds that they ask for; visitors whose words the file lacks are left out."""
+    source, suppressions = context.source, context.suppressions
+    table: dict[type[ast.AST], list[tuple[Rule, Visitor]]] = {}
     for rule in rules:
-        for kind, visit in rule.visitors:
-            table.setdefault(kind, []).append((rule, visit))
-    suppressions = context.suppressions
-    for node in context.source.nodes:
-        for rule, visit in table.get(type(node), ()):
-            if not suppressions or not suppressions.covers(node, rule.code):
-                visit(node, context)
+        for visitor in rule.visitors:
+            if visitor.words is None or not visitor.words.isdisjoint(context.words):
+                table.setdefault(visitor.kind, []).append((rule, visitor))
+    for kind, visitors in table.items():
+        everywhere = [(rule, visitor.visit) for rule, visitor in visitors if visitor.ends is None]
+        by_end: dict[str, list[tuple[Rule, Visit]]] = {}
+        for rule, visitor in visitors:
+            for word in visitor.ends or ():
+                for said in {word} | context.said_for(word):
+                    by_end.setdefault(said, []).append((rule, visitor.visit))
+        for node in source.by_kind.get(kind, ()):
+            for rule, visit in [*everywhere, *by_end.get(_end(node), ())] if by_end else everywhere:
+                if not suppressions or not suppressions.covers(node, rule.code):
+                    visit(node, context)
+
+
+def _end(node: ast.AST) -> str:
+    """The last word of a name or an attribute, or of what is called."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _exported(project: Project) -> dict[str, frozenset[str]]:

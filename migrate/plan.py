@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Mapping
 from typing import Any
+
+_LIBRARIES = frozenset({"jax", "flax", "orbax", "optax"})
 
 
 class Outcome(enum.StrEnum):
@@ -85,6 +88,19 @@ class Plan:
             return known
         name = self._canonical[asked] = follow_aliases(asked, self.aliases)
         return name
+
+    @functools.cached_property
+    def words_behind(self) -> dict[str, frozenset[str]]:
+        """Names that an import of the project binds → the words of the library names that they may stand for.
+
+        `from jax import tree_map as tm` in one file makes `tm` stand for `tree_map` in all that import it from there.
+        """
+        found: dict[str, set[str]] = {}
+        for name in self.aliases:
+            parts = self.canonical(name).split(".")
+            if parts[0] in _LIBRARIES:
+                found.setdefault(name.rpartition(".")[2], set()).update(parts)
+        return {word: frozenset(behind) for word, behind in found.items()}
 
     def module_class(self, qualname: str | None) -> ClassPlan | None:
         """The plan of the Linen class that a (canonical) name means."""

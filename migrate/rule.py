@@ -31,6 +31,19 @@ class Example:
     run: str = ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Visitor:
+    """What a rule does with nodes of one kind, in files that say one of `words` (None: in all).
+
+    `ends`: the last words of the dotted names that the node, or what it calls, must mean (None: whatever it says).
+    """
+
+    kind: type[ast.AST]
+    visit: Visit
+    words: frozenset[str] | None
+    ends: frozenset[str] | None = None
+
+
 @dataclasses.dataclass
 class Rule:
     """A coded rule. `register` adds a visitor for a node type; rules without visitors document a diagnostic or a
@@ -43,12 +56,18 @@ class Rule:
     why: str = ""
     how_sure: str = ""  # proved, bitwise, close, by construction, diagnostic only ...
     examples: tuple[Example, ...] = ()
-    visitors: list[tuple[type[ast.AST], Visit]] = dataclasses.field(default_factory=list)
+    # The rule's visitors find nothing in a file that says none of these words (None: they have to look at every file).
+    words: frozenset[str] | None = None
+    visitors: list[Visitor] = dataclasses.field(default_factory=list)
 
-    def register(self, *kinds: type[ast.AST]) -> Callable[[Visit], Visit]:
+    def register(
+        self, *kinds: type[ast.AST], words: frozenset[str] | None = None, ends: frozenset[str] | None = None
+    ) -> Callable[[Visit], Visit]:
+        """Add a visitor of nodes of these kinds. `words`: its own, where it needs others than the rule's; `ends`: see
+        `Visitor`, for Name, Attribute and Call only."""
+
         def add(visit: Visit) -> Visit:
-            for kind in kinds:
-                self.visitors.append((kind, visit))
+            self.visitors += [Visitor(kind, visit, words or ends or self.words, ends) for kind in kinds]
             return visit
 
         return add

@@ -7,37 +7,16 @@ import bisect
 import dataclasses
 import functools
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .edits import Span
 from .names import Names
+from .trees import FlatTree, parse_text
 
 # `ast` numbers lines by \n, \r\n and \r only; str.splitlines would also split at form feeds.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-
-
-def parse_text(text: str) -> ast.Module:
-    """`ast.parse` without the warnings that the user's own code may cause (invalid escapes and the like)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
-def flatten(tree: ast.AST) -> list[ast.AST]:
-    """The nodes of `tree` in the order of `ast.walk`, some three times faster; no `Load`, `Store` or `Del`."""
-    out: list[ast.AST] = [tree]
-    append = out.append
-    for node in out:  # grows while it is walked
-        for value in node.__dict__.values():
-            if value.__class__ is list:
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        append(item)
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-                append(value)
-    return out
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,12 +49,31 @@ class SourceFile:
 
     @functools.cached_property
     def names(self) -> Names:
-        return Names(self.tree, self.module, is_package=self.is_package, resolve=self.resolve, nodes=self.nodes)
+        return Names(self.tree, self.module, is_package=self.is_package, resolve=self.resolve, flat=self.flat)
 
     @functools.cached_property
+    def flat(self) -> FlatTree:
+        return FlatTree(self.tree)
+
+    @property
     def nodes(self) -> list[ast.AST]:
         """Every node of the tree, breadth first as `ast.walk` has them, expression contexts (`Load`) left out."""
-        return flatten(self.tree)
+        return self.flat.nodes
+
+    @property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node."""
+        return self.flat.parents
+
+    @property
+    def by_kind(self) -> dict[type[ast.AST], list[ast.AST]]:
+        """`nodes` by their class."""
+        return self.flat.by_kind
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """Every word of the text, comments and strings included: what is not among them the code cannot say."""
+        return frozenset(_WORD.findall(self.text))
 
     @functools.cached_property
     def _line_starts(self) -> list[int]:
@@ -164,24 +162,12 @@ class SourceFile:
         return line, start - self._line_starts[line - 1] + 1
 
     @functools.cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        table: dict[ast.AST, ast.AST] = {}
-        for node in self.nodes:
-            for value in node.__dict__.values():
-                if isinstance(value, ast.AST):
-                    table[value] = node
-                elif value.__class__ is list:
-                    for item in value:
-                        if isinstance(item, ast.AST):
-                            table[item] = node
-        return table
-
-    @functools.cached_property
     def calls_by_name(self) -> dict[str, list[ast.Call]]:
         """The calls of plain names, in the order of `nodes`."""
         table: dict[str, list[ast.Call]] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        for node in self.by_kind.get(ast.Call, ()):
+            assert isinstance(node, ast.Call)
+            if isinstance(node.func, ast.Name):
                 table.setdefault(node.func.id, []).append(node)
         return table
 

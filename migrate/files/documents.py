@@ -9,7 +9,7 @@ import tokenize
 from pathlib import Path
 from typing import Protocol
 
-from ..source import parse_text
+from ..trees import parse_text
 from . import magics
 from .errors import InputError
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..source import parse_text
+from ..trees import parse_text
 from . import magics
 from .errors import InputError
 from .json_spans import Value, scan

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
@@ -195,21 +195,57 @@ class Flow:
         self._find_state_classes()
         self._names: dict[ast.AST, str | None] = {}
         inside = {node for root in self._module_code for node in ast.walk(root)}
-        statements = []
-        for source in project.files.values():
+        statements: dict[str, list[ast.AST]] = {}
+        for module, source in project.files.items():
+            own = statements[module] = []
             for node in source.nodes:
                 if node not in inside:
                     self.source_of[node] = source
                     if isinstance(node, _STATEMENTS):
-                        statements.append((source, node))
-        for _ in range(12):
-            before = (dict(self.env), dict(self.returns))
-            self.callers.clear()
-            self._memo: dict[ast.AST, Value] = {}
-            for source, node in statements:
-                self._statement(source, node)
-            if before == (self.env, self.returns):
-                break
+                        own.append(node)
+        self._memo: dict[ast.AST, Value] = {}
+        self._settle(statements)
+
+    def _settle(self, statements: Mapping[str, list[ast.AST]]) -> None:
+        """Evaluate all statements until nothing changes any more.
+
+        Between two turns over everything only the files run again that can see what changed: theirs and those that
+        import from them. A turn over everything that changes nothing is the end. What still grows after some turns
+        (`x = (x, y)` in a loop) may be anything.
+        """
+        files = self.project.files
+        importers: dict[str, set[str]] = {}
+        for module, source in files.items():
+            for dotted in [*source.names.imports.values(), *source.names.star_imports]:
+                target = self.project.canonical(dotted)
+                for base in (dotted, dotted.rpartition(".")[0], target, target.rpartition(".")[0]):
+                    if base in files:
+                        importers.setdefault(base, set()).add(module)
+        todo = list(statements)
+        turn = 0
+        while True:
+            whole = len(todo) == len(statements)
+            env, returns = dict(self.env), dict(self.returns)
+            if whole:
+                self.callers.clear()
+            self._memo = {}
+            for module in todo:
+                for node in statements[module]:
+                    self._statement(files[module], node)
+            symbols = [symbol for symbol, value in self.env.items() if env.get(symbol) != value]
+            functions = [function for function, value in self.returns.items() if returns.get(function) != value]
+            if not symbols and not functions:
+                if whole:
+                    break
+                todo = list(statements)
+                continue
+            turn += 1
+            if turn > 8:
+                self.env.update(dict.fromkeys(symbols, ANY))
+                self.returns.update(dict.fromkeys(functions, ANY))
+            changed = {symbol[0] for symbol in symbols} | {self.source_of[function].module for function in functions}
+            reached = changed.union(*(importers.get(module, set()) for module in changed))
+            todo = [module for module in statements if module in reached]
         self._memo = {}
 
     # what belongs to module classes ----------------------------------------------------------------------------
@@ -218,9 +254,8 @@ class Flow:
         roots: set[ast.AST] = {info.node for info in self.project.linen_classes.values()}
         called: dict[ast.AST, set[bool]] = {}
         for source in self.project.files.values():
-            for node in source.nodes:
-                if not isinstance(node, ast.Call):
-                    continue
+            for node in source.by_kind.get(ast.Call, ()):
+                assert isinstance(node, ast.Call)
                 found = self.project.qualname(source, node.func)
                 where = self.project.definition(found) if found else None
                 if where is None or not isinstance(where[1], ast.FunctionDef):
@@ -232,7 +267,7 @@ class Flow:
     def _find_state_classes(self) -> None:
         for _ in range(4):
             for source in self.project.files.values():
-                for node in source.nodes:
+                for node in source.by_kind.get(ast.ClassDef, ()):
                     if isinstance(node, ast.ClassDef) and any(
                         self.is_state_class(self.project.qualname(source, base)) for base in node.bases
                     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Iterable
 
 from ..names import canonical
@@ -89,6 +90,15 @@ class Project:
             return None
         return source, source.names.definitions[name]
 
+    @functools.cached_property
+    def _nnx_packages(self) -> frozenset[str]:
+        return frozenset(name.partition(".")[0] for name, source in self.files.items() if "nnx" in source.words)
+
+    def handles_nnx(self, source: SourceFile) -> bool:
+        """Can the file meet nnx objects? Files of the packages that say nnx, and those that import from them."""
+        reached = [source.module, *source.names.imports.values(), *source.names.star_imports]
+        return any(name.partition(".")[0] in self._nnx_packages for name in reached)
+
     def _find_classes(self) -> dict[str, ClassInfo]:
         candidates: dict[str, ClassInfo] = {}
         for source, node in self._plausible_classes():
@@ -115,7 +125,7 @@ class Project:
         others: list[tuple[SourceFile, ast.ClassDef]] = []
         for source in self.files.values():
             says = "flax" in source.text or "linen" in source.text
-            classes = [(source, node) for node in source.nodes if isinstance(node, ast.ClassDef)]
+            classes = [(source, node) for node in source.by_kind.get(ast.ClassDef, ()) if isinstance(node, ast.ClassDef)]
             (found if says else others).extend(classes)
         names = {node.name for _, node in found}
         while True:

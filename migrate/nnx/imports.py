@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..names import Names
-from ..source import SourceFile, flatten, parse_text
+from ..source import SourceFile
+from ..trees import FlatTree, parse_text
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -54,9 +55,10 @@ def finish_imports(
     that other files import from this one. Raises SyntaxError where `text` does not parse.
     """
     tree = parse_text(text)
-    nodes = flatten(tree)
+    flat = FlatTree(tree)
+    nodes = flat.nodes
     used = _used_names(nodes)
-    now = Names(tree, source.module, is_package=source.is_package, resolve=source.resolve, nodes=nodes)
+    now = Names(tree, source.module, is_package=source.is_package, resolve=source.resolve, flat=flat)
     wanted = [
         _spell(source, local, dotted)
         for local, dotted in sorted(new_imports.items())

@@ -53,7 +53,9 @@ def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratabl
     found: dict[str, Unmigratable] = {}
     inside = {id(n) for info in project.linen_classes.values() for n in ast.walk(info.node)}
     for source in project.files.values():
-        for node in source.nodes:
+        if not {word.rpartition(".")[2] for word in LIFTED} & source.words:
+            continue
+        for node in source.by_kind.get(ast.Call, ()):
             if not isinstance(node, ast.Call) or id(node) in inside:
                 continue
             called = project.qualname(source, node.func) or ""
@@ -189,10 +191,12 @@ def _loaded_attributes(project: Project) -> frozenset[str]:
     """Attribute names read on anything but self, in any file."""
     found: set[str] = set()
     for source in project.files.values():
-        for node in source.nodes:
-            if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
-                if source.names.qualname(node) is None:
-                    found.add(node.attr)
+        for node in source.by_kind.get(ast.Attribute, ()):
+            assert isinstance(node, ast.Attribute)
+            if node.attr in found or (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                continue
+            if source.names.qualname(node) is None:
+                found.add(node.attr)
     return frozenset(found)
 
 

@@ -109,7 +109,7 @@ def is_mesh(ctx: FileContext, node: ast.expr) -> bool:
         return node.attr.lower().endswith("mesh") and ctx.source.names.qualname(node) not in ctx.source.names.imports
     if not isinstance(node, ast.Name):
         return False
-    bound = list(_bindings(ctx.source, node))
+    bound = _bindings(ctx.source).get(node.id, [])
     if any(isinstance(value, ast.Call) and (today(ctx, value.func) or "") in MESH_MAKERS for value in bound):
         return True
     if any(isinstance(value, ast.Call) and _known_elsewhere(today(ctx, value.func)) for value in bound):
@@ -121,18 +121,29 @@ def _known_elsewhere(name: str | None) -> bool:
     return name is not None and name.partition(".")[0] not in ("jax", "flax") and not name.lower().endswith("mesh")
 
 
-def _bindings(source: SourceFile, name: ast.Name) -> Iterator[ast.expr]:
-    """Values that are assigned to a name in the scopes that it may come from."""
-    scopes = [s for s in source.ancestors(name) if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module)]
-    for scope in scopes:
-        for node in ast.walk(scope):
-            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name.id for t in node.targets):
-                yield node.value
-            elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name):
-                if node.target.id == name.id and node.value is not None:
-                    yield node.value
-            elif isinstance(node, ast.arg) and node.arg == name.id and node.annotation is not None:
-                yield ast.Call(node.annotation, [], [])
+_bound: weakref.WeakKeyDictionary[SourceFile, dict[str, list[ast.expr]]] = weakref.WeakKeyDictionary()
+
+
+def _bindings(source: SourceFile) -> dict[str, list[ast.expr]]:
+    """Values that names are assigned anywhere in the file; an annotated parameter counts as made by its annotation."""
+    if source in _bound:
+        return _bound[source]
+    table: dict[str, list[ast.expr]] = {}
+    for node in source.by_kind.get(ast.Assign, ()):
+        assert isinstance(node, ast.Assign)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                table.setdefault(target.id, []).append(node.value)
+    for node in [*source.by_kind.get(ast.AnnAssign, ()), *source.by_kind.get(ast.NamedExpr, ())]:
+        assert isinstance(node, ast.AnnAssign | ast.NamedExpr)
+        if isinstance(node.target, ast.Name) and node.value is not None:
+            table.setdefault(node.target.id, []).append(node.value)
+    for node in source.by_kind.get(ast.arg, ()):
+        assert isinstance(node, ast.arg)
+        if node.annotation is not None:
+            table.setdefault(node.arg, []).append(ast.Call(node.annotation, [], []))
+    _bound[source] = table
+    return table
 
 
 def mesh_items(ctx: FileContext, node: ast.With | ast.AsyncWith) -> list[ast.withitem]:
@@ -156,9 +167,10 @@ def _sets_mesh(ctx: FileContext, source: SourceFile) -> bool:
     if "mesh" not in source.text.lower():
         return False
     other = ctx if source is ctx.source else FileContext(source, ctx.plan, ctx.options, ctx.project)
-    for node in ast.walk(source.tree):
+    for node in [*source.by_kind.get(ast.With, ()), *source.by_kind.get(ast.AsyncWith, ())]:
         if isinstance(node, ast.With | ast.AsyncWith) and mesh_items(other, node):
             return True
+    for node in source.by_kind.get(ast.Call, ()) if {"set_mesh", "enter_context"} & source.words else ():
         if isinstance(node, ast.Call) and today(other, node.func) in ("jax.set_mesh", "jax.sharding.set_mesh"):
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "enter_context":
@@ -174,9 +186,8 @@ _traced: weakref.WeakKeyDictionary[FileContext, set[str]] = weakref.WeakKeyDicti
 def _traced_names(ctx: FileContext) -> set[str]:
     if ctx not in _traced:
         names = set()
-        for node in ast.walk(ctx.source.tree):
-            if not isinstance(node, ast.Call):
-                continue
+        for node in ctx.source.by_kind.get(ast.Call, ()):
+            assert isinstance(node, ast.Call)
             called = node.func
             given = node.args
             if today(ctx, called) in PARTIALS and given:

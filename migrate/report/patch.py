@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
+from .linediff import unified
 from .model import FileReport, RunReport
 
 _MISSING_END = b"\n\\ No newline at end of file\n"
@@ -25,7 +25,7 @@ def file_patch(file: FileReport, directory: Path) -> bytes:
     # latin-1 maps every byte to one character, so the diff is one of bytes.
     before = _lines(file.before or b"")
     after = _lines(file.after)
-    for line in list(difflib.unified_diff(before, after, n=3))[2:]:
+    for line in unified(before, after):
         data = line.encode("latin-1")
         out.append(data if data.endswith(b"\n") else data + _MISSING_END)
     return b"".join(out)

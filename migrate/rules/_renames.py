@@ -33,7 +33,8 @@ def attach(rule: Rule) -> None:
     """Make `rule` carry out the renames. Whichever family's rule meets the module first does the work for all that are
     selected, since one import statement can hold names of several families."""
 
-    @rule.register(ast.Module)
+
+    @rule.register(ast.Module, words=_KNOWN)
     def visit(node: ast.AST, ctx: FileContext) -> None:
         if ctx not in _done:
             _done.add(ctx)
@@ -72,13 +73,12 @@ class _File:
     def rewrite(self) -> None:
         names = self.ctx.source.names
         kept: set[str] = set()  # local names whose import line takes over the new path: their uses stay
-        for node in self.ctx.source.nodes:
-            if isinstance(node, ast.ImportFrom | ast.Import):
-                kept |= self._import(node)
-        for node in self.ctx.source.nodes:
-            if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
-                continue
-            parent = self.ctx.source.parents.get(node)
+        source = self.ctx.source
+        for node in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
+            assert isinstance(node, ast.ImportFrom | ast.Import)
+            kept |= self._import(node)
+        for node in self._candidates():
+            parent = source.parents.get(node)
             dotted = names.raw_qualname(node)
             if dotted is None or not dotted.startswith("jax"):
                 continue
@@ -90,6 +90,28 @@ class _File:
             if root in kept or (root in names.single_assignments and not names.is_hidden(root, node)):
                 continue  # the import names the new path, or an alias is rewritten where it is made
             self._use(node, dotted)
+
+    def _candidates(self) -> list[ast.Name | ast.Attribute]:
+        """Names and attribute chains that a known name may end: those that say its last word, or import it, and what is
+        looked up on them (members of a module that moved)."""
+        source = self.ctx.source
+        names = source.names
+        imported = {name for name, target in names.imports.items() if not _KNOWN.isdisjoint(target.split("."))}
+        imported |= names.single_assignments.keys()
+        found: list[ast.Name | ast.Attribute] = []
+        for node in source.by_kind.get(ast.Name, ()):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in imported:
+                found.append(node)
+        for node in source.by_kind.get(ast.Attribute, ()):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in _KNOWN:
+                found.append(node)
+        seen = set(found)
+        for chain in found:  # grows while it is walked
+            parent = source.parents.get(chain)
+            if isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load) and parent not in seen:
+                seen.add(parent)
+                found.append(parent)
+        return found
 
     @staticmethod
     def _root(node: ast.AST) -> str:
@@ -265,6 +287,8 @@ _DEAD_MODULES = frozenset(
         "jax.util",
     }
 )
+# The last words of the known names, and of the modules whose members moved.
+_KNOWN = frozenset(name.rpartition(".")[2] for name in (*BY_NAME, *EXPRESSIONS, *_DEAD_MODULES))
 # Class methods that another rule rewrites: the class alone would be renamed.
 _CONSTRUCTORS = "jax.experimental.global_device_array.GlobalDeviceArray.from_"
 # Members of those modules that another rule rewrites.

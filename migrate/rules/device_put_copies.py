@@ -62,10 +62,11 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"device_put_replicated", "device_put_sharded"}),
 )
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=frozenset({"device_put_replicated", "device_put_sharded"}))
 def device_put_copies(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func)

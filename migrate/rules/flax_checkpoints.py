@@ -28,6 +28,7 @@ def save(state, step):
             after=None,
         ),
     ),
+    words=frozenset({"checkpoints"}),
 )
 
 

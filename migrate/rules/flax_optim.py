@@ -36,6 +36,7 @@ optimizer = flax.optim.Momentum(learning_rate=0.1, beta=0.9).create({})
             after=None,
         ),
     ),
+    words=frozenset({"optim"}),
 )
 # What computes the same update, with the differences of their defaults.
 _OPTAX = {

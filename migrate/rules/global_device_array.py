@@ -48,6 +48,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"GlobalDeviceArray"}),
 )
 _CLASS = "jax.experimental.global_device_array.GlobalDeviceArray"
 

@@ -7,6 +7,8 @@ import ast
 from ..context import FileContext
 from ..rule import Example, Rule
 
+_METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
+
 RULE = Rule(
     code="NNX809",
     name="index-update",
@@ -59,8 +61,8 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({*(f"index_{name}" for name in _METHODS), "msort", "tie_in", "pvary"}),
 )
-_METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
 
 
 @RULE.register(ast.Call)

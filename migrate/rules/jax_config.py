@@ -36,6 +36,7 @@ RULE = Rule(
             after=None,
         ),
     ),
+    words=frozenset({"config"}),
 )
 
 

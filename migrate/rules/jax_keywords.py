@@ -52,6 +52,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"a_min", "a_max", "newshape", "interpolation", "kind", "condition", "shuffle"}),
 )
 _RENAMED: dict[str, dict[str, str]] = {
     "jax.numpy.clip": {"a_min": "min", "a_max": "max"},

@@ -10,8 +10,7 @@ RULE = Rule(
     name="jax-sharding-name",
     summary="Mesh, PartitionSpec and NamedSharding live in jax.sharding",
     what=(
-        "Rewrites imports from `jax.experimental`, `maps`, `pxla`, `pjit` and `sharded_jit`; `use_mesh` → "
-        "`jax.set_mesh`."
+        "Rewrites imports from `jax.experimental`, `maps`, `pxla`, `pjit` and `sharded_jit`; `use_mesh` → `jax.set_mesh`."
     ),
     why=("`jax.experimental.maps` and the re-exports in `pjit` and `pxla` are gone (jax 0.4.11 to 0.7.1)."),
     how_sure="by construction: the same classes",

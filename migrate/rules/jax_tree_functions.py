@@ -11,9 +11,7 @@ RULE = Rule(
     summary=("jax.tree_map, tree_leaves, tree_multimap and their like are functions of jax.tree"),
     what=("Rewrites the removed tree functions to their equals in `jax.tree` (and `jax.tree_util` for treedefs)."),
     why=("`jax.tree_map` and the rest left the top of jax in 0.6.0, `tree_multimap` in 0.3.16."),
-    how_sure=(
-        "by construction: the same functions under new names; a project's own `tree_map` is told apart by imports"
-    ),
+    how_sure=("by construction: the same functions under new names; a project's own `tree_map` is told apart by imports"),
     examples=(
         Example(
             title="attribute",

@@ -97,6 +97,7 @@ def check(before, after):
             after=None,
         ),
     ),
+    words=frozenset({"flax"}),
 )
 _BOXES = {"flax.linen.Partitioned": "partitioned", "flax.linen.LogicallyPartitioned": "logically_partitioned"}
 _KINDS = frozenset({*_BOXES, "flax.linen.meta.AxisMetadata"})
@@ -200,7 +201,7 @@ def _questions(scope: ast.AST, ctx: FileContext) -> Iterator[ast.Call]:
             yield found
 
 
-@RULE.register(ast.Name, ast.Attribute)
+@RULE.register(ast.Name, ast.Attribute, ends=frozenset(name.rpartition(".")[2] for name in MANUAL))
 def box(node: ast.AST, ctx: FileContext) -> None:
     """What is left."""
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):

@@ -125,6 +125,7 @@ def attend(q, k, v):
 """,
         ),
     ),
+    words=frozenset({"linen"}),
 )
 
 

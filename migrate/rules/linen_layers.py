@@ -68,6 +68,7 @@ def show(model):
 """,
         ),
     ),
+    words=frozenset({"linen"}),
 )
 
 GETATTR = Rule(
@@ -103,6 +104,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"linen"}),
 )
 
 CARRY = Rule(
@@ -172,7 +174,7 @@ def tabulate(node: ast.AST, ctx: FileContext) -> None:
     ctx.replace(node, *parts, ")", code=TABULATE.code)
 
 
-@GETATTR.register(ast.Call)
+@GETATTR.register(ast.Call, ends=frozenset({"getattr", "hasattr"}))
 def computed_name(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     is_getattr = isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr") and len(node.args) >= 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from ..catalog.shardings import MOVES, PLAIN, Move
 from ..context import FileContext
@@ -11,6 +12,11 @@ from ..edits import Span
 from ..linen.axis_rules import find_rules, uses_logical_names
 from ..nnx.sharding import is_alias, partitioning_call, stays_linen
 from ..rule import Example, Rule
+
+
+def _said(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.rpartition(".")[2] for name in names)
+
 
 FUNCTIONS = Rule(
     code="NNX401",
@@ -75,6 +81,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=_said(MOVES),
 )
 INITIALIZERS = Rule(
     code="NNX402",
@@ -144,11 +151,12 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"with_partitioning", "with_logical_partitioning"}),
 )
 RULES = (FUNCTIONS, INITIALIZERS)
 
 
-@FUNCTIONS.register(ast.Name, ast.Attribute)
+@FUNCTIONS.register(ast.Name, ast.Attribute, ends=_said(MOVES))
 def function(node: ast.AST, ctx: FileContext) -> None:
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return
@@ -178,7 +186,7 @@ def _rename_keywords(node: ast.AST, move: Move, ctx: FileContext) -> None:
                 ctx.replace(Span(start, start + len(keyword.arg or "")), new, code=FUNCTIONS.code)
 
 
-@INITIALIZERS.register(ast.Call)
+@INITIALIZERS.register(ast.Call, ends=frozenset({"with_partitioning", "with_logical_partitioning"}))
 def initializer(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func) or ""

@@ -37,11 +37,12 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"make_mesh"}),
 )
 _OF_TODAY = ("axis_types", "AxisType", "set_mesh", "jax.P(", "jax.shard_map", "use_mesh", "explicit_axes")
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=frozenset({"make_mesh"}))
 def make_mesh(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     if ctx.qualname(node.func) != "jax.make_mesh" or any(k.arg in ("axis_types", None) for k in node.keywords):

@@ -44,6 +44,7 @@ devices = jax.sharding.get_mesh().devices
             run="def check(before, after):\n    assert after['meshed']() is False and after['axes'] == ()\n",
         ),
     ),
+    words=frozenset({"physical_mesh"}),
 )
 _OLD = frozenset(
     {
@@ -55,7 +56,7 @@ _OLD = frozenset(
 _CONCRETE = frozenset({"devices", "device_ids", "local_mesh", "local_devices", "is_multi_process"})
 
 
-@RULE.register(ast.Attribute)
+@RULE.register(ast.Attribute, ends=frozenset({"physical_mesh"}))
 def resources(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Attribute)
     if node.attr != "physical_mesh" or ctx.qualname(node) not in _OLD:

@@ -40,6 +40,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"nnx"}),
 )
 _OF_TODAY = ("eager_sharding", "linen_parity", "as_abstract", "flax_always_shard_variable")
 

@@ -57,10 +57,11 @@ with nnx.use_eager_sharding(False):
             run="def check(before, after):\n    assert after['r'].params() is not None\n",
         ),
     ),
+    words=frozenset({"nnx"}),
 )
 
 
-@RULE.register(ast.Name, ast.Attribute)
+@RULE.register(ast.Name, ast.Attribute, ends=frozenset(name.rpartition(".")[2] for name in RENAMED))
 def renamed(node: ast.AST, ctx: FileContext) -> None:
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return
@@ -81,7 +82,7 @@ def moved(node: ast.AST, ctx: FileContext) -> None:
         ctx.replace(node, f"from {MOVED_MODULES[node.module]} import {names}", code=RULE.code)
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, words=frozenset(SHARDING_KEYWORDS))
 def sharding_keyword(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     keywords = [k for k in node.keywords if k.arg in SHARDING_KEYWORDS]

@@ -108,7 +108,7 @@ _GRADS = frozenset({"flax.nnx.grad", "flax.nnx.value_and_grad"})
 _modern: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=frozenset({"Optimizer"}))
 def constructor(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     if ctx.qualname(node.func) != "flax.nnx.Optimizer" or len(node.args) != 2:
@@ -129,7 +129,7 @@ def constructor(node: ast.AST, ctx: FileContext) -> None:
         ctx.insert(argument_span(ctx, node, last).end, f", wrt={ctx.name('flax.nnx.Param')}", code=RULE.code)
 
 
-@RULE.register(ast.Attribute, ast.Name)
+@RULE.register(ast.Attribute, ast.Name, ends=frozenset({"Optimizer"}))
 def annotation(node: ast.AST, ctx: FileContext) -> None:
     """A parameter that is annotated as an Optimizer is what the constructor has become."""
     assert isinstance(node, ast.Attribute | ast.Name)
@@ -138,7 +138,7 @@ def annotation(node: ast.AST, ctx: FileContext) -> None:
         ctx.replace(node, ctx.name("flax.nnx.ModelAndOptimizer"), code=RULE.code)
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, words=frozenset({"update"}))
 def update(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     if not _is_update(node, ctx) or not shows_models(ctx):

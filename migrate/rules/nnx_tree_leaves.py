@@ -49,6 +49,7 @@ momentum = jax.tree.map(zeros, params, is_leaf=lambda x: isinstance(x, nnx.Varia
             run="def check(before, after):\n    assert after['momentum']['kernel'].shape == (2, 3)\n",
         ),
     ),
+    words=frozenset({"tree_map", "tree_multimap", "map"}),
 )
 _MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.tree_multimap"})
 _MARKS = frozenset({"value", "get_metadata", "set_metadata", "get_value", "set_value"})

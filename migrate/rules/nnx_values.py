@@ -116,6 +116,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"nnx"}),  # also of files that use what others, which say it, define
 )
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",

@@ -40,6 +40,7 @@ def save(state):
 """,
         ),
     ),
+    words=frozenset({"orbax"}),
 )
 _TAKE_PATHS = frozenset({"orbax.checkpoint.test_utils.erase_and_create_empty", "orbax.checkpoint.CheckpointManager"})
 _METHODS = frozenset({"save", "restore"})

@@ -137,6 +137,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"pjit"}),
 )
 
 
@@ -214,7 +215,7 @@ def _report_open_trees(node: ast.Call, ctx: FileContext) -> None:
             )
 
 
-@RULE.register(ast.Name, ast.Attribute)
+@RULE.register(ast.Name, ast.Attribute, ends=frozenset({"pjit"}))
 def pjit_value(node: ast.AST, ctx: FileContext) -> None:
     """Any other mention: `@pjit`, an argument, a value of a variable."""
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):

@@ -125,6 +125,7 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"shard_map"}),
 )
 
 _OLD = "jax.experimental.shard_map.shard_map"
@@ -210,7 +211,7 @@ def _strip(specs: ast.expr, ctx: FileContext) -> None:
             ctx.report(node, RULE.code, "a trailing None names a dimension that psum_scatter removes; it was dropped")
 
 
-@RULE.register(ast.Name, ast.Attribute)
+@RULE.register(ast.Name, ast.Attribute, ends=frozenset({"shard_map"}))
 def shard_map_value(node: ast.AST, ctx: FileContext) -> None:
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return

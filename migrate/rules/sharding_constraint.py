@@ -62,11 +62,12 @@ def check(before, after):
 """,
         ),
     ),
+    words=frozenset({"with_sharding_constraint"}),
 )
 _OLD = "jax.experimental.pjit.with_sharding_constraint"
 
 
-@RULE.register(ast.Name, ast.Attribute)
+@RULE.register(ast.Name, ast.Attribute, ends=frozenset({"with_sharding_constraint"}))
 def constraint(node: ast.AST, ctx: FileContext) -> None:
     if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from nnx_migrate.migrate.names import Names, canonical
 from nnx_migrate.migrate.plan import follow_aliases
-from nnx_migrate.migrate.source import SourceFile, flatten
+from nnx_migrate.migrate.source import SourceFile
+from nnx_migrate.migrate.trees import FlatTree
 
 
 def names_of(text: str, module: str = "pkg.mod", **kwargs: object) -> tuple[Names, ast.Module]:
@@ -101,7 +102,7 @@ def test_canonical() -> None:
 
 def test_flatten_is_walk_without_contexts() -> None:
     tree = ast.parse("def f(a=1, *, b: int = 2):\n    return [x + a for x in b if x]\nclass C(D): y: int = 3\n")
-    assert flatten(tree) == [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
+    assert FlatTree(tree).nodes == [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
 
 
 @pytest.mark.parametrize(
@@ -132,3 +133,10 @@ def test_aliases_that_lead_in_a_circle_or_into_themselves_end() -> None:
     assert follow_aliases("pkg.dot.other", {"pkg.dot": "pkg.dot.dot"}) == "pkg.dot.other"
     assert follow_aliases("a.A.x", {"a.A": "b.A", "b.A": "c.B", "c.B": "c.B"}) == "c.B.x"
     assert follow_aliases("a", {"a": "b.x", "b": "a.y"})  # ends
+
+
+def test_a_lambda_among_defaults_has_its_own_scope() -> None:
+    tree = ast.parse("def f(a=lambda x: x): ...\nx = 1\n")
+    names = Names(tree, "m")
+    inner = next(n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    assert isinstance(names.binding_scope("x", inner), ast.Lambda)
