@@ -9,6 +9,7 @@ import json
 import shutil
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,17 @@ def _is_namespace(folder: Path, root: Path) -> bool:
     return folder.parent != root and (folder.parent / "__init__.py").exists()
 
 
+def _siblings(path: Path, name: str) -> Callable[[str], str]:
+    """What a script's import statements mean: `models` is the file beside it, where there is one."""
+    package = name.rpartition(".")[0]
+
+    def resolve(dotted: str) -> str:
+        beside = path.parent / f"{dotted.partition('.')[0]}.py"
+        return f"{package}.{dotted}" if package and beside.exists() else dotted
+
+    return resolve
+
+
 def collect(root: Path) -> tuple[list[SourceFile], list[str]]:
     """The package's parsed sources that pass the byte filter, and a line for each that does not parse today."""
     sources, unreadable = [], []
@@ -67,7 +79,8 @@ def collect(root: Path) -> tuple[list[SourceFile], list[str]]:
             continue
         name, is_package = module_name(path, root)
         try:
-            sources.append(SourceFile.parse(path, name, data.decode(), is_package=is_package))
+            resolve = None if is_package or (path.parent / "__init__.py").exists() else _siblings(path, name)
+            sources.append(SourceFile.parse(path, name, data.decode(), is_package=is_package, resolve=resolve))
         except (SyntaxError, ValueError) as error:
             unreadable.append(f"{path.relative_to(root)}: {error}")
     return sources, unreadable

@@ -115,12 +115,13 @@ class FileContext:
                 break
         if not module:
             module, local = parts[0], parts[0]
-        local = self._free(local, module)
+        local = self.free_name(local, module)
         self.new_imports[local] = module
         rest = dotted[len(module) :]
         return local + rest
 
-    def _free(self, local: str, module: str) -> str:
+    def free_name(self, local: str, module: str) -> str:
+        """`local`, or what is like it, as a name for `module` that nothing else in the file has."""
         taken = {
             **self.source.names.imports,
             **self.new_imports,

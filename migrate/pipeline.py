@@ -44,28 +44,35 @@ def migrate_project(
 
     `per_file`: the options of files that have their own (which rules to select there).
     """
-    from .nnx import modules, training
+    from .nnx import linen_copies, modules, training
 
     options = options or Options()
     project = Project(sources)
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
     linen = project if len(concerned) == len(project.files) else Project(project.files[name] for name in concerned)
-    modules.decide(linen, plan, options)
+    copies = modules.decide(linen, plan, options)
     own = per_file or {}
     contexts = {
         name: FileContext(source, plan, own.get(source.path, options), project) for name, source in project.files.items()
     }
     linen_contexts = {name: contexts[name] for name in linen.files}
-    modules.write(linen, plan, linen_contexts)
+    modules.write(linen, plan, copies, linen_contexts)
     training.write(linen, plan, linen_contexts)
     rules = [rule for rule in all_rules().values() if rule.visitors]
     exported = _exported(project)
     results = []
     for name, context in contexts.items():
+        if linen_copies.is_copy_module(context.source):  # made by an earlier run
+            results.append(FileResult(context.source.path, context.source.text, context.source.text, []))
+            continue
         apply_rules(context, [rule for rule in rules if context.options.selects(rule.code)])
         results.append(_finish(context, exported.get(name, frozenset())))
-    return RunResult(results, list(plan.classes.values()), modules.created_files(linen, plan, contexts))
+    created = modules.created_files(linen, plan, contexts)
+    for context in linen_copies.copy_sources(linen, plan, copies, linen_contexts):
+        apply_rules(context, [r for r in rules if context.options.selects(r.code) and linen_copies.applies(r.code)])
+        created[context.source.path] = linen_copies.finish(context)
+    return RunResult(results, plan.reported(), created)
 
 
 # What code that only handles a model says, though it imports nothing of Linen.

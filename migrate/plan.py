@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import functools
@@ -50,6 +51,7 @@ class ClassPlan:
     call_arguments: tuple[str, ...] = ()  # positional parameter names of __call__, without self
     # Linen attribute/auto name → where it is found on the NNX object, where the two differ.
     renamed_attributes: dict[str, str] = dataclasses.field(default_factory=dict)
+    copy_of: str = ""  # the class that this is a Linen copy of (see nnx/linen_copies); copies are in no report
     details: Any = None  # what the module writer keeps for itself (never read by others)
     writer: Any = dataclasses.field(default=None, repr=False, compare=False)  # likewise
 
@@ -79,6 +81,7 @@ class Plan:
 
     classes: dict[str, ClassPlan] = dataclasses.field(default_factory=dict)
     aliases: dict[str, str] = dataclasses.field(default_factory=dict)  # project re-export → definition
+    redirected: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # reference → the Linen copy that it gets
     _canonical: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)  # answers of `canonical`
 
     def canonical(self, name: str) -> str:
@@ -101,6 +104,10 @@ class Plan:
             if parts[0] in _LIBRARIES:
                 found.setdefault(name.rpartition(".")[2], set()).update(parts)
         return {word: frozenset(behind) for word, behind in found.items()}
+
+    def reported(self) -> list[ClassPlan]:
+        """The classes of the user's own."""
+        return [found for found in self.classes.values() if not found.copy_of]
 
     def module_class(self, qualname: str | None) -> ClassPlan | None:
         """The plan of the Linen class that a (canonical) name means."""

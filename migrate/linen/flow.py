@@ -375,7 +375,8 @@ class Flow:
         """Canonical dotted name of an expression outside of module classes."""
         if node not in self._names:
             source = self.source_of.get(node)
-            self._names[node] = self.project.qualname(source, node) if source is not None else None
+            name = self.project.qualname(source, node) if source is not None else None
+            self._names[node] = self.plan.redirected.get(node, name)
         return self._names[node]
 
     def value(self, node: ast.AST | None) -> Value:

@@ -384,6 +384,9 @@ class ClassWriter:
         target = node.targets[0]
         if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"):
             return
+        if isinstance(node.value, ast.Constant) and node.value.value is None and self._holds_module(target.attr):
+            self.put(node.value, f"{self.namer.name('flax.nnx.data')}(None)", source=source)
+            return
         found = self.run.evaluated.get(node.value)
         if found is None or isinstance(found.value, Module) or next(self.run.modules_in(found.value), None) is None:
             return
@@ -392,6 +395,17 @@ class ClassWriter:
         kind = "Dict" if isinstance(node.value, ast.Dict | ast.DictComp) else "List"
         span = source.span(node.value)
         self.put(span, f"{self.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+    def _holds_module(self, attribute: str) -> bool:
+        """Is a module assigned to the attribute in setup? NNX must be told, where it is None first."""
+        setup = self.model.method("setup")
+        for node in ast.walk(setup.node) if setup is not None else ():
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets):
+                found = self.run.evaluated.get(node.value)
+                if found is not None and next(self.run.modules_in(found.value), None) is not None:
+                    return True
+        return False
 
     def _count_loop(self, loop: ast.For, counter: str) -> None:
         if isinstance(loop.target, ast.Name) and loop.target.id == "_" and _is_range(loop.iter):

@@ -60,7 +60,7 @@ def finish_imports(
     used = _used_names(nodes)
     now = Names(tree, source.module, is_package=source.is_package, resolve=source.resolve, flat=flat)
     wanted = [
-        _spell(source, local, dotted)
+        spell(source, local, dotted)
         for local, dotted in sorted(new_imports.items())
         if local.partition(".")[0] in used and not _is_bound(now, local, dotted, source.prefix)
     ]
@@ -76,7 +76,8 @@ def _is_bound(now: Names, local: str, dotted: str, prefix: str) -> bool:
     return now.module_imports.get(local) in (dotted, dotted.removeprefix(f"{prefix}.") if prefix else dotted)
 
 
-def _spell(source: SourceFile, local: str, dotted: str) -> _Wanted:
+def spell(source: SourceFile, local: str, dotted: str) -> _Wanted:
+    """How `source` imports `dotted` under the name `local`: relatively where it does so otherwise."""
     if source.prefix and dotted.startswith(f"{source.prefix}."):
         dotted = dotted[len(source.prefix) + 1 :]
     parent, _, name = dotted.rpartition(".")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..context import FileContext, Options
 from ..diagnostics import Severity
-from ..edits import Conflict, Edit
+from ..edits import Conflict, Edit, Span
 from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
 from ..linen.construction import LIFTED
@@ -15,12 +15,17 @@ from ..linen.index import Project
 from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
+from ..source import SourceFile
+from . import linen_copies
 from .class_text import ClassText, DryNamer
 from .class_write import ClassWriter
 
 
-def decide(project: Project, plan: Plan, options: Options) -> None:
-    """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments."""
+def decide(project: Project, plan: Plan, options: Options) -> linen_copies.Copies:
+    """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments.
+
+    Gives the Linen copies that the bridged classes need of native ones.
+    """
     classes = Classes(project)
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     for model in classes:  # once through everything, so that every field knows what factories it is given
@@ -31,21 +36,27 @@ def decide(project: Project, plan: Plan, options: Options) -> None:
         for model in classes:
             _try_execution(analyser, model)
     reasons: dict[str, Unmigratable] = _lifted_outside(project, classes)
+    for model in classes:
+        if linen_copies.is_copy_module(model.source):
+            reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
     loaded = _loaded_attributes(project)
+    references = linen_copies.References(project)
     while True:
         texts: dict[str, ClassText] = {}
         plan.classes.clear()
         before = len(reasons)
         for model in classes:
             _decide_class(model, analyser, plan, reasons, texts, ())
-        _check_edits(texts, reasons, loaded | analyser.read_attributes)
-        _spread(classes, analyser, reasons)
+        edited = _check_edits(project, texts, reasons, loaded | analyser.read_attributes)
+        copies = linen_copies.settle(classes, reasons, edited, references, options.bridge)
         if len(reasons) == before:
             break
     for model in classes:
         error = reasons.get(model.qualname)
         if error is not None:
             plan.classes[model.qualname] = _bridged(model, error, options)
+    linen_copies.add_plans(project, plan, copies)
+    return copies
 
 
 def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratable]:
@@ -200,9 +211,15 @@ def _loaded_attributes(project: Project) -> frozenset[str]:
     return frozenset(found)
 
 
-def _check_edits(texts: dict[str, ClassText], reasons: dict[str, Unmigratable], loaded: frozenset[str]) -> None:
-    """A method shared by several classes can be rewritten one way only."""
+def _check_edits(
+    project: Project, texts: dict[str, ClassText], reasons: dict[str, Unmigratable], loaded: frozenset[str]
+) -> set[str]:
+    """A method shared by several classes can be rewritten one way only.
+
+    Gives the module-level helpers that are rewritten for native classes.
+    """
     wanted: dict[tuple[str, int, int], tuple[str, object]] = {}
+    edited: set[str] = set()
     for name, text in texts.items():
         try:
             edits = ClassWriter(text, DryNamer(), loaded).write()
@@ -213,6 +230,7 @@ def _check_edits(texts: dict[str, ClassText], reasons: dict[str, Unmigratable], 
             reasons[name] = internal_error(error)
             continue
         for edit in edits:
+            edited.add(_helper_at(project, edit.source, edit.span))
             if edit.insert:
                 continue
             key = (str(edit.source.path), edit.span.start, edit.span.end)
@@ -221,33 +239,19 @@ def _check_edits(texts: dict[str, ClassText], reasons: dict[str, Unmigratable], 
                 shared = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
                 reasons.setdefault(name, shared)
                 reasons.setdefault(other[0], shared)
+    return edited - {""}
 
 
-def _spread(classes: Classes, analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
-    """A class family is native together or not at all, and Linen parents need Linen children."""
-    changed = True
-    while changed:
-        changed = False
-        for model in classes:
-            family = [b for b in model.mro() if b is not model]
-            for base in family:
-                for a, b in ((model, base), (base, model)):
-                    if a.qualname in reasons and b.qualname not in reasons:
-                        why = reasons[a.qualname]
-                        reasons[b.qualname] = Unmigratable(
-                            "NNX176", f"{a.name}, of the same class family, is not native: {why.reason}"
-                        )
-                        changed = True
-            if model.qualname not in reasons:
-                continue
-            for node in ast.walk(model.node):
-                if isinstance(node, ast.Name | ast.Attribute):
-                    inner = classes.get(classes.project.qualname(model.source, node))
-                    if inner is not None and inner.qualname not in reasons and inner is not model:
-                        reasons[inner.qualname] = Unmigratable(
-                            "NNX177", f"{model.name}, which stays Linen, uses it: {reasons[model.qualname].reason}"
-                        )
-                        changed = True
+def _helper_at(project: Project, source: SourceFile, span: Span) -> str:
+    """The module-level definition around `span` that is no Linen class; "" where there is none."""
+    for statement in source.tree.body:
+        if source.full_span(statement).contains(span):
+            for name, definition in source.names.definitions.items():
+                qualname = f"{source.module}.{name}" if source.module else name
+                if definition is statement and qualname not in project.linen_classes:
+                    return qualname
+            return ""
+    return ""
 
 
 def _bridged(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan:
@@ -263,16 +267,19 @@ def _bridged(model: ClassModel, error: Unmigratable, options: Options) -> ClassP
         required_fields=tuple(f.name for f in model.fields() if f.default is None and f.factory is None),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
+        copy_of=model.qualname if linen_copies.is_copy_module(model.source) else "",
     )
 
 
-def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
+def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: dict[str, FileContext]) -> None:
     """Add the edits of every native class to its file's context."""
     loaded = _loaded_attributes(project)
     by_path = {context.source.path: context for context in contexts.values()}
-    for decided in plan.classes.values():
+    for decided in plan.reported():
         info = project.linen_classes[decided.qualname]
         context = contexts[info.source.module]
+        if linen_copies.is_copy_module(info.source):
+            continue
         if decided.outcome is not Outcome.NATIVE:
             context.linen_regions.append(info.source.full_span(info.node))
             context.report(
@@ -297,6 +304,7 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
             context.report(node, code, message)
         for collection in sorted(text.collections):
             _register_collection(context, collection, text.variable_type(collection))
+    linen_copies.write(project, plan, copies, contexts)
 
 
 def _register_collection(context: FileContext, collection: str, name: str) -> None:

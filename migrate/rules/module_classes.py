@@ -536,18 +536,34 @@ RULES = (
     _stays(
         "NNX176",
         "family-not-native",
-        "a base class or a subclass is not native",
-        "The reason of the other class is named.",
-        "Half a family of NNX classes cannot inherit from Linen classes.",
+        "a base class is not native, or a subclass of which no Linen copy of this base can be kept",
+        "The reason of the other class is named. A base whose subclasses stay Linen becomes native all the same, where a "
+        "Linen copy of it can be kept for them (NNX178).",
+        "An NNX class cannot inherit from a Linen one, nor a Linen class from an NNX one.",
         "settle the other class; this one follows by itself.",
     ),
     _stays(
         "NNX177",
         "used-by-a-linen-class",
-        "a class that stays Linen uses it",
-        "The reason of the outer class is named.",
+        "a class that stays Linen uses it, and no Linen copy of it can be kept",
+        "The reason of the outer class is named, and why there is no copy (NNX178): the class is registered by a decorator "
+        "or changed from outside, stands in a notebook or an `__init__.py`, or needs while it is imported what can exist "
+        "only once. With `--no-bridge` no copies are made at all.",
         "A Linen class can only hold Linen modules.",
         "settle the outer class; this one follows by itself.",
+    ),
+    Rule(
+        "NNX178",
+        "linen-copy",
+        "a Linen copy of a native class is kept for a class that stays Linen",
+        what="A class that stays Linen can hold Linen modules only. The Linen text of each native class that it uses, or "
+        "derives from, is kept in `<file>_linen.py`, with all that this needs, and the references are pointed to it: "
+        "`Block(4)` becomes `layers_linen.Block(4)`. The same goes for arguments that code outside of modules gives to such "
+        "a class. What to do: settle the class that stays Linen, point it back to the native classes, and delete the file "
+        "when nothing imports it any more. Later runs leave it as it is.",
+        why="`nnx.bridge.to_linen` would wrap the native class, but under other variable keys and other random streams: "
+        "checkpoints would not load, and seeds would give other numbers. The copy is what the class was.",
+        how_sure="By construction: the same code, under the same class names. Bitwise, keys included, in the tests.",
     ),
     _stays(
         "NNX180",

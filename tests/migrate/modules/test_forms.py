@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 FILES = [
     "forms_basic",
     "forms_more",
+    "forms_optional_modules",
     "forms_third",
     "forms_variants",
     "forms_results",

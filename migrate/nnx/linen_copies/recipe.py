@@ -1,0 +1,287 @@
+"""What a module of Linen copies is made of: which definitions, what they import, and from where without a circle."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from ...edits import Span
+from ...linen.classes import Classes
+from ...source import SourceFile
+from .references import Reference, References, When, is_mutated, is_plain_value
+
+SUFFIX = "_linen"
+_PLAIN_DECORATORS = {"flax", "jax", "functools", "dataclasses", "typing", "contextlib", "numpy"}
+
+
+class Uncopyable(Exception):
+    """A definition of which no copy can be made that behaves as the original does."""
+
+
+@dataclasses.dataclass
+class Recipe:
+    """One module of copies, `<file>_linen.py`."""
+
+    source: SourceFile  # of the originals
+    definitions: dict[str, ast.stmt] = dataclasses.field(default_factory=dict)  # local name → its statement
+    statements: dict[ast.stmt, set[str]] = dataclasses.field(default_factory=dict)  # import statement → names of it in use
+    guarded: dict[ast.stmt, set[str]] = dataclasses.field(default_factory=dict)  # likewise, under TYPE_CHECKING
+    from_copies: dict[str, str] = dataclasses.field(default_factory=dict)  # local name → key of another copy
+    from_source: set[str] = dataclasses.field(default_factory=set)  # names imported from the original file
+    moved: dict[Span, str] = dataclasses.field(default_factory=dict)  # reference → key of what is copied elsewhere
+    back: list[Span] = dataclasses.field(default_factory=list)  # references to what stays in the original file alone
+    postponed: bool = False  # annotations must not be evaluated
+
+
+class Kitchen:
+    """Makes the recipes of all modules of copies, given what is to be copied."""
+
+    def __init__(self, classes: Classes, references: References, needed: Mapping[str, str], users: Mapping[str, set[str]]):
+        """`needed`: keys of the definitions to copy. `users`: module → modules that refer to copies of its definitions."""
+        self.classes = classes
+        self.project = classes.project
+        self.references = references
+        self.needed = needed
+        self.users = _all_users(users)
+        self.recipes: dict[str, Recipe] = {}
+        self._reached: dict[str, dict[str, set[str]]] = {}
+        self.failed: dict[str, str] = {}  # key → why no copy of it can be made
+
+    def cook(self) -> None:
+        """Fill `recipes` and `failed`."""
+        for key in self.needed:
+            module = key.rpartition(".")[0]
+            recipe = self.recipes.setdefault(module, Recipe(self.project.files[module]))
+            try:
+                self._add(recipe, key)
+            except Uncopyable as error:
+                self.failed[key] = str(error)
+
+    def _add(self, recipe: Recipe, key: str) -> None:
+        name = key.rpartition(".")[2]
+        if name in recipe.definitions:
+            return
+        self._check(recipe, key)
+        found = self.project.definition(key)
+        assert found is not None
+        recipe.definitions[name] = found[1]
+        for reference in self.references.of(key):
+            self._use(recipe, reference)
+
+    # may it be copied? -------------------------------------------------------------------------------------------
+    def _check(self, recipe: Recipe, key: str) -> None:
+        source, name = recipe.source, key.rpartition(".")[2]
+        why = unsuitable_file(source)
+        if why:
+            raise Uncopyable(why)
+        found = self.project.definition(key)
+        assert found is not None
+        node = found[1]
+        if node not in source.tree.body or name in source.names.imports or _bindings(source, name) > 1:
+            raise Uncopyable(f"{name} is not bound just once, at the top level of {source.path.name}")
+        if isinstance(node, ast.ClassDef) and key in self.project.linen_classes:
+            if node.keywords and any(k.arg not in ("kw_only",) for k in node.keywords):
+                raise Uncopyable(f"the class statement of {name} has keywords")
+            if self._is_patched(key):
+                raise Uncopyable(f"attributes of {name} are set from outside")
+        elif isinstance(node, ast.ClassDef):
+            raise Uncopyable(f"{name} is no Linen class and its identity may matter")
+        elif isinstance(node, ast.FunctionDef):
+            if any(isinstance(n, ast.Global) for n in ast.walk(node)):
+                raise Uncopyable(f"{name} writes global variables")
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            if isinstance(node, ast.Assign) and not (len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
+                raise Uncopyable(f"{name} is bound together with other names")
+            if node.value is None or not is_plain_value(self.project, source, node.value) or is_mutated(self.project, key):
+                raise Uncopyable(f"the value of {name} may be one that must not exist twice")
+        else:
+            raise Uncopyable(f"{name} is no class, function or constant")
+        for decorator in getattr(node, "decorator_list", []):
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            known = self.project.qualname(source, called) or ""
+            if known.partition(".")[0] not in _PLAIN_DECORATORS:
+                raise Uncopyable(f"the decorator `{ast.unparse(decorator)}` of {name} would act twice")
+
+    def _is_patched(self, key: str) -> bool:
+        return is_mutated(self.project, key)
+
+    # what it uses --------------------------------------------------------------------------------------------------
+    def _use(self, recipe: Recipe, reference: Reference) -> None:
+        source, key, root = recipe.source, reference.key, reference.root
+        module, _, name = key.rpartition(".")
+        asked = key in self.needed and reference.when is not When.ANNOTATION
+        if asked and module != source.module:
+            if isinstance(reference.node, ast.Name) and self._imported_plainly(source, root.id):
+                recipe.from_copies[root.id] = key
+            else:
+                recipe.moved[source.span(reference.node)] = key
+            return
+        if asked:
+            if not isinstance(reference.node, ast.Name) or root.id != name:
+                raise Uncopyable(f"{name} goes by another name in its own file")
+            return
+        if key and module == source.module and root.id == name and isinstance(reference.node, ast.Name):
+            self._use_own(recipe, reference, key, name)
+            return
+        self._import(recipe, reference)
+
+    def _use_own(self, recipe: Recipe, reference: Reference, key: str, name: str) -> None:
+        """Something of the same file that is no copy: imported from it where that makes no circle, else copied or asked
+        for when it is used."""
+        source = recipe.source
+        if name in recipe.definitions or name in recipe.from_source:
+            return
+        if not self._is_circular(source.module):
+            recipe.from_source.add(name)
+            return
+        if key not in self.project.linen_classes:
+            try:
+                self._add(recipe, key)
+                return
+            except Uncopyable:
+                recipe.definitions.pop(name, None)
+        if reference.when is When.IMPORT:
+            raise Uncopyable(f"{name} is needed while {source.path.name} is still being imported")
+        if may_be_run(source):
+            raise Uncopyable(f"it needs {name} of {source.path.name}, which is run as a script")
+        recipe.back.append(source.span(reference.node))
+        if reference.when is When.ANNOTATION:
+            recipe.postponed = True
+
+    def _import(self, recipe: Recipe, reference: Reference) -> None:
+        source, root = recipe.source, reference.root
+        if root.id not in source.names.imports:
+            stars = [s for s in source.tree.body if isinstance(s, ast.ImportFrom) and s.names[0].name == "*"]
+            if not stars:
+                raise Uncopyable(f"it is not clear what `{root.id}` is")
+            for star in stars:
+                recipe.statements.setdefault(star, set()).add("*")
+            return
+        found = list(import_statements(source.tree.body, source, root.id))
+        if not found:
+            if root.id not in source.names.module_imports and root.id in source.names.imports:
+                guarded = list(_guarded_statements(source, root.id))
+                if not guarded:
+                    return  # imported in the function that uses it
+                for statement in guarded:
+                    recipe.guarded.setdefault(statement, set()).add(root.id)
+                recipe.postponed = True
+                return
+            raise Uncopyable(f"the import of `{root.id}` is conditional")
+        for statement in found:
+            if self._reaches_user(source, statement):
+                raise Uncopyable(f"`{ast.unparse(statement)}` is part of a circle of imports")
+            recipe.statements.setdefault(statement, set()).add(root.id)
+
+    def _imported_plainly(self, source: SourceFile, local: str) -> bool:
+        return any(isinstance(s, ast.ImportFrom) for s in import_statements(source.tree.body, source, local))
+
+    # circles -------------------------------------------------------------------------------------------------------
+    def _is_circular(self, module: str) -> bool:
+        """Does importing the original file import its module of copies?"""
+        return bool(self._reach(module, module) & self.users.get(module, set()))
+
+    def _reaches_user(self, source: SourceFile, statement: ast.stmt) -> bool:
+        users = self.users.get(source.module, set())
+        targets = set(_imported_modules(self.project.files, source, statement))
+        return any(self._reach(target, source.module) & users for target in targets)
+
+    def _reach(self, module: str, home: str) -> set[str]:
+        """The project's modules that importing `module` imports, itself included, packages around `home` apart: these
+        are being imported already when it is."""
+        known = self._reached.setdefault(home.rpartition(".")[0], {})
+        if module not in known:
+            found = {module}
+            stack = [module]
+            while stack:
+                source = self.project.files[stack.pop()]
+                for statement in _module_level(source.tree.body):
+                    for target in _imported_modules(self.project.files, source, statement):
+                        if target not in found and not f"{home}.".startswith(f"{target}."):
+                            found.add(target)
+                            stack.append(target)
+            known[module] = found
+        return known[module]
+
+
+def _all_users(users: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Users of each module of copies, also those that reach it through other modules of copies (`m_linen`)."""
+    full = {module: set(direct) for module, direct in users.items()}
+    changed = True
+    while changed:
+        changed = False
+        for direct in full.values():
+            for user in list(direct):
+                if user.endswith(SUFFIX):
+                    more = full.get(user.removesuffix(SUFFIX), set()) - direct
+                    if more:
+                        direct |= more
+                        changed = True
+    return {module: {u for u in direct if not u.endswith(SUFFIX)} for module, direct in full.items()}
+
+
+def unsuitable_file(source: SourceFile) -> str:
+    """Why no module of copies can stand beside the file; "" where one can."""
+    if source.path.suffix != ".py" or source.path.name == "stdin.py":
+        return f"{source.path.name} is no Python file that another can stand beside"
+    if source.is_package:
+        return "it stands in an __init__.py"
+    return ""
+
+
+def may_be_run(source: SourceFile) -> bool:
+    """May the file be run as a program? Then importing it by its name would run it a second time."""
+    return "__main__" in source.text
+
+
+def import_statements(body: list[ast.stmt], source: SourceFile, local: str) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The unconditional imports that bind `local`."""
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            if any(name == local for name, _ in source.names.bindings(statement)):
+                yield statement
+
+
+def _guarded_statements(source: SourceFile, local: str) -> Iterator[ast.stmt]:
+    for statement in source.tree.body:
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            yield from import_statements(statement.body, source, local)
+
+
+def _bindings(source: SourceFile, name: str) -> int:
+    """How often the module's top level binds a name."""
+    count = 0
+    for statement in _module_level(source.tree.body):
+        if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            count += statement.name == name
+        elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Delete | ast.For):
+            targets = getattr(statement, "targets", None) or [statement.target]  # type: ignore[union-attr]
+            count += sum(isinstance(n, ast.Name) and n.id == name for t in targets for n in ast.walk(t))
+    return count
+
+
+def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            yield from _module_level(statement.orelse)
+        elif isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
+            for field in ("body", "orelse", "finalbody"):
+                yield from _module_level(getattr(statement, field, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from _module_level(handler.body)
+
+
+def _imported_modules(files: Mapping[str, SourceFile], source: SourceFile, statement: ast.stmt) -> Iterator[str]:
+    """The project's modules that an import statement of `source` imports, packages around `source` apart."""
+    dotted: list[str] = []
+    if isinstance(statement, ast.ImportFrom):
+        dotted = [d for _, d in source.names.bindings(statement)] or list(source.names.star_imports)
+    elif isinstance(statement, ast.Import):
+        dotted = [a.name if source.resolve is None else source.resolve(a.name) for a in statement.names]
+    for name in dotted:
+        while name:
+            if name in files and not f"{source.module}.".startswith(f"{name}."):
+                yield name
+            name = name.rpartition(".")[0]

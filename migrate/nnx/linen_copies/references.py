@@ -1,0 +1,163 @@
+"""What a module-level definition refers to, and when it needs it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import enum
+from collections.abc import Iterator
+
+from ...linen.index import Project
+from ...source import SourceFile
+
+_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__class__", "__qualname__", "__module__"}
+
+
+class When(enum.StrEnum):
+    """When Python looks a name up."""
+
+    IMPORT = "import"  # while the module is being imported
+    ANNOTATION = "annotation"  # likewise, but not at all under `from __future__ import annotations`
+    CALL = "call"  # when a function runs
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """One use of a module-level name. `node` is the whole chain that means the definition (`layers.Block`)."""
+
+    node: ast.expr
+    root: ast.Name  # what the chain starts from
+    key: str  # canonical name of the project definition that is meant; "" where it is none of the project's
+    when: When
+
+
+class References:
+    """Reads definitions of one project; each is read once."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._known: dict[str, tuple[Reference, ...]] = {}
+
+    def of(self, key: str) -> tuple[Reference, ...]:
+        """What the definition `key` refers to."""
+        if key not in self._known:
+            found = self.project.definition(key)
+            self._known[key] = tuple(self.within(*found)) if found is not None else ()
+        return self._known[key]
+
+    def within(self, source: SourceFile, root: ast.AST) -> Iterator[Reference]:
+        """The module-level names that the code below `root` uses."""
+        for node, when in _timed(root, When.IMPORT):
+            if isinstance(node.ctx, ast.Load):
+                found = self._reference(source, node, when)
+                if found is not None:
+                    yield found
+
+    def _reference(self, source: SourceFile, root: ast.Name, when: When) -> Reference | None:
+        names, project = source.names, self.project
+        if names.is_hidden(root.id, root):
+            return None
+        star = f"{source.module}.{root.id}"
+        if root.id in names.definitions:
+            dotted = star
+        elif root.id in names.imports:
+            dotted = names.imports[root.id]
+        elif star in project.aliases:
+            dotted = star
+        elif root.id in _BUILTINS:
+            return None
+        else:
+            return Reference(root, root, "", when)
+        key = project.canonical(dotted)
+        if project.definition(key) is not None:
+            return Reference(root, root, key, when)
+        node: ast.expr = root
+        while isinstance(parent := source.parents.get(node), ast.Attribute):
+            node, dotted = parent, f"{dotted}.{parent.attr}"
+            key = project.canonical(dotted)
+            if project.definition(key) is not None:
+                return Reference(node, root, key, when)
+        return Reference(root, root, "", when)
+
+
+def _timed(node: ast.AST, when: When) -> Iterator[tuple[ast.Name, When]]:
+    """The names below `node`, with the time at which each is looked up."""
+    if isinstance(node, ast.Name):
+        yield node, when
+        return
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        arguments = node.args
+        extra = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+        annotation = When.CALL if when is When.CALL else When.ANNOTATION
+        for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *extra]:
+            if arg.annotation is not None:
+                yield from _timed(arg.annotation, annotation)
+        for value in [*arguments.defaults, *arguments.kw_defaults, *getattr(node, "decorator_list", [])]:
+            if value is not None:
+                yield from _timed(value, when)
+        if isinstance(node, ast.Lambda):
+            yield from _timed(node.body, When.CALL)
+            return
+        if node.returns is not None:
+            yield from _timed(node.returns, annotation)
+        for statement in node.body:
+            yield from _timed(statement, When.CALL)
+        return
+    if isinstance(node, ast.AnnAssign):
+        yield from _timed(node.target, when)
+        yield from _timed(node.annotation, When.CALL if when is When.CALL else When.ANNOTATION)
+        if node.value is not None:
+            yield from _timed(node.value, when)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _timed(child, when)
+
+
+def is_plain_value(project: Project, source: SourceFile, node: ast.expr) -> bool:
+    """May the expression be evaluated a second time, in another module, without anything being able to tell?"""
+    if isinstance(node, ast.Constant | ast.Name | ast.Lambda):
+        return True
+    if isinstance(node, ast.Attribute | ast.Starred):
+        return is_plain_value(project, source, node.value)
+    if isinstance(node, ast.Call):
+        called = project.qualname(source, node.func) or ""
+        if called.partition(".")[0] not in _PURE or called.startswith("functools.lru_cache"):
+            return False
+        return all(is_plain_value(project, source, n) for n in [*node.args, *(k.value for k in node.keywords)])
+    if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Slice):
+        children = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+        return all(is_plain_value(project, source, n) for n in children)
+    return False
+
+
+_PURE = {"functools", "typing", "jax", "flax", "numpy", "math", "operator", "logging"}
+
+
+def is_mutated(project: Project, key: str) -> bool:
+    """Does any file write into what the module-level name `key` holds?"""
+    name = key.rpartition(".")[2]
+    for source in project.files.values():
+        if name not in source.text:
+            continue
+        for node in source.nodes:
+            target: ast.expr | None = None
+            if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                target = node.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
+                target = node.func.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr" and node.args:
+                target = node.args[0]
+            elif isinstance(node, ast.Global) and name in node.names and key == f"{source.module}.{name}":
+                return True
+            if target is not None and _means(project, source, target, key):
+                return True
+    return False
+
+
+_MUTATORS = {"append", "extend", "insert", "update", "setdefault", "pop", "add", "remove", "clear", "register"}
+
+
+def _means(project: Project, source: SourceFile, node: ast.expr, key: str) -> bool:
+    found = source.names.raw_qualname(node)
+    return found is not None and project.canonical(found) == key

@@ -1,0 +1,226 @@
+"""Which definitions are copied for the classes that stay Linen, and which classes stay Linen with them after all."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Iterator, MutableMapping, Set
+
+from ...catalog.shardings import MOVES
+from ...linen.classes import Classes, ClassModel
+from ...linen.sites import Unmigratable
+from ...source import SourceFile
+from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
+from .references import Reference, References, When
+
+MARK = "Linen copies of what became flax.nnx, written by nnx-migrate"
+
+
+_SHARDING = {*MOVES, "flax.linen.with_partitioning", "flax.linen.with_logical_partitioning"}
+
+
+def is_copy_module(source: SourceFile) -> bool:
+    """Was the file written by an earlier run, as a module of copies?"""
+    return MARK in source.text[:4000] and source.path.stem.endswith(SUFFIX)
+
+
+@dataclasses.dataclass
+class Copies:
+    """The plan of all copies. Keys are the canonical names of the originals."""
+
+    needed: dict[str, str] = dataclasses.field(default_factory=dict)  # key → class that stays Linen and needs it
+    redirects: list[tuple[SourceFile, Reference]] = dataclasses.field(default_factory=list)
+    recipes: dict[str, Recipe] = dataclasses.field(default_factory=dict)  # module → its module of copies
+
+    def nodes(self) -> dict[ast.AST, str]:
+        """Reference → qualified name of the copy that it will mean."""
+        return {reference.node: copy_name(reference.key) for _, reference in self.redirects}
+
+
+def copy_name(key: str) -> str:
+    """`pkg.layers.Block` → `pkg.layers_linen.Block`."""
+    module, _, name = key.rpartition(".")
+    return f"{module}{SUFFIX}.{name}"
+
+
+def settle(
+    classes: Classes, reasons: MutableMapping[str, Unmigratable], edited: Iterable[str], references: References, bridge: bool
+) -> Copies:
+    """Add to `reasons` the classes that stay Linen because others do; the copies that spare all the rest.
+
+    `edited`: keys of helpers that the module writer rewrites for native classes. `bridge=False`: no copies, so that a class
+    family is native together or not at all, and what a Linen class uses stays Linen.
+    """
+    hopeless: set[str] = set()  # helpers that cannot be copied and lead to no native class: they stay as they are
+    while True:
+        before = len(reasons)
+        _below_linen_bases(classes, reasons)
+        demand = _Demand(classes, reasons, frozenset(edited), hopeless, references)
+        demand.collect()
+        failed: dict[str, str] = {}
+        kitchen = None
+        if bridge:
+            kitchen = Kitchen(classes, references, demand.copies.needed, demand.users)
+            kitchen.cook()
+            failed = kitchen.failed
+        else:
+            failed = dict.fromkeys(demand.copies.needed, "--no-bridge")
+        for key, why in failed.items():
+            demand.give_up(key, why if bridge else "")
+        if len(reasons) == before and failed:
+            hopeless |= failed.keys()
+        elif len(reasons) == before:
+            if kitchen is not None:
+                demand.copies.recipes = kitchen.recipes
+            return demand.copies
+
+
+def _below_linen_bases(classes: Classes, reasons: MutableMapping[str, Unmigratable]) -> None:
+    """An NNX class cannot inherit from a Linen one."""
+    changed = True
+    while changed:
+        changed = False
+        for model in classes:
+            for base in model.mro():
+                if base.qualname in reasons and model.qualname not in reasons:
+                    reason = f"its base {base.name} is not native: {reasons[base.qualname].reason}"
+                    reasons[model.qualname] = Unmigratable("NNX176", reason)
+                    changed = True
+
+
+class _Demand:
+    """What the classes that stay Linen ask for."""
+
+    def __init__(
+        self,
+        classes: Classes,
+        reasons: MutableMapping[str, Unmigratable],
+        edited: frozenset[str],
+        hopeless: Set[str],
+        references: References,
+    ) -> None:
+        self.classes = classes
+        self.project = classes.project
+        self.reasons = reasons
+        self.edited = edited
+        self.hopeless = hopeless
+        self._asked: set[ast.AST] = set()
+        self.references = references
+        self.copies = Copies()
+        self.users: dict[str, set[str]] = {}  # module → modules that refer to copies of its definitions
+        self._tainted: dict[str, bool] = {}
+
+    def collect(self) -> None:
+        for model in self.classes:
+            if model.qualname in self.reasons and not is_copy_module(model.source):
+                for reference in self.references.within(model.source, model.node):
+                    self._ask(model.source, reference, model.qualname)
+        for source, arguments, outer in _outside_arguments(self.classes, self.reasons):
+            for argument in arguments:
+                for reference in self.references.within(source, argument):
+                    self._ask(source, reference, outer)
+
+    def _ask(self, source: SourceFile, reference: Reference, outer: str) -> None:
+        if reference.node not in self._asked and self._needs_copy(reference):
+            self._asked.add(reference.node)
+            self.copies.redirects.append((source, reference))
+            self.users.setdefault(reference.key.rpartition(".")[0], set()).add(source.module)
+            self._need(reference.key, outer)
+
+    def _need(self, key: str, outer: str) -> None:
+        if key in self.copies.needed:
+            return
+        self.copies.needed[key] = outer
+        module = key.rpartition(".")[0]
+        for reference in self.references.of(key):
+            if self._needs_copy(reference):
+                inner = reference.key.rpartition(".")[0]
+                if inner != module:
+                    self.users.setdefault(inner, set()).add(module + SUFFIX)
+                self._need(reference.key, outer)
+
+    def _needs_copy(self, reference: Reference) -> bool:
+        """Is it a class that becomes native, or a helper that comes to mean something else? Annotations mean nothing."""
+        key = reference.key
+        return bool(key) and reference.when is not When.ANNOTATION and (self._is_native(key) or self._is_tainted(key))
+
+    def _is_native(self, key: str) -> bool:
+        return self.classes.get(key) is not None and key not in self.reasons
+
+    def _is_tainted(self, key: str) -> bool:
+        """Is `key` a function, constant or other class that leads to native classes, or that is rewritten for them?"""
+        if key in self.project.linen_classes or key in self.hopeless:
+            return False
+        if key not in self._tainted:
+            source = self.project.files[key.rpartition(".")[0]] if key else None
+            if source is None or is_copy_module(source):
+                return False
+            self._tainted[key] = key in self.edited or self._is_sharding(key)  # for now: there may be a circle
+            self._tainted[key] |= any(self._needs_copy(r) for r in self._leads(key))
+        return self._tainted[key]
+
+    def _leads(self, key: str) -> Iterator[Reference]:
+        """The references by which using a helper may come to a module: of a class, its attributes and bases."""
+        found = self.project.definition(key)
+        whole = found is not None and not isinstance(found[1], ast.ClassDef)
+        return (r for r in self.references.of(key) if r.key != key and (whole or r.when is When.IMPORT))
+
+    def _is_sharding(self, key: str) -> bool:
+        """Does the helper use Linen's partitioning, which the sharding rules turn into NNX's outside of Linen classes?"""
+        found = self.project.definition(key)
+        if found is None or isinstance(found[1], ast.ClassDef):
+            return False
+        if not any(word in found[0].text for word in ("partitioning", "logical", "spmd")):
+            return False
+        nodes = (n for n in ast.walk(found[1]) if isinstance(n, ast.Name | ast.Attribute))
+        return any(self.project.qualname(found[0], n) in _SHARDING for n in nodes)
+
+    # what cannot be copied -----------------------------------------------------------------------------------------
+    def give_up(self, key: str, why: str) -> None:
+        """Keep the classes Linen that the copy of `key` was for."""
+        outer = self.copies.needed[key]
+        name = outer.rpartition(".")[2]
+        reason = self.reasons[outer].reason
+        for inner in self._native_behind(key, set()):
+            family = self.classes.get(outer)
+            derived = family is not None and any(b.qualname == inner for b in family.mro())
+            code = "NNX176" if derived else "NNX177"
+            said = f"{name}, which stays Linen, {'derives from' if derived else 'uses'} it: {reason}"
+            if why:
+                said = f"{said}; no Linen copy can be kept for that: {why}"
+            self.reasons.setdefault(inner, Unmigratable(code, said))
+
+    def _native_behind(self, key: str, seen: set[str]) -> Iterator[str]:
+        if key in seen:
+            return
+        seen.add(key)
+        if self._is_native(key):
+            yield key
+        elif self._is_tainted(key):
+            for reference in self._leads(key):
+                if reference.key:
+                    yield from self._native_behind(reference.key, seen)
+
+
+def _outside_arguments(
+    classes: Classes, reasons: MutableMapping[str, Unmigratable]
+) -> Iterator[tuple[SourceFile, list[ast.expr], str]]:
+    """Arguments that code outside of modules gives to classes that stay Linen: `partial(ResNet, block=Block)`."""
+    project = classes.project
+    inside = {id(n) for info in project.linen_classes.values() for n in ast.walk(info.node)}
+    for source in project.files.values():
+        if is_copy_module(source):
+            continue
+        for node in source.nodes:
+            if not isinstance(node, ast.Call) or id(node) in inside:
+                continue
+            arguments = [*node.args, *(k.value for k in node.keywords)]
+            called = project.qualname(source, node.func)
+            if called == "functools.partial" and node.args:
+                called = project.qualname(source, node.args[0])
+                arguments = arguments[1:]
+            if called in reasons and classes.get(called) is not None:
+                yield source, arguments, str(called)
+
+
+__all__ = ["ClassModel", "Copies", "Uncopyable", "copy_name", "is_copy_module", "settle", "unsuitable_file"]

@@ -1,0 +1,247 @@
+"""Writing modules of Linen copies, and pointing what stays Linen to them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ...context import FileContext
+from ...edits import Edit, EditSet, Span
+from ...linen.index import Project
+from ...plan import ClassPlan, Outcome, Plan
+from ...source import SourceFile, parse_text
+from ..imports import finish_imports, spell
+from .recipe import SUFFIX, Recipe
+from .settle import MARK, Copies, copy_name
+
+_WIDTH = 100
+_OTHERS = ("NNX2", "NNX4")  # rules for code that becomes NNX: a copy stays Linen
+
+
+def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, FileContext]) -> None:
+    """Point the references of what stays Linen to the copies, and say in the report which copies there are."""
+    for source, reference in copies.redirects:
+        context = contexts[source.module]
+        module, _, name = reference.key.rpartition(".")
+        local = _import_copies(context, project.files[module])
+        context.replace(reference.node, f"{local}.{name}", code="NNX178")
+    for key, outer in copies.needed.items():
+        module, _, name = key.rpartition(".")
+        if key in project.linen_classes:
+            info = project.linen_classes[key]
+            contexts[module].report(
+                info.node,
+                "NNX178",
+                f"a Linen copy of {name} is kept in {copy_path(info.source).name} for {outer.rpartition('.')[2]}, "
+                f"which stays Linen ({plan.classes[outer].code})",
+            )
+
+
+def add_plans(project: Project, plan: Plan, copies: Copies) -> None:
+    """Let the plan know the copies, as classes that stay Linen, so that the code that uses them is left alone."""
+    plan.redirected = copies.nodes()
+    for key in copies.needed:
+        original = plan.classes.get(key)
+        if original is not None:
+            name = copy_name(key)
+            plan.classes[name] = ClassPlan(
+                qualname=name,
+                path=str(copy_path(project.linen_classes[key].source)),
+                line=1,
+                outcome=Outcome.BRIDGED,
+                reason="it is a Linen copy",
+                code="NNX178",
+                fields=original.fields,
+                required_fields=original.required_fields,
+                methods=original.methods,
+                call_arguments=original.call_arguments,
+                copy_of=key,
+            )
+
+
+def copy_path(source: SourceFile) -> Path:
+    return source.path.with_name(f"{source.path.stem}{SUFFIX}.py")
+
+
+def copy_sources(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, FileContext]) -> list[FileContext]:
+    """The modules of copies as files of their own, to be given the local rules and finished like any other."""
+    found = []
+    for module, recipe in copies.recipes.items():
+        text, imports = _text(project, copies, module, recipe, contexts[module])
+        source = recipe.source
+        made = SourceFile(copy_path(source), module + SUFFIX, text, parse_text(text), False, source.resolve, source.prefix)
+        context = FileContext(made, plan, contexts[module].options)
+        context.new_imports.update(imports)
+        found.append(context)
+    return found
+
+
+def applies(code: str) -> bool:
+    """Does a local rule apply to copies? The JAX ones do, those that turn Linen into NNX do not."""
+    return not code.startswith(_OTHERS)
+
+
+def finish(context: FileContext) -> str:
+    """The text of a module of copies, once the rules have been applied to it."""
+    text = context.edits.render()
+    done = finish_imports(context.source, text, context.new_imports)
+    parse_text(done)
+    return done
+
+
+# references --------------------------------------------------------------------------------------------------------
+def _import_copies(context: FileContext, original: SourceFile) -> str:
+    """The local name of `original`'s module of copies in a file; imports it."""
+    dotted = spelled(context.source, original, context.is_script)
+    local = dotted.rpartition(".")[2]
+    for known, target in context.new_imports.items():
+        if target == dotted:
+            return known
+    local = context.free_name(local, dotted)
+    context.new_imports[local] = dotted
+    return local
+
+
+def spelled(source: SourceFile, original: SourceFile, is_script: bool) -> str:
+    """The dotted name by which `source` imports the module of copies of `original`: as it imports `original` itself."""
+    if source is not original:
+        for node in source.nodes:
+            if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                known = source.resolve(node.module) if source.resolve is not None else node.module
+                if known == original.module:
+                    return node.module + SUFFIX
+                if any(source.names._known(f"{node.module}.{a.name}") == original.module for a in node.names):
+                    return f"{node.module}.{original.path.stem}{SUFFIX}"
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    known = source.resolve(alias.name) if source.resolve is not None else alias.name
+                    if known == original.module:
+                        return alias.name + SUFFIX
+    if is_script:
+        return f"{_script_package(source)}{original.path.stem}{SUFFIX}"
+    return original.module + SUFFIX
+
+
+def _script_package(source: SourceFile) -> str:
+    """The package path, with its dot, under which files without `__init__.py` around them import their siblings."""
+    for node in source.nodes:
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            parts = node.module.split(".")
+            folders = source.path.parent.parts
+            for count in range(len(parts), 0, -1):
+                if folders[-count:] == tuple(parts[:count]):
+                    return ".".join(parts[:count]) + "."
+    return ""
+
+
+# text --------------------------------------------------------------------------------------------------------------
+def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context: FileContext) -> tuple[str, dict[str, str]]:
+    """The module's text, and the imports that `finish_imports` is to add: local name → dotted name."""
+    source, newline = recipe.source, recipe.source.newline
+    imports: dict[str, str] = {}
+    edits = EditSet(source.text)
+    own = {n.id for node in recipe.definitions.values() for n in ast.walk(node) if isinstance(n, ast.Name)}
+    locals_of: dict[str, str] = {}
+
+    def module_name(dotted: str) -> str:
+        if dotted not in locals_of:
+            local = dotted.rpartition(".")[2]
+            while local in own or local in source.names.local_names:
+                local = f"_{local}"
+            locals_of[dotted] = local
+        return locals_of[dotted]
+
+    for span, key in recipe.moved.items():
+        home, _, name = key.rpartition(".")
+        dotted = spelled(source, project.files[home], context.is_script)
+        imports[module_name(dotted)] = dotted
+        edits.replace(span, f"{module_name(dotted)}.{name}")
+    for local, key in recipe.from_copies.items():
+        home, _, name = key.rpartition(".")
+        imports[local] = f"{spelled(source, project.files[home], context.is_script)}.{name}"
+    here = spelled(source, source, context.is_script).removesuffix(SUFFIX)
+    for name in recipe.from_source:
+        imports[name] = f"{here}.{name}"
+    for span in recipe.back:
+        edits.add(Edit(span, (f"{module_name(here)}.", span)))
+    out = [_head(source), _docstring(copies, module, recipe)]
+    future = recipe.postponed or any(
+        isinstance(s, ast.ImportFrom) and s.module == "__future__" and any(a.name == "annotations" for a in s.names)
+        for s in source.tree.body
+    )
+    if future:
+        out.append("from __future__ import annotations\n\n")
+    out += [_statements(recipe.statements), _guarded(recipe), "\n"]
+    for statement in sorted(recipe.definitions.values(), key=lambda s: s.lineno):
+        gap = "\n\n" if isinstance(statement, ast.ClassDef | ast.FunctionDef) else ""
+        body = edits.render(_with_comments(source, statement))
+        out.append(f"{gap}{body.rstrip()}\n".replace("\r\n", "\n"))
+    if recipe.back:
+        line = spell(source, module_name(here), here).statement()
+        out.append(f"\n\n{line}  # noqa: E402  (last, because it imports this module)\n")
+    return re.sub(r"\n{4,}", "\n\n\n", "".join(out)).replace("\n", newline), imports
+
+
+def _head(source: SourceFile) -> str:
+    """The comment that says whose code it is, where the original begins with one."""
+    lines = []
+    for line in source.lines:
+        if not line.startswith("#"):
+            break
+        lines.append(line.rstrip("\r\n"))
+    text = "\n".join(line for line in lines if not line.startswith("#!"))
+    return f"{text}\n\n" if "copyright" in text.lower() or "license" in text.lower() else ""
+
+
+def _docstring(copies: Copies, module: str, recipe: Recipe) -> str:
+    needed = {copies.needed[key] for key in copies.needed if key.rpartition(".")[0] == module}
+    users = ", ".join(sorted(q.rpartition(".")[2] for q in needed))
+    said = (
+        f"They keep the parameter names, random numbers and checkpoints of what stays Linen and uses them: {users}. "
+        f"When that is native too, delete this file. nnx-migrate leaves it alone."
+    )
+    return f'"""{MARK} ({recipe.source.path.name}).\n\n{textwrap.fill(said, _WIDTH)}\n"""\n\n'
+
+
+def _statements(statements: Mapping[ast.stmt, Iterable[str]], indent: str = "") -> str:
+    """Import statements, with the names in use only."""
+    out = []
+    for statement, used in sorted(statements.items(), key=lambda item: item[0].lineno):
+        assert isinstance(statement, ast.Import | ast.ImportFrom)
+        names = set(used)
+        kept = [a for a in statement.names if a.name == "*" or (a.asname or a.name.partition(".")[0]) in names]
+        aliases = [f"{a.name} as {a.asname}" if a.asname else a.name for a in kept]
+        if isinstance(statement, ast.Import):
+            out += [f"{indent}import {alias}\n" for alias in aliases]
+            continue
+        head = f"{indent}from {'.' * statement.level}{statement.module or ''} import "
+        line = head + ", ".join(aliases)
+        if len(line) > _WIDTH:
+            line = head + "(\n" + "".join(f"{indent}    {alias},\n" for alias in aliases) + f"{indent})"
+        out.append(f"{line}\n")
+    return "".join(dict.fromkeys(out))
+
+
+def _guarded(recipe: Recipe) -> str:
+    if not recipe.guarded:
+        return ""
+    return "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n" + _statements(recipe.guarded, "    ")
+
+
+def _with_comments(source: SourceFile, statement: ast.stmt) -> Span:
+    """The statement's lines with the comments directly above it, TODO comments of this tool apart."""
+    whole = source.line_span(statement)
+    start = whole.start
+    while start:
+        line = source.text.rfind("\n", 0, start - 1) + 1
+        text = source.text[line:start]
+        if not text.startswith("#") or "TODO(nnx-migrate)" in text or text.startswith("# %%"):
+            break
+        start = line
+    return Span(start, whole.end)
+
+
+__all__ = ["add_plans", "applies", "copy_path", "copy_sources", "finish", "write"]
