@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import Plan
+from .siblings import beside
 from .source import SourceFile
 from .suppression import Suppressions
 
@@ -139,8 +140,9 @@ class FileContext:
         if self.source.is_package and not dot:
             dot = "."
         if self.is_script:
-            dot = ""
-        self.new_imports["linen_parity"] = f"{package}.linen_parity" if dot else "linen_parity"
+            self.new_imports["linen_parity"] = f"{beside(self.project, self.source)}linen_parity"
+        else:
+            self.new_imports["linen_parity"] = f"{package}.linen_parity" if dot else "linen_parity"
         return f"linen_parity.{part}"
 
     def is_linen_region(self, node: ast.AST) -> bool:

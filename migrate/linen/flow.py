@@ -256,6 +256,8 @@ class Flow:
         for source in self.project.files.values():
             for node in source.by_kind.get(ast.Call, ()):
                 assert isinstance(node, ast.Call)
+                if node.func in self.plan.redirected:
+                    continue
                 found = self.project.qualname(source, node.func)
                 where = self.project.definition(found) if found else None
                 if where is None or not isinstance(where[1], ast.FunctionDef):

@@ -73,14 +73,19 @@ def finish_imports(
 def _is_bound(now: Names, local: str, dotted: str, prefix: str) -> bool:
     if "." in local:  # `import jax.experimental.shard_map` binds only `jax`, so look for the statement
         return local in now.imported_modules
-    return now.module_imports.get(local) in (dotted, dotted.removeprefix(f"{prefix}.") if prefix else dotted)
+    bound = now.module_imports.get(local)
+    if dotted.startswith("."):
+        return bound is not None and f".{bound}".endswith(f".{dotted.lstrip('.')}")
+    return bound in (dotted, dotted.removeprefix(f"{prefix}.") if prefix else dotted)
 
 
 def spell(source: SourceFile, local: str, dotted: str) -> _Wanted:
     """How `source` imports `dotted` under the name `local`: relatively where it does so otherwise."""
     if source.prefix and dotted.startswith(f"{source.prefix}."):
         dotted = dotted[len(source.prefix) + 1 :]
-    parent, _, name = dotted.rpartition(".")
+    parent, dot, name = dotted.rpartition(".")
+    if dotted.startswith("."):
+        return _Wanted(local, parent or dot, name)
     if not parent or local == dotted or local == dotted.partition(".")[0]:
         return _Wanted(local, dotted)
     if _IMPORTED_WHOLE.get(dotted) == local:

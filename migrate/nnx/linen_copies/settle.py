@@ -220,7 +220,23 @@ def _outside_arguments(
                 called = project.qualname(source, node.args[0])
                 arguments = arguments[1:]
             if called in reasons and classes.get(called) is not None:
-                yield source, arguments, str(called)
+                locals_ = [value for argument in arguments for value in _assigned(source, argument)]
+                yield source, [*arguments, *locals_], str(called)
+
+
+def _assigned(source: SourceFile, argument: ast.expr) -> Iterator[ast.expr]:
+    """What is assigned to the local variables in an argument: `block = Block()`, then `Wrapper(block)`."""
+    names = source.names
+    for node in ast.walk(argument):
+        if not isinstance(node, ast.Name) or not names.is_hidden(node.id, node):
+            continue
+        scope = names.binding_scope(node.id, node)
+        for statement in ast.walk(scope) if isinstance(scope, ast.FunctionDef) else ():
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                if any(isinstance(t, ast.Name) and t.id == node.id for t in targets):
+                    if names.binding_scope(node.id, targets[0]) is scope:
+                        yield statement.value
 
 
 __all__ = ["ClassModel", "Copies", "Uncopyable", "copy_name", "is_copy_module", "settle", "unsuitable_file"]

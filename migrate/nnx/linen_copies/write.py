@@ -12,6 +12,7 @@ from ...context import FileContext
 from ...edits import Edit, EditSet, Span
 from ...linen.index import Project
 from ...plan import ClassPlan, Outcome, Plan
+from ...siblings import beside
 from ...source import SourceFile, parse_text
 from ..imports import finish_imports, spell
 from .recipe import SUFFIX, Recipe
@@ -26,7 +27,7 @@ def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, F
     for source, reference in copies.redirects:
         context = contexts[source.module]
         module, _, name = reference.key.rpartition(".")
-        local = _import_copies(context, project.files[module])
+        local = _import_copies(project, context, project.files[module])
         context.replace(reference.node, f"{local}.{name}", code="NNX178")
     for key, outer in copies.needed.items():
         module, _, name = key.rpartition(".")
@@ -93,9 +94,9 @@ def finish(context: FileContext) -> str:
 
 
 # references --------------------------------------------------------------------------------------------------------
-def _import_copies(context: FileContext, original: SourceFile) -> str:
+def _import_copies(project: Project, context: FileContext, original: SourceFile) -> str:
     """The local name of `original`'s module of copies in a file; imports it."""
-    dotted = spelled(context.source, original, context.is_script)
+    dotted = spelled(project, context.source, original, context.is_script)
     local = dotted.rpartition(".")[2]
     for known, target in context.new_imports.items():
         if target == dotted:
@@ -105,36 +106,25 @@ def _import_copies(context: FileContext, original: SourceFile) -> str:
     return local
 
 
-def spelled(source: SourceFile, original: SourceFile, is_script: bool) -> str:
+def spelled(project: Project, source: SourceFile, original: SourceFile, is_script: bool) -> str:
     """The dotted name by which `source` imports the module of copies of `original`: as it imports `original` itself."""
-    if source is not original:
-        for node in source.nodes:
-            if isinstance(node, ast.ImportFrom) and not node.level and node.module:
-                known = source.resolve(node.module) if source.resolve is not None else node.module
+    names = source.names
+    for node in source.nodes if source is not original else ():
+        if isinstance(node, ast.ImportFrom):
+            if any(original.module in (known, known.rpartition(".")[0]) for _, known in names.bindings(node)):
+                dots = "." * node.level
+                if any(known == original.module for _, known in names.bindings(node)):
+                    return f"{dots}{node.module or ''}{'.' if node.module else ''}{original.path.stem}{SUFFIX}"
+                if node.module and node.module.rpartition(".")[2] == original.path.stem:
+                    return f"{dots}{node.module}{SUFFIX}"
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                known = source.resolve(alias.name) if source.resolve is not None else alias.name
                 if known == original.module:
-                    return node.module + SUFFIX
-                if any(source.names._known(f"{node.module}.{a.name}") == original.module for a in node.names):
-                    return f"{node.module}.{original.path.stem}{SUFFIX}"
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    known = source.resolve(alias.name) if source.resolve is not None else alias.name
-                    if known == original.module:
-                        return alias.name + SUFFIX
+                    return alias.name + SUFFIX
     if is_script:
-        return f"{_script_package(source)}{original.path.stem}{SUFFIX}"
+        return f"{beside(project, source)}{original.path.stem}{SUFFIX}"
     return original.module + SUFFIX
-
-
-def _script_package(source: SourceFile) -> str:
-    """The package path, with its dot, under which files without `__init__.py` around them import their siblings."""
-    for node in source.nodes:
-        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            parts = node.module.split(".")
-            folders = source.path.parent.parts
-            for count in range(len(parts), 0, -1):
-                if folders[-count:] == tuple(parts[:count]):
-                    return ".".join(parts[:count]) + "."
-    return ""
 
 
 # text --------------------------------------------------------------------------------------------------------------
@@ -156,13 +146,13 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
 
     for span, key in recipe.moved.items():
         home, _, name = key.rpartition(".")
-        dotted = spelled(source, project.files[home], context.is_script)
+        dotted = spelled(project, source, project.files[home], context.is_script)
         imports[module_name(dotted)] = dotted
         edits.replace(span, f"{module_name(dotted)}.{name}")
     for local, key in recipe.from_copies.items():
         home, _, name = key.rpartition(".")
-        imports[local] = f"{spelled(source, project.files[home], context.is_script)}.{name}"
-    here = spelled(source, source, context.is_script).removesuffix(SUFFIX)
+        imports[local] = f"{spelled(project, source, project.files[home], context.is_script)}.{name}"
+    here = spelled(project, source, source, context.is_script).removesuffix(SUFFIX)
     for name in recipe.from_source:
         imports[name] = f"{here}.{name}"
     for span in recipe.back:

@@ -6,7 +6,7 @@ import ast
 
 from ...context import FileContext
 from ...diagnostics import Severity
-from ...linen.flow import ClassValue, Flow, Function
+from ...linen.flow import ClassValue, Flow, Function, Model
 from ...plan import Outcome
 
 _CHECKS = {"isinstance", "issubclass", "type"}
@@ -23,6 +23,7 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
                 _escaped(context, flow, node, value)
         elif isinstance(node, ast.Call):
             _dynamic(context, flow, node)
+            _given_to_linen(context, flow, node)
             _layer(context, flow, node)
 
 
@@ -84,6 +85,32 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
             severity=Severity.WARNING,
             help="Construct it as `linen_parity.Functional(cls, ..., sizes=...)`, or give in_features and rngs.",
         )
+
+
+def _given_to_linen(context: FileContext, flow: Flow, call: ast.Call) -> None:
+    """`Wrapper(encoder)`: a class that stays Linen is given a module that is native now."""
+    taken = flow.value(call.func)
+    if not isinstance(taken, ClassValue):
+        return
+    holders = [q for q in taken.qualnames if flow.plan.classes[q].outcome is not Outcome.NATIVE]
+    if not holders:
+        return
+    for argument in [*call.args, *(k.value for k in call.keywords)]:
+        value = flow.value(argument)
+        names: set[str] = set()
+        if isinstance(value, ClassValue):
+            names = set(value.qualnames)
+        elif isinstance(value, Model):
+            names = {q for site in value.sites for q in flow.site_classes[site]}
+        for name in sorted(n for n in names if flow.plan.classes[n].outcome is Outcome.NATIVE):
+            inner, outer = name.rpartition(".")[2], holders[0].rpartition(".")[2]
+            context.report(
+                argument,
+                "NNX604",
+                f"{inner} is an nnx.Module now, and {outer}, to which it is given here, stays Linen",
+                severity=Severity.WARNING,
+                help=f"Write {inner} in the call itself and run again, so that {outer} is given a Linen copy of it.",
+            )
 
 
 def _layer(context: FileContext, flow: Flow, call: ast.Call) -> None:

@@ -116,11 +116,24 @@ class Given(nn.Module):
 given = functools.partial(Given, block=Block)
 
 
+class Wrapper(nn.Module):
+  inner: nn.Module
+
+  @nn.compact
+  def __call__(self, x):
+    return self.inner(x) + len(self.path)
+
+
+def wrapped():
+  inner = Block(4)
+  return Wrapper(inner)
+
+
 def run():
   x = jax.numpy.ones((2, 3))
   keys = {"params": jax.random.key(0), "dropout": jax.random.key(1)}
   out = []
-  for module in (Model(), given(), Given(Head)):
+  for module in (Model(), given(), Given(Head), wrapped(), Wrapper(Head(2))):
     variables = module.init(keys, x)
     out += [variables, module.apply(variables, x, rngs={"dropout": jax.random.key(2)})]
   return out
@@ -132,10 +145,8 @@ PACKAGE = {"pkg/__init__.py": "", "pkg/layers.py": LAYERS, "pkg/model.py": MODEL
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """No module of one side is left for the other."""
-    before, path = set(sys.modules), list(sys.path)
     yield
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
+    for name in [n for n in sys.modules if n.partition(".")[0] == "pkg"]:
         del sys.modules[name]
 
 
@@ -195,6 +206,7 @@ def test_a_package_with_classes_that_stay_linen(tmp_path: Path) -> None:
     result = migrate(before, tmp_path / "after")
     assert outcomes(result) == {
         "Block": "native", "Stack": "native", "Head": "native", "Odd": "bridged", "Model": "bridged", "Given": "bridged",
+        "Wrapper": "bridged",
     }  # fmt: skip
     expected = load(before, "pkg.model").run()
     for first in ("pkg.model", "pkg.layers", "pkg.layers_linen", "pkg.model_linen"):  # whatever is imported first
@@ -210,7 +222,7 @@ def test_a_second_run_leaves_the_copies_alone(tmp_path: Path) -> None:
     migrate(write(tmp_path / "before", PACKAGE), tmp_path / "once")
     again = migrate_project(sources(tmp_path / "once"))
     assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}
-    assert sorted(outcomes(again)) == ["Given", "Model", "Odd"]  # the copies are no classes of the user's
+    assert sorted(outcomes(again)) == ["Given", "Model", "Odd", "Wrapper"]  # the copies are no classes of the user's
 
 
 def test_without_bridging_nothing_is_copied(tmp_path: Path) -> None:
@@ -329,3 +341,47 @@ class Model(nn.Module):
     assert plans["m.Block"].code in ("NNX177", "NNX130")
     stripped = "\n".join(line for line in (result.files[0].after or "").split("\n") if "TODO(nnx-migrate)" not in line)
     assert stripped == text
+
+
+def test_a_native_module_given_to_a_linen_one_where_it_cannot_be_redirected_is_named() -> None:
+    text = '''from flax import linen as nn
+
+
+class Block(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x)
+
+
+class Wrapper(nn.Module):
+  inner: nn.Module
+
+  @nn.compact
+  def __call__(self, x):
+    return self.inner(x) * len(self.scope.path)
+
+
+def wrap(inner):
+  return Wrapper(inner)
+
+
+def make():
+  return wrap(Block())
+'''
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    assert outcomes(result) == {"Block": "native", "Wrapper": "bridged"}
+    said = [d.message for d in result.files[0].diagnostics if d.code == "NNX604"]
+    assert said == ["Block is an nnx.Module now, and Wrapper, to which it is given here, stays Linen"]
+
+
+def test_modules_in_a_namespace_folder_are_imported_as_their_neighbours_are(tmp_path: Path) -> None:
+    files = {
+        "nspkg/__init__.py": "",
+        "nspkg/models/layers.py": LAYERS,
+        "nspkg/models/model.py": MODEL,
+    }
+    before = write(tmp_path / "before", files)
+    migrate(before, tmp_path / "after")
+    made = (tmp_path / "after/nspkg/models/model.py").read_text()
+    assert "from . import layers, layers_linen, model_linen" in made
+    assert "from . import layers  # noqa: E402" in (tmp_path / "after/nspkg/models/layers_linen.py").read_text()

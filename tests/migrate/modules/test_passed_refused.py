@@ -104,5 +104,6 @@ def test_the_giver_stays_linen_and_says_why(what: str) -> None:
     assert plan.code == code, plan.reason
     after = result.files[0].after
     assert after is not None
+    after = after.replace("m_linen.", "")  # the Linen copies of what became native
     start = after.index("class M(")
     assert after[start:].split("\n\n\n")[0].rstrip() == body.split("\n\n\n")[0].rstrip()

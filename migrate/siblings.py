@@ -1,0 +1,78 @@
+"""How files in directories without `__init__.py` import what stands beside them: by its bare name, or as part of a package.
+
+Such a directory may be one of scripts, which find their neighbours by name, or a namespace package. The import statements
+of the project tell: those of the file itself, and those by which others import it.
+"""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from typing import TYPE_CHECKING
+
+from .source import SourceFile
+
+if TYPE_CHECKING:
+    from .linen.index import Project
+
+_known: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
+
+
+def beside(project: Project | None, source: SourceFile) -> str:
+    """What stands before the name of a neighbour of `source` in an import: "." or "pkg.models." or nothing."""
+    own = _own(source)
+    if own or project is None:
+        return own
+    if project not in _known:
+        _known[project] = _by_others(project)
+    return _known[project].get(source.module, "")
+
+
+def _own(source: SourceFile) -> str:
+    folders = source.path.parent.parts
+    found = ""
+    for node in source.nodes:
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        if node.level:
+            return "."
+        parts = (node.module or "").split(".")
+        for count in range(len(parts), 0, -1):
+            if folders[-count:] == tuple(parts[:count]):
+                found = found or ".".join(parts[:count]) + "."
+    return found
+
+
+def _by_others(project: Project) -> dict[str, str]:
+    """Module → what stands before its name where other files import it."""
+    found: dict[str, str] = {}
+    for source in project.files.values():
+        for node in source.nodes:
+            if isinstance(node, ast.ImportFrom):
+                names = source.names
+                for local, dotted in names.bindings(node):
+                    base = dotted.rpartition(".")[0]
+                    if node.level:
+                        for module in (dotted, base):
+                            if module in project.files and module != source.module:
+                                found[module] = "."
+                    elif node.module:
+                        written = next((a.name for a in node.names if (a.asname or a.name) == local), "")
+                        _note(project, found, dotted, f"{node.module}.{written}")
+                        _note(project, found, base, node.module)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    known = source.resolve(alias.name) if source.resolve is not None else alias.name
+                    _note(project, found, known, alias.name)
+    return found
+
+
+def _note(project: Project, found: dict[str, str], module: str, written: str) -> None:
+    """`import pkg.models.vit` says that `vit` and its neighbours stand in `pkg.models`, where the directories agree."""
+    source = project.files.get(module)
+    package = written.rpartition(".")[0]
+    if source is None or not package or source.is_package:
+        return
+    parts = tuple(package.split("."))
+    if source.path.parent.parts[-len(parts) :] == parts:
+        found.setdefault(module, f"{package}.")
