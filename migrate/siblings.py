@@ -31,7 +31,7 @@ def beside(project: Project | None, source: SourceFile) -> str:
 def _own(source: SourceFile) -> str:
     folders = source.path.parent.parts
     found = ""
-    for node in source.nodes:
+    for node in source.by_kind.get(ast.ImportFrom, ()):
         if not isinstance(node, ast.ImportFrom):
             continue
         if node.level:
@@ -47,7 +47,7 @@ def _by_others(project: Project) -> dict[str, str]:
     """Module → what stands before its name where other files import it."""
     found: dict[str, str] = {}
     for source in project.files.values():
-        for node in source.nodes:
+        for node in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
             if isinstance(node, ast.ImportFrom):
                 names = source.names
                 for local, dotted in names.bindings(node):

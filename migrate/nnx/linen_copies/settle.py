@@ -211,7 +211,7 @@ def _outside_arguments(
     for source in project.files.values():
         if is_copy_module(source):
             continue
-        for node in source.nodes:
+        for node in source.by_kind.get(ast.Call, ()):
             if not isinstance(node, ast.Call) or id(node) in inside:
                 continue
             arguments = [*node.args, *(k.value for k in node.keywords)]

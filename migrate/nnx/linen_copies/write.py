@@ -13,7 +13,8 @@ from ...edits import Edit, EditSet, Span
 from ...linen.index import Project
 from ...plan import ClassPlan, Outcome, Plan
 from ...siblings import beside
-from ...source import SourceFile, parse_text
+from ...source import SourceFile
+from ...trees import parse_text
 from ..imports import finish_imports, spell
 from .recipe import SUFFIX, Recipe
 from .settle import MARK, Copies, copy_name
@@ -106,10 +107,14 @@ def _import_copies(project: Project, context: FileContext, original: SourceFile)
     return local
 
 
+def _imports(source: SourceFile) -> list[ast.AST]:
+    return [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]
+
+
 def spelled(project: Project, source: SourceFile, original: SourceFile, is_script: bool) -> str:
     """The dotted name by which `source` imports the module of copies of `original`: as it imports `original` itself."""
     names = source.names
-    for node in source.nodes if source is not original else ():
+    for node in _imports(source) if source is not original else ():
         if isinstance(node, ast.ImportFrom):
             if any(original.module in (known, known.rpartition(".")[0]) for _, known in names.bindings(node)):
                 dots = "." * node.level
