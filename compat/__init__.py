@@ -18,6 +18,9 @@ _HOMES = {
     "convert_checkpoint": ".convert",
     "check_equivalence": ".equivalence",
     "assert_equivalent": ".equivalence",
+    "compare_migrated": ".equivalence",
+    "check_steps": ".equivalence",
+    "NotEquivalent": ".equivalence",
     "EquivalenceReport": ".equivalence",
     "open_checkpoint": ".formats",
     "CompatError": ".errors",
@@ -31,10 +34,13 @@ __all__ = [
     "CompatError",
     "EquivalenceReport",
     "MismatchError",
+    "NotEquivalent",
     "RestoreReport",
     "RestoreWarning",
     "assert_equivalent",
     "check_equivalence",
+    "check_steps",
+    "compare_migrated",
     "convert_checkpoint",
     "from_linen",
     "open_checkpoint",
@@ -45,6 +51,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .equivalence import (
+        EquivalenceReport,
+        NotEquivalent,
+        assert_equivalent,
+        check_equivalence,
+        check_steps,
+        compare_migrated,
+    )
     from .errors import CheckpointError, CompatError, MismatchError, RestoreWarning
     from .formats import open_checkpoint
     from .restoring import RestoreReport, restore

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 
-from . import causes, numbers
+from . import causes, constants, drawing, numbers
 from .models import Call, LinenSide, NnxSide, abstract, abstract_key, is_array, leaks, programs
 from .proof import Program, Proof, prove
 from .report import Check, EquivalenceReport, NotEquivalent, Verdict
@@ -254,27 +255,29 @@ def judge(
         return [Check(kind, Verdict.UNCHECKED, "not proved, not run", reason, divergences)]
     if any(d.output == "random state" for d in proof.divergences):
         return [Check(kind, Verdict.DIFFERENT, divergences[-1]["reason"], divergences[-1]["reason"], divergences)]
-    if random and (left.roots or right.roots) and draws(left, right):
-        # Keys cannot be handed over where the programs differ, so numbers would say nothing.
-        text = "random draws, and the programs differ: " + reason
-        return [Check(kind, Verdict.DIFFERENT, text, reason, divergences)]
+    constant = constants.only_constant(proof, left, right)
+    if constant:
+        text = f"another constant, else the same computation: {constant}"
+        return [Check(kind, Verdict.DIFFERENT, text, text, divergences)]
     if size > numbers.LIMIT:
         return [Check(kind, Verdict.UNCHECKED, f"not proved, and too large to run ({size >> 30} GiB)", reason, divergences)]
     if any(isinstance(v, jax.ShapeDtypeStruct) for v in given.values()):
         return [Check(kind, Verdict.UNCHECKED, "not proved, and no values to run on", reason, divergences)]
     try:
+        if random and (drawing.draws_at_all(left.jaxpr) and drawing.draws_at_all(right.jaxpr)):
+            return [_with_draws(kind, left, right, given, min(seeds, 2), tolerance, reason, divergences)]
         found = numbers.compare_programs(left, right, given, seeds, tolerance)
     except Exception as error:
-        return [
-            Check(
-                kind,
-                Verdict.UNCHECKED,
-                f"could not be run: {type(error).__name__}: {str(error)[:300]}",
-                reason,
-                divergences,
-            )
-        ]
-    worst = max(found, key=lambda d: (not d.close, not d.bitwise, d.maximum))
+        text = f"could not be run: {type(error).__name__}: {str(error)[:300]}"
+        return [Check(kind, Verdict.UNCHECKED, text, reason, divergences)]
+    return [_rated(kind, found, f"{seeds} seeds", reason, divergences)]
+
+
+def _rated(
+    kind: str, found: Sequence[numbers.Difference], how: str, reason: str, divergences: list[dict[str, Any]]
+) -> Check:
+    """The verdict on what was run: the output that is furthest beyond its own tolerance decides, and is the one shown."""
+    worst = max(found, key=lambda d: (not d.bitwise, d.maximum / max(d.tolerance * d.scale, 1e-30)))
     verdict = (
         Verdict.BITWISE
         if all(d.bitwise for d in found)
@@ -282,16 +285,52 @@ def judge(
         if all(d.close for d in found)
         else Verdict.DIFFERENT
     )
-    text = (
-        f"{seeds} seeds, largest difference {worst.maximum:.3g} at {worst.output} "
-        f"(tolerance {worst.tolerance:.2g} of {worst.scale:.3g})"
-    )
-    return [Check(kind, verdict, text, reason, divergences, [d.to_dict() for d in found])]
+    text = f"{how}, furthest apart: {worst.output} by {worst.maximum:.3g}, of {worst.tolerance * worst.scale:.2g} allowed"
+    return Check(kind, verdict, text, reason, divergences, [d.to_dict() for d in found])
 
 
-def draws(*programs_: Program) -> bool:
-    """Does any of the programs draw random numbers?"""
-    return any("random_bits" in str(p.jaxpr) or "random_gamma" in str(p.jaxpr) for p in programs_)
+def _with_draws(
+    kind: str,
+    left: Program,
+    right: Program,
+    given: Mapping[Any, Any],
+    seeds: int,
+    tolerance: float | None,
+    reason: str,
+    divergences: list[dict[str, Any]],
+) -> Check:
+    """The verdict on programs that draw random numbers: run with Linen's keys on both sides.
+
+    First with one key for all draws of a kind, which finds any other difference whatever draw answers to which; then
+    each draw of NNX with Linen's key of the same turn.
+    """
+
+    try:
+        first = _rated(
+            kind,
+            numbers.compare_programs(left, right, given, seeds, tolerance, drawing.alike),
+            "run on the same draws",
+            reason,
+            [],
+        )
+        if first.verdict is Verdict.DIFFERENT:
+            return dataclasses.replace(first, divergences=divergences)
+        second = _rated(
+            kind,
+            numbers.compare_programs(left, right, given, seeds, tolerance, drawing.handed_over),
+            "run with Linen's keys on both sides",
+            reason,
+            divergences,
+        )
+    except drawing.OtherDraws as error:
+        return Check(kind, Verdict.DIFFERENT, str(error), reason, divergences)
+    except drawing.CannotRun as error:
+        text = f"random draws, and Linen's keys cannot be handed to NNX: {error}"
+        return Check(kind, Verdict.UNCHECKED, text, reason, divergences)
+    if second.verdict is Verdict.DIFFERENT:
+        text = "the same where all draws share a key; which draw of NNX answers to which of Linen cannot be told"
+        return Check(kind, Verdict.UNCHECKED, text, reason, divergences)
+    return second
 
 
 def _size(proof: Proof) -> str:

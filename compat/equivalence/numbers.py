@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -43,9 +43,11 @@ def weights(labels: Mapping[Label, Any], seed: int) -> dict[Label, np.ndarray]:
 
     Matrices are scaled by their fan-in, so that deep networks neither vanish nor explode; biases are not zero and
     scales
-    not one, so that a forgotten or swapped one shows; variances are positive; integers count up from zero.
+    not one, so that a forgotten or swapped one shows; variances are positive; integers count up from zero. Every third
+    seed draws small ones, so that both sides of a threshold are seen (gradients that are clipped, and that are not).
     """
     values: dict[Label, np.ndarray] = {}
+    factor = 0.1 if seed % 3 == 1 else 1.0
     for label, like in labels.items():
         shape, dtype = tuple(like.shape), like.dtype
         if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
@@ -61,9 +63,11 @@ def weights(labels: Mapping[Label, Any], seed: int) -> dict[Label, np.ndarray]:
             elif "scale" in name:
                 drawn = 1 + 0.1 * drawn
             elif len(shape) >= 2 and label[0] != "argument":
-                drawn = drawn / math.sqrt(max(1, math.prod(shape[-2:-1])))
+                drawn = factor * drawn / math.sqrt(max(1, math.prod(shape[-2:-1])))
             elif label[0] != "argument":
-                drawn = 0.1 * drawn
+                drawn = factor * 0.1 * drawn
+            else:
+                drawn = factor * drawn
             values[label] = drawn.astype(np.float32).astype(dtype)
         elif dtype == np.bool_:
             values[label] = generator.integers(0, 2, shape).astype(np.bool_)
@@ -80,31 +84,56 @@ def _vocabulary(labels: Mapping[Label, Any]) -> int:
     return max(2, min(tables, default=8))
 
 
+#: Runs both programs on their values; both lists of outputs.
+Runner = Callable[[Any, Sequence[Any], Any, Sequence[Any]], tuple[Sequence[Any], Sequence[Any]]]
+
+
+def compiled() -> Runner:
+    """Each program as a whole, compiled once."""
+    functions: dict[int, Any] = {}
+
+    def run(left: Any, values: Sequence[Any], right: Any, others: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        for program in (left, right):
+            if id(program) not in functions:
+                functions[id(program)] = jax.jit(jax.extend.core.jaxpr_as_fun(program))
+        return functions[id(left)](*values), functions[id(right)](*others)
+
+    return run
+
+
 def compare_programs(
-    left: Program, right: Program, given: Mapping[Label, Any], seeds: int, tolerance: float | None = None
+    left: Program,
+    right: Program,
+    given: Mapping[Label, Any],
+    seeds: int,
+    tolerance: float | None = None,
+    runner: Runner | None = None,
 ) -> list[Difference]:
     """Run both programs on the same values for each label and compare their common outputs.
 
     Args:
         given: label → concrete value, for inputs that are not to be drawn.
+        runner: how they are run, compiled by default; see `drawing` for programs that draw random numbers.
     """
-    functions = [jax.jit(jax.extend.core.jaxpr_as_fun(p.jaxpr)) for p in (left, right)]
+    runner = runner or compiled()
     worst: dict[Label, Difference] = {}
     for seed in range(seeds):
-        outputs = []
         shapes = {n: v.aval for p in (right, left) for n, v in zip(p.inputs, p.jaxpr.jaxpr.invars)}
         drawn = {
             **weights(shapes, seed),
             **(given if seed == 0 else {k: v for k, v in given.items() if k[0] != "argument" or _whole(v)}),
         }
-        for program, function in zip((left, right), functions):
+        operands = []
+        for program in (left, right):
             values = []
             for name, variable in zip(program.inputs, program.jaxpr.jaxpr.invars):
                 value = program.constants.get(name, drawn.get(name))
                 if value is None:
                     value = any_key(variable.aval)
                 values.append(value if not isinstance(value, np.ndarray) else jnp.asarray(value, variable.aval.dtype))
-            outputs.append(dict(zip(program.outputs, function(*values))))
+            operands.append(values)
+        results = runner(left.jaxpr, operands[0], right.jaxpr, operands[1])
+        outputs = [dict(zip(program.outputs, result)) for program, result in zip((left, right), results)]
         limit = tolerance if tolerance is not None else tolerance_of(left)
         for name in left.outputs:
             if name is None or name not in outputs[1]:

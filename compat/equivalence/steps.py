@@ -23,9 +23,10 @@ import numpy as np
 
 from ..sharing import Path, linen_paths
 from ..target import group_of
-from .api import draws, in_context, judge
+from . import drawing
+from .api import in_context, judge
 from .models import Label, _leaves, abstract, linen_label, linen_path, make_abstract
-from .numbers import any_key, difference, tolerance_of, weights
+from .numbers import any_key, compiled, difference, tolerance_of, weights
 from .proof import Program, plain_path, trace
 from .report import Check, EquivalenceReport, Verdict
 
@@ -94,23 +95,28 @@ def compare_steps(
     Programs as `step_programs` makes them: outputs that are also inputs are fed back. `losses` is filled with the first
     scalar metric of each step, for `EquivalenceReport.losses`.
     """
-    if draws(left, right):
-        return Check("steps", Verdict.UNCHECKED, "random draws: the two sides' keys cannot be handed over, only proved")
-    functions = [jax.jit(jax.extend.core.jaxpr_as_fun(p.jaxpr)) for p in (left, right)]
+    drawn_keys = drawing.draws_at_all(left.jaxpr) and drawing.draws_at_all(right.jaxpr)
+    runner = drawing.handed_over if drawn_keys else compiled()
     shapes = {n: v.aval for p in (right, left) for n, v in zip(p.inputs, p.jaxpr.jaxpr.invars)}
     drawn = weights(shapes, seed)
     states: list[dict[Label, Any]] = [dict(drawn), dict(drawn)]
     limit = (tolerance if tolerance is not None else tolerance_of(left)) * max(1, steps)
     for _ in range(steps):
-        for side, program, function, state in zip(("linen", "nnx"), (left, right), functions, states):
+        operands = []
+        for program, state in zip((left, right), states):
             for name, variable in zip(program.inputs, program.jaxpr.jaxpr.invars):
                 if name not in state:
                     state[name] = any_key(variable.aval)
-            values = [
+            operands.append([
                 state[n] if n in program.roots else jnp.asarray(state[n], v.aval.dtype)
                 for n, v in zip(program.inputs, program.jaxpr.jaxpr.invars)
-            ]
-            state.update({n: v for n, v in zip(program.outputs, function(*values)) if n is not None})
+            ])  # fmt: skip
+        try:
+            results = runner(left.jaxpr, operands[0], right.jaxpr, operands[1])
+        except drawing.CannotRun as error:
+            return Check("steps", Verdict.UNCHECKED, f"random draws, and Linen's keys cannot be handed to NNX: {error}")
+        for side, program, state, result in zip(("linen", "nnx"), (left, right), states, results):
+            state.update({n: v for n, v in zip(program.outputs, result) if n is not None})
             metric = next((n for n in program.outputs if n and n[0] == "metrics" and np.ndim(state[n]) == 0), None)
             if losses is not None and metric is not None:
                 losses.setdefault(side, []).append(float(state[metric]))
