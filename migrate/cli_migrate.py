@@ -169,7 +169,8 @@ def _write_in_place(report: RunReport, paths: tuple[Path, ...], allow_dirty: boo
     if not changed:
         return
     try:
-        journal.record(root, {file.path: (file.before, file.after or b"") for file in changed}, tool=report.tool)
+        kept = {file.path: (file.before, file.after or b"") for file in changed}
+        journal.record(root, kept, tool=report.tool, report=formats.render(report, ".json"))
     except OSError as error:
         raise _Failure(
             f"{root / journal.DIRECTORY}: the originals cannot be kept for `nnx-migrate undo`: {error.strerror}; "

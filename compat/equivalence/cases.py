@@ -46,6 +46,7 @@ class Case:
     mesh: dict[str, int] = dataclasses.field(default_factory=dict)
     rules: list[list[Any]] | None = None
     origin: str = ""
+    guess: bool = False  # arguments and inputs are to be guessed from names and annotations
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -159,6 +160,12 @@ def discover(root: Path, given: list[Case]) -> tuple[list[Case], list[Unchecked]
     ]
     wanted = [c for c in cases.values() if c.cls not in {g.cls for g in given}]
     return wanted, unchecked
+
+
+def guesses(without: list[Unchecked]) -> list[Case]:
+    """Cases for the classes without an example, whose arguments and inputs the worker guesses."""
+    origin = "names and annotations, by trial"
+    return [Case(u.cls, u.file, u.cls, origin=origin, guess=True) for u in without]
 
 
 def sources(root: Path) -> Iterator[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -21,6 +22,9 @@ import click
 from . import cases as cases_module
 from .cases import Case, CaseError, Unchecked
 
+#: Meshes up to so many devices are also made of this machine's, to compile for.
+_DEVICES = 64
+
 
 @click.command("verify", help="Prove that the migrated code does what the Linen code did; this runs both.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
@@ -34,6 +38,8 @@ from .cases import Case, CaseError, Unchecked
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--timeout", default=300.0, show_default=True, help="Seconds for each case.")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Cases at a time.")
+@click.option("--guess/--no-guess", default=True, show_default=True, help="Guess examples for modules without one.")
+@click.option("--costs/--no-costs", default=True, show_default=True, help="Compile both sides: FLOPs, memory, collectives.")
 @click.option("--case", "only", multiple=True, help="Only the cases of this name; repeatable.")
 def verify(
     paths: tuple[Path, ...],
@@ -43,6 +49,8 @@ def verify(
     output_format: str,
     timeout: float,
     jobs: int,
+    guess: bool,
+    costs: bool,
     only: tuple[str, ...],
 ) -> None:
     """Exit status: 0 all equal; 1 something is unchecked; 2 something is different, or a usage error."""
@@ -52,20 +60,27 @@ def verify(
     results: list[dict[str, Any]] = []
     unchecked: list[dict[str, Any]] = []
     for path in paths:
-        with baseline(path, against) as (before, after, why):
+        with baseline(path, against) as (before, after, why, recorded):
             try:
                 given = cases_module.configured(after)
                 found, without = cases_module.discover(before, given)
             except CaseError as error:
                 raise click.UsageError(str(error)) from error
             chosen = [c for c in [*given, *found] if (not only or c.name in only) and _within(c.file, path, after)]
-            without = [u for u in without if not only and _within(u.file, path, after)]
+            without = [u for u in without if (not only or u.cls in only) and _within(u.file, path, after)]
+            if guess:
+                reasons = {(u.file, u.cls): u for u in without}
+                chosen += cases_module.guesses(without)
+                without = []
             if output_format == "text":
                 click.echo(f"{len(chosen)} cases against {why}", err=True)
-            added = _added(migration_report)
-            done = run_cases(chosen, before, after, added, timeout, jobs)
+            added = _added(migration_report or recorded)
+            done = run_cases(chosen, before, after, added, timeout, jobs, costs=costs)
             for case, result in done:
-                if "error" in result:
+                if "error" in result and case.guess:
+                    known = reasons[case.file, case.cls]
+                    unchecked.append({**_unchecked(known), "reason": f"{known.reason}; guessing: {result['error']}"})
+                elif "error" in result:
                     unchecked.append({"name": case.name, "file": case.file, "reason": result["error"], "remedy": ""})
                 else:
                     results += result["reports"]
@@ -102,6 +117,9 @@ def text(document: dict[str, Any]) -> str:
     for r in document["results"]:
         if r["verdict"] in ("different", "unchecked"):
             lines += ["", r["text"]]
+        elif r["verdict"] != "proved":
+            reasons = [c for c in r["checks"] if c["reason_not_proved"]]
+            lines += [f"{r['name']}: {c['name']} is not proved: {c['reason_not_proved']}" for c in reasons[:2]]
     if document["unchecked"]:
         lines += ["", "Not checked:"]
         for u in document["unchecked"]:
@@ -112,7 +130,14 @@ def text(document: dict[str, Any]) -> str:
 
 
 def run_cases(
-    chosen: list[Case], before: Path, after: Path, added: dict[str, Any], timeout: float, jobs: int
+    chosen: list[Case],
+    before: Path,
+    after: Path,
+    added: dict[tuple[str, str], Any],
+    timeout: float,
+    jobs: int,
+    *,
+    costs: bool = False,
 ) -> list[tuple[Case, dict[str, Any]]]:
     """Every case in its own process; one that crashes, hangs or runs out of memory does not touch the others."""
     results: dict[int, dict[str, Any]] = {}
@@ -120,10 +145,15 @@ def run_cases(
 
         def one(number: int, case: Case) -> dict[str, Any]:
             given, result = Path(scratch) / f"{number}.json", Path(scratch) / f"{number}.result.json"
-            fields = {**case.to_dict(), "before": str(before), "after": str(after), "added": added.get(case.cls, [])}
+            sizes = added.get((case.file, case.cls)) or added.get(("", case.cls), [])
+            fields = {**case.to_dict(), "before": str(before), "after": str(after), "added": sizes, "costs": costs}
             given.write_text(json.dumps(fields))
             command = [sys.executable, "-m", "nnx_migrate.compat.equivalence.worker", str(given), str(result)]
             environment = {**os.environ, "JAX_PLATFORMS": os.environ.get("JAX_PLATFORMS", "cpu")}
+            devices = math.prod(case.mesh.values())
+            if 1 < devices <= _DEVICES:
+                flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
+                environment["XLA_FLAGS"] = flags.strip()
             try:
                 done = subprocess.run(
                     command, capture_output=True, text=True, timeout=timeout, env=environment, cwd=scratch, check=False
@@ -145,16 +175,17 @@ def run_cases(
 
 
 @contextlib.contextmanager
-def baseline(path: Path, against: str | None) -> Iterator[tuple[Path, Path, str]]:
-    """The tree before and the tree after, and what "before" is. Raises UsageError where there is nothing to compare
-    with.
+def baseline(path: Path, against: str | None) -> Iterator[tuple[Path, Path, str, Path | None]]:
+    """The tree before and the tree after, what "before" is, and the migration's report where one was kept.
+
+    Raises UsageError where there is nothing to compare with.
     """
     from ...migrate.files import journal
 
     root = (path if path.is_dir() else path.parent).resolve()
     if against is not None and Path(against).exists():
         other = Path(against).resolve()
-        yield (other if other.is_dir() else other.parent), root, f"{against}"
+        yield (other if other.is_dir() else other.parent), root, f"{against}", _kept(root)
         return
     with tempfile.TemporaryDirectory(prefix="nnx-before-") as scratch:
         before = Path(scratch) / "tree"
@@ -166,7 +197,7 @@ def baseline(path: Path, against: str | None) -> Iterator[tuple[Path, Path, str]
                 raise click.UsageError(f"--against {against}: neither a directory nor a git ref of {top}: {reason}")
             with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
                 archive.extractall(before, filter="data")
-            yield before / root.relative_to(top), root, f"git {against}"
+            yield before / root.relative_to(top), root, f"git {against}", _kept(root)
             return
         home = journal.find_root(root)
         last = journal.last_run(home) if home is not None else None
@@ -188,7 +219,19 @@ def baseline(path: Path, against: str | None) -> Iterator[tuple[Path, Path, str]
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
         inside = root.relative_to(last.root.resolve()) if root.is_relative_to(last.root.resolve()) else Path()
-        yield before / inside, root, f"the migration of {last.time}"
+        yield before / inside, root, f"the migration of {last.time}", last.report
+
+
+def _kept(root: Path) -> Path | None:
+    """The report of the last migration recorded for a tree."""
+    from ...migrate.files import journal
+
+    try:
+        home = journal.find_root(root)
+        last = journal.last_run(home) if home is not None else None
+    except journal.JournalError:
+        return None
+    return last.report if last is not None else None
 
 
 def _git_root(path: Path) -> Path:
@@ -204,11 +247,21 @@ def _within(file: str, path: Path, root: Path) -> bool:
     return path.is_dir() or (root / file).resolve() == path.resolve()
 
 
-def _added(report: Path | None) -> dict[str, Any]:
-    """Class → added constructor arguments, from the migration's JSON report."""
+def _added(report: Path | None) -> dict[tuple[str, str], Any]:
+    """(file, class) → added constructor arguments, from the migration's JSON report; the file "" stands for any.
+
+    A report has paths as its run was given them, so a class is also found by its name alone where that is unique.
+    """
     if report is None:
         return {}
-    return {c["name"]: c.get("added_arguments", []) for c in json.loads(report.read_text()).get("classes", [])}
+    found: dict[tuple[str, str], Any] = {}
+    entries = json.loads(report.read_text()).get("classes", [])
+    names = [one["name"].rpartition(".")[2] for one in entries]
+    for name, one in zip(names, entries):
+        found[Path(one.get("path", "")).as_posix(), name] = one.get("added_arguments", [])
+        if names.count(name) == 1:
+            found["", name] = one.get("added_arguments", [])
+    return found
 
 
 def _unchecked(one: Unchecked) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def tolerance_of(program: Program) -> float:
     return 8 * (coarsest or 1.2e-7) * math.sqrt(max(1, reductions))
 
 
-def size_of(linen: LinenSide, nnx_side: NnxSide, call: Call) -> int:
+def size_of(linen: LinenSide, nnx_side: NnxSide | None, call: Call) -> int:
     """Bytes of the weights of one side."""
     leaves = [*jax.tree.leaves(linen.variables), *call.arrays()[0]]
     return sum(int(math.prod(leaf.shape)) * leaf.dtype.itemsize for leaf in leaves if hasattr(leaf, "dtype"))

@@ -113,6 +113,7 @@ def _module(r: dict[str, Any]) -> str:
         parts.append(_divergences(check))
         parts.append(_histogram(check))
     parts.append(_losses(r.get("losses") or {}))
+    parts.append(_costs(r.get("costs") or {}))
     if r["variables"]:
         parts.append(_variables(r))
     return "".join([*parts, "</section>"])
@@ -174,6 +175,15 @@ def _losses(losses: dict[str, list[float]]) -> str:
         f"<figure><svg width='400' height='120' role='img' aria-label='loss'>{''.join(lines)}</svg>"
         f"<figcaption>loss, {legend}</figcaption></figure>"
     )
+
+
+def _costs(costs: dict[str, Any]) -> str:
+    """FLOPs, memory, collectives and shardings of the compiled programs."""
+    from .cost_table import rows
+
+    found = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows(costs))
+    head = "<tr><th>compiled<th>Linen<th>NNX</tr>"
+    return f"<table><thead>{head}</thead><tbody>{found}</tbody></table>" if found else ""
 
 
 def _variables(r: dict[str, Any]) -> str:

@@ -52,6 +52,7 @@ class EquivalenceReport:
     seconds: float = 0.0
     mesh: dict[str, int] = dataclasses.field(default_factory=dict)
     losses: dict[str, list[float]] = dataclasses.field(default_factory=dict)
+    costs: dict[str, Any] = dataclasses.field(default_factory=dict)  # program → side → FLOPs, memory, collectives
 
     @property
     def verdict(self) -> Verdict:
@@ -88,6 +89,7 @@ class EquivalenceReport:
             "checks": [c.to_dict() for c in self.checks],
             "variables": self.variables,
             "losses": self.losses,
+            "costs": self.costs,
         }
 
     def to_json(self) -> str:
@@ -106,6 +108,10 @@ class EquivalenceReport:
                     f"  {one['output']}: {one['reason']}\n    linen: {one['left']['what']}  [{one['left']['source']}]\n"
                     f"    nnx:   {one['right']['what']}  [{one['right']['source']}]"
                 )
+        if self.costs:
+            from .cost_table import rows
+
+            lines.append(table(["compiled", "Linen", "NNX"], rows(self.costs)))
         return "\n".join(lines)
 
 

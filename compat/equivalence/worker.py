@@ -7,8 +7,10 @@ migrated one is. What a module does at import happens here and dies with the pro
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
+import math
 import re
 import sys
 import time
@@ -16,13 +18,13 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from . import guessing
+
 FLAGS = ("train", "training", "is_training", "deterministic")
 
 
 def load(root: Path, file: str, cls: str) -> Any:
     """Import `file` below `root` under its package name, and return its class."""
-    import importlib
-
     path = root / file
     package = [path.stem] if path.stem != "__init__" else []
     top = path.parent
@@ -59,6 +61,11 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
 
     from .api import check_equivalence, in_context, init_shapes
     from .cases import parse_input
+    from .costs import module_costs
+    from .models import Call, LinenSide
+    from .numbers import size_of
+    from .report import Verdict
+    from .training import check_training
 
     before, after = Path(case["before"]), Path(case["after"])
     inputs = []
@@ -73,11 +80,21 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
     rules = [tuple(tuple(p) if isinstance(p, list) else p for p in r) for r in case["rules"] or []] or None
     linen_class = load(before, case["file"], case["cls"])
     positional, arguments = _untuple(case["positional"]), _untuple(case["arguments"])
+    recipes: dict[str, Any] = {}
+    if case.get("guess"):
+        found = guessing.example(linen_class, importlib.import_module)
+        recipes, inputs = found.arguments, list(found.inputs.values())
+        arguments = guessing.realise(recipes, importlib.import_module)
+        case = {**case, "call": {k: v for k, v in found.call.items() if k not in FLAGS}, "example": _described(found)}
     linen = linen_class(*positional, **arguments)
     if not isinstance(linen, nn.Module):
         raise TypeError(f"{case['cls']} of the original is no flax.linen.Module, but {linen_class.__mro__[1].__name__}")
     forget(before)
     native_class = load(after, case["file"], case["cls"])
+    if isinstance(native_class, type) and issubclass(native_class, nn.Module):
+        raise Unfit(f"{case['cls']} is a Linen module still: the migration's report says why it is bridged")
+    if recipes:
+        arguments = guessing.realise(recipes, importlib.import_module)
     method = getattr(linen_class, case["method"] or "__call__")
     sizes = added_arguments(native_class, method, inputs, case["call"], case.get("added") or [])
 
@@ -125,8 +142,43 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
             name=label,
             **kwargs,
         )
-        reports.append({**report.to_dict(), "origin": case["origin"], "text": str(report)})
+        if report["keys"].verdict is Verdict.PROVED and report["shapes"].verdict is Verdict.PROVED:
+            given = (linen, variables, make)
+            if training and "params" in variables:
+                report.checks += check_training(
+                    *given, inputs, kwargs, streams=streams, mutable=mutable, method=case["method"], mesh=mesh, rules=rules,
+                    losses=report.losses,
+                )  # fmt: skip
+            call = Call(tuple(inputs), kwargs, None, None, tuple(mutable), dict.fromkeys(streams), case["method"])
+            if case.get("costs", True) and size_of(LinenSide(linen, variables), None, call) < _COMPILED:
+                report.costs = module_costs(*given, call, mesh=_real(mesh), rules=rules)
+        origin = f"{case['origin']} {case.get('example', '')}".strip()
+        reports.append({**report.to_dict(), "origin": origin, "text": str(report)})
     return reports
+
+
+class Unfit(Exception):
+    """There is nothing to compare; the message says why."""
+
+
+#: Larger models are proved, but not compiled for their costs.
+_COMPILED = 1 << 28
+
+
+def _real(mesh: Any) -> Any:
+    """The mesh of this machine's devices that stands for an abstract one, None where they are too few."""
+    import jax
+
+    if mesh is None or math.prod(mesh.shape.values()) > len(jax.devices()):
+        return None
+    kinds = (jax.sharding.AxisType.Auto,) * len(mesh.shape)
+    return jax.make_mesh(tuple(mesh.shape.values()), tuple(mesh.axis_names), axis_types=kinds)
+
+
+def _described(found: guessing.Example) -> str:
+    arguments = ", ".join(f"{k}={getattr(v, '__name__', v)}" for k, v in found.arguments.items())
+    inputs = ", ".join(f"{k} {'None' if v is None else f'{v.dtype}{list(v.shape)}'}" for k, v in found.inputs.items())
+    return f"({arguments}) on {inputs}"
 
 
 def variants(method: Any, given: dict[str, Any], taken: int) -> list[dict[str, Any]]:
@@ -147,8 +199,9 @@ def added_arguments(
     `in_shape` are of the
     first array, `<argument>_features` and `<argument>_shape` of the argument of that name. Raises TypeError for others.
     """
-    names = [p for p in inspect.signature(method).parameters if p != "self"]
-    values = {**dict(zip(names, inputs)), **call}
+    parameters = {n: p for n, p in inspect.signature(method).parameters.items() if n != "self"}
+    defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+    values = {**defaults, **dict(zip(parameters, inputs)), **call}
     known = {a["name"]: a["from"] for a in added}
     sizes: dict[str, Any] = {}
     for name, parameter in inspect.signature(cls.__init__).parameters.items():
@@ -187,7 +240,9 @@ def main(argv: list[str]) -> int:
         if isinstance(error, KeyboardInterrupt):
             raise
         lines = traceback.format_exception(error)
-        result = {"error": f"{type(error).__name__}: {str(error).strip()[:500]}", "traceback": "".join(lines)[-4000:]}
+        said = str(error).strip()[:500]
+        text = said if isinstance(error, (Unfit, guessing.NoExample)) else f"{type(error).__name__}: {said}"
+        result = {"error": text, "traceback": "".join(lines)[-4000:]}
     result["seconds"] = time.perf_counter() - started
     Path(argv[1]).write_text(json.dumps(result, default=str))
     return 0

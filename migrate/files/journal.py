@@ -1,8 +1,8 @@
 """What a run replaced, kept so that it can be undone, and so that `verify` knows what was there before.
 
 `.nnx-migrate/` in the project's root holds one directory per run: `manifest.json` (the files with the SHA-256 of their
-bytes before and after) and `originals/<sha256>`. It is written whole before the first file is replaced, so a run that
-was killed half-way can be undone as well.
+bytes before and after), `originals/<sha256>` and the run's JSON report, `report.json`. It is written
+whole before the first file is replaced, so a run that was killed half-way can be undone as well.
 """
 
 from __future__ import annotations
@@ -62,6 +62,12 @@ class Journal:
         return data
 
     @property
+    def report(self) -> Path | None:
+        """The JSON report of the run, where it was kept."""
+        path = self.directory / "report.json"
+        return path if path.is_file() else None
+
+    @property
     def originals(self) -> dict[Path, bytes | None]:
         """Absolute path → bytes before the run (None: the run created the file)."""
         return {self.path_of(entry): self.original(entry) for entry in self.entries}
@@ -80,8 +86,10 @@ def project_root(paths: list[Path]) -> Path:
     return common
 
 
-def record(root: Path, changes: Mapping[Path, tuple[bytes | None, bytes]], *, tool: str) -> Journal:
-    """Keep the originals of `changes` (path → bytes before and after) before any of them is written."""
+def record(
+    root: Path, changes: Mapping[Path, tuple[bytes | None, bytes]], *, tool: str, report: str | None = None
+) -> Journal:
+    """Keep the originals of `changes` (path → bytes before and after), and the JSON report, before any file is written."""
     base = root / DIRECTORY
     base.mkdir(exist_ok=True)
     guard = base / ".gitignore"
@@ -105,6 +113,8 @@ def record(root: Path, changes: Mapping[Path, tuple[bytes | None, bytes]], *, to
         "time": stamp,
         "files": [dataclasses.asdict(entry) for entry in entries],
     }
+    if report is not None:
+        write_atomic(directory / "report.json", report.encode())
     write_atomic(directory / "manifest.json", json.dumps(manifest, indent=1).encode())
     return Journal(root, directory, stamp, tuple(entries))
 
