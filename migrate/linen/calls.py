@@ -15,7 +15,7 @@ from .library_calls import builtin_call, library_call
 from .merging import Either
 from .module_calls import call_module
 from .self_calls import SELF_CALLS, self_param
-from .shape_keeping import keeps_shape
+from .shape_keeping import keeps_shape, names_activation
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Unmigratable
 from .unknown_callees import made_by_unknown
 from .value_methods import method_of_value
@@ -86,7 +86,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return found
     run_functions(run, arguments)
     arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
-    if len(arrays) == 1 and keeps_shape(run, value, arrays[0], env):
+    looked_up = isinstance(func, ast.Call) and names_activation(ast.unparse(func.func))  # get_activation(name)(x)
+    if len(arrays) == 1 and (looked_up or keeps_shape(run, value, arrays[0], env)):
         return Abs(arrays[0], False, arguments.flags)
     return Abs(Unknown(f"the result of `{ast.unparse(func)}`"), False, arguments.flags | target.flags)
 

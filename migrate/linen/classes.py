@@ -21,6 +21,7 @@ class Field:
     node: ast.stmt
     source: SourceFile
     kw_only: bool = False
+    init: bool = True  # False: no argument of the constructor (dataclasses.field(init=False))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,8 +114,8 @@ class ClassModel:
         for model in reversed(self.mro()):
             for field in model.own_fields:
                 table[field.name] = field
-        plain = [f for f in table.values() if not f.kw_only]
-        return [*plain, *[f for f in table.values() if f.kw_only]]
+        given = [f for f in table.values() if f.init]
+        return [*[f for f in given if not f.kw_only], *[f for f in given if f.kw_only]]
 
     def method(self, name: str, after: ClassModel | None = None) -> Method | None:
         """The method that an attribute look-up finds; `after`: as `super()` in that class would."""
@@ -211,7 +212,7 @@ def _fields(info: ClassInfo, project: Project) -> Iterator[Field]:
         if annotation in ("KW_ONLY", "dataclasses.KW_ONLY"):
             after_marker = True
             continue
-        default, factory, only = stmt.value, None, kw_only or after_marker
+        default, factory, only, init = stmt.value, None, kw_only or after_marker, True
         if isinstance(default, ast.Call):
             called = project.qualname(info.source, default.func) or ""
             if called in ("dataclasses.field", "flax.struct.field"):
@@ -220,7 +221,8 @@ def _fields(info: ClassInfo, project: Project) -> Iterator[Field]:
                 if only_node is not None:
                     only = bool(getattr(only_node, "value", False))
                 default = options.get("default")
-        yield Field(stmt.target.id, stmt.annotation, default, factory, stmt, info.source, only)
+                init = getattr(options.get("init"), "value", True) is not False
+        yield Field(stmt.target.id, stmt.annotation, default, factory, stmt, info.source, only, init)
 
 
 def _class_attributes(info: ClassInfo) -> dict[str, ast.expr]:

@@ -137,6 +137,7 @@ class Containers(Evaluation):
         return result
 
     def _eval_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, env: Any) -> Abs:
+        listed = iteration.one_by_one(self, node, env)
         results: list[Abs] = []
         steps: list[For] = []
         mark = len(self.sites)
@@ -170,12 +171,10 @@ class Containers(Evaluation):
                 items = tuple(r.value for r in results)
                 return Abs(Tup(items, "list"), False, result.flags)
             return Abs(Repeated(result.value, steps[-1] if steps else None, "list"), False, result.flags)
+        if listed is not None:
+            return Abs(listed.value, static and listed.static, result.flags)
         if static and result.static:
             return self._static_text(node, True, result.flags, env)
-        if isinstance(result.value, Int) and len(node.generators) == 1:
-            source = self.evaluated[node.generators[0].iter].value
-            if isinstance(source, Tup):
-                return Abs(Unknown("comprehension"), False, result.flags)
         return Abs(Unknown("comprehension"), False, result.flags)
 
     trial: int = 0

@@ -19,6 +19,7 @@ class Env:
     method: Method | None = None
     parent: Env | None = None
     substituted: dict[str, Localized] = dataclasses.field(default_factory=dict)
+    caller: Env | None = None  # where the function that is followed here was called
 
     def get(self, name: str) -> Abs | None:
         env: Env | None = self
@@ -36,8 +37,12 @@ class Env:
             env = env.parent
         return False
 
+    def is_taken(self, name: str) -> bool:
+        """Does the constructor have another variable of this name, of a function around this one or calling it?"""
+        return any(e is not None and (e.is_local(name) or e.is_taken(name)) for e in (self.parent, self.caller))
+
     def copy(self) -> Env:
-        return Env(dict(self.names), self.source, set(self.local), self.method, self.parent, dict(self.substituted))
+        return dataclasses.replace(self, names=dict(self.names), local=set(self.local), substituted=dict(self.substituted))
 
     def restore(self, other: Env) -> None:
         self.names = dict(other.names)

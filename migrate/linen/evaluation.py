@@ -141,7 +141,7 @@ class Evaluation:
     def plain(self, value: Value) -> Value:
         """As the shape functions take it: static integers of unknown value become symbolic sizes."""
         if isinstance(value, Static):
-            return Int(self.dim_of(value))
+            return Unknown(f"the items of `{value.text}`") if value.sequence else Int(self.dim_of(value))
         if isinstance(value, Tup):
             return Tup(tuple(self.plain(i) for i in value.items), value.kind)
         if isinstance(value, Star):

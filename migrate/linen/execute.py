@@ -11,12 +11,14 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from . import mutation
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
 from .environment import Env, Returned
+from .localization import is_sequence, named_after
 from .loop_execution import OPAQUE, LoopExecution
 from .merging import last_only, map_dims, merge
-from .sites import Abs, Block, Branch, For, Local, Site, Static, Table, Track, Unmigratable, Variable
+from .sites import Abs, Block, Branch, For, Local, Site, Static, Table, Track, Unmigratable, Variable, steps_of
 from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
 from .variable_reads import VariableRead
 
@@ -231,6 +233,15 @@ class Execution(LoopExecution):
     _took_rest = False
 
     def run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
+        changed = frozenset(n for n in mutation.changed_names(node) if env.is_local(n)) if not self.in_setup else None
+        if changed:
+            self.keep_stale(set(changed), env)
+        done = self._run_statement(node, env, returned)
+        if changed:
+            mutation.record(self, node, changed, env)
+        return done
+
+    def _run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
         if isinstance(node, ast.Return):
             returned.values.append(self.evaluate(node.value, env) if node.value else Abs(Const(None), static=True))
             return True
@@ -283,16 +294,30 @@ class Execution(LoopExecution):
 
     def _define(self, node: ast.FunctionDef, env: Env) -> None:
         """A nested function: what it makes is made where it is called; one that needs no array can be copied."""
-        closed = not self.in_setup and not node.decorator_list and self._closed(node, env)
+        plain = not self.in_setup and not node.decorator_list
+        closed = plain and self._closed(node, env)
         env.names[node.name] = Abs(self.local_function(node, env), static=closed)
         env.local.discard(node.name)
         if self.in_setup:
             env.local.add(node.name)
-        elif closed:
+        elif plain and not env.is_taken(node.name) and (closed or self._reads_sizes_only(node, env)):
             localized = self.localize_function(node, env)
             if localized is not None:
                 self.block.steps.append(Local(node, frozenset({node.name}), localized, env.source))
                 env.local.add(node.name)
+                env.names[node.name] = dataclasses.replace(env.names[node.name], static=True)
+
+    def _reads_sizes_only(self, node: ast.FunctionDef, env: Env) -> bool:
+        """A function that is handed on as a value (an initializer), and makes nothing: evaluated once, on unknown
+        arguments, so that the sizes it reads can be said in the constructor."""
+        handed = env.method is not None and any(
+            isinstance(n, ast.Name) and n.id == node.name and n not in called
+            for called in [{c.func for c in ast.walk(env.method.node) if isinstance(c, ast.Call)}]
+            for n in ast.walk(env.method.node)
+        )
+        if not handed or any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(node)):
+            return False
+        return self.look_inside(node, env)
 
     # assignment ------------------------------------------------------------------------------------------------
     def _assign(self, statement: ast.stmt, targets: list[ast.expr], value_node: ast.expr, env: Env) -> None:
@@ -305,17 +330,19 @@ class Execution(LoopExecution):
             for t in targets
         )
         copied = False
-        if simple and not made and not self.in_setup and names:
+        if simple and not made and not self.in_setup and names and not any(env.is_taken(n) for n in names):
             self.keep_stale(names, env)
             localized = self.localize_statement(statement, value_node, value, env)
             if localized is not None:
                 self.block.steps.append(Local(statement, frozenset(names), localized, env.source))
                 copied = True
                 if not value.static and len(names) == 1 and isinstance(targets[0], ast.Name):
-                    name = targets[0].id
-                    value = Abs(Static(name, frozenset({name})), static=True)
+                    value = named_after(targets[0].id, value.value, is_sequence(value_node, env))
         for target in targets:
             self.bind(target, value, env)
+            if copied and not value.static and isinstance(target, ast.Tuple):
+                for name in sorted(names):
+                    env.names[name] = named_after(name, env.names[name].value)
         for name in names:
             if copied or self.in_setup:
                 env.local.add(name)
@@ -470,6 +497,12 @@ class Execution(LoopExecution):
             env.restore(env_then)
         else:
             self._merge_envs(env, env_then, env_else, then, orelse, branch, calltime)
+        if calltime:  # both sides would be in the constructor, one after the other
+            for step in [*steps_of(then), *steps_of(orelse)]:
+                if isinstance(step, Local) and step.changes:
+                    for name in step.names:
+                        env.names[name] = Abs(Unknown(name))
+                        env.local.discard(name)
         self._took_rest = took_rest
         return False
 

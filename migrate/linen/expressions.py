@@ -17,6 +17,7 @@ from .module_calls import module_attribute
 from .operators import Operators
 from .sites import (
     Abs,
+    Block,
     Factory,
     Function,
     Module,
@@ -111,20 +112,26 @@ class Expressions(Containers, Operators, Localization):
     def _eval_Lambda(self, node: ast.Lambda, env: Any) -> Abs:
         static = self._closed(node, env)
         if not static:
-            self._look_inside(node, env)
+            self.look_inside(node, env)
         return Abs(Function(node, env, env.source), static)
 
-    def _look_inside(self, node: ast.Lambda, env: Any) -> None:
-        """Evaluate a lambda's body once, so that what it reads can be said elsewhere; nothing of it is kept."""
+    def look_inside(self, node: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
+        """Run a function's body once, so that what it reads can be said elsewhere; nothing of it is kept.
+
+        True where it makes nothing.
+        """
         inner = child_env(env)
         for name in parameters_of(node):
             inner.names[name] = Abs(Unknown("argument"))
         snapshot = self._snapshot()
+        before = len(self.sites)
+        self.block = Block()
         self.trial += 1
         try:
-            self.evaluate(node.body, inner)
+            self.run_function(node, inner)
+            return len(self.sites) == before
         except Unmigratable:
-            pass
+            return False
         finally:
             self.trial -= 1
             self._rollback(snapshot)

@@ -25,6 +25,8 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
     if qualname in run.analyser.classes.project.linen_classes:
         return Abs(Factory(qualname, text, node=node, source=env.source), static=True)
     found = run.project.definition(qualname)
+    if qualname in ("jax.numpy.newaxis", "numpy.newaxis"):
+        return Abs(Const(None), static=True)
     if found is None:
         return Abs(Global(qualname), static=True)
     source, statement = found
@@ -69,6 +71,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     for name in parameters_of(target)[1 if own else 0 :]:  # `self` stays what it is
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
+    inner.caller = env
     for name, arg in nodes.items():
         if bound[name].static or isinstance(bound[name].value, Int | Module):
             said = run.localize(arg, env)

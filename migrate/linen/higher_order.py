@@ -6,11 +6,12 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import shapes
 from .arguments import Arguments, function_env, parameters_of
 from .mapped_axes import drop_axis, scan_carry, stacked
 from .module_calls import invoke
-from .sites import Abs, Function, Unmigratable
-from .values import Const, Tup, Unknown
+from .sites import Abs, Function, Repeated, Unmigratable
+from .values import Const, Global, Tup, Unknown, Value
 
 TRANSPARENT = frozenset(
     {"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call", "jax.named_scope", "jax.profiler.annotate_function"}
@@ -101,6 +102,26 @@ def _higher_map(run: Any, arguments: Arguments, env: Any) -> Abs:
     return Abs(Unknown("map"), False, arguments.flags)
 
 
+def _higher_reduce(run: Any, arguments: Arguments, env: Any) -> Abs:
+    """functools.reduce over arrays of a known number, or of one shape."""
+    values = [a for _, a in arguments.positional]
+    sequence = values[1].value if len(values) > 1 else None
+    items: list[Value] = [v.value for v in values[2:3]]
+    if isinstance(sequence, Tup):
+        items += sequence.items
+    elif isinstance(sequence, Repeated):
+        items += [sequence.element] * 2
+    total = items[0] if items else Unknown("reduce")
+    for item in items[1:]:
+        if isinstance(values[0].value, Global):
+            total = shapes.call(values[0].value.name, [run.plain(total), run.plain(item)], {})
+        else:
+            total = invoke(run, values[0], [total, item])
+    if isinstance(total, Unknown):
+        return run._static_text(arguments.node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
+    return Abs(total, arguments.static, arguments.flags)
+
+
 HIGHER_ORDER: Mapping[str, Callable[[Any, Arguments, Any], Abs]] = {
     "jax.checkpoint": _higher_checkpoint,
     "jax.remat": _higher_checkpoint,
@@ -110,4 +131,5 @@ HIGHER_ORDER: Mapping[str, Callable[[Any, Arguments, Any], Abs]] = {
     "jax.lax.fori_loop": _higher_fori,
     "jax.lax.while_loop": _higher_while,
     "jax.lax.map": _higher_map,
+    "functools.reduce": _higher_reduce,
 }

@@ -6,9 +6,10 @@ import ast
 from typing import Any
 
 from . import shapes
+from .arguments import child_env
 from .dims import Dim
-from .sites import Abs, Module, ModuleField, Repeated, Static, Table
-from .values import Array, Global, Int, Shape, Tup, Unknown, Value
+from .sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
+from .values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
 
 
 def elements(run: Any, node: ast.expr, iterated: Abs, env: Any) -> Abs:
@@ -112,6 +113,42 @@ def _has_module(run: Any, value: Value) -> bool:
     if isinstance(value, Tup):
         return any(_has_module(run, i) for i in value.items)
     return isinstance(value, Module | ModuleField) or bool(run.holds_module(value))
+
+
+MAX_UNROLLED = 16
+
+
+def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
+    """A comprehension over a few known numbers, element by element: a list of what each gives. Nothing is kept."""
+    generator = node.generators[0]
+    if len(node.generators) != 1 or generator.ifs or isinstance(node, ast.SetComp):
+        return None
+    snapshot = run._snapshot()
+    before = len(run.sites)
+    run.block = Block()
+    run.trial += 1
+    try:
+        iterated = run.evaluate(generator.iter, env)
+        value = iterated.value
+        if not isinstance(value, Tup) or not 0 < len(value.items) <= MAX_UNROLLED:
+            return None
+        found: list[Abs] = []
+        for item in value.items:
+            if not isinstance(item, Int | Const | Tup):
+                return None
+            inner = child_env(env)
+            run.bind(generator.target, Abs(item, iterated.static, iterated.flags), inner)
+            found.append(run.evaluate(node.elt, inner))
+    except Unmigratable:
+        return None
+    finally:
+        made = len(run.sites) > before
+        run.trial -= 1
+        run._rollback(snapshot)
+    if made or not all(isinstance(f.value, Int | Const | Tup) for f in found):
+        return None
+    items = tuple(f.value for f in found)
+    return Abs(Tup(items, "list"), all(f.static for f in found), frozenset().union(*[f.flags for f in found]))
 
 
 def was_unrolled(run: Any, node: Any, env: Any) -> bool:

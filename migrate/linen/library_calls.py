@@ -15,6 +15,7 @@ from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functio
 from .localize import BUILTINS
 from .module_calls import Transformed, assume_rank
 from .sites import Abs, Function, Repeated, Unmigratable
+from .type_tests import instance_test
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
 _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.min_pool"})
@@ -28,9 +29,9 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     if name == "setattr":
         raise Unmigratable("NNX133", "`setattr(self, ...)` makes attributes under computed names", node)
     if name == "isinstance" and len(arguments.positional) == 2:
-        known = arguments.positional[0][1].value
-        if isinstance(known, Int) and ast.unparse(node.args[1]) == "int" and known.dim.value is not None:
-            return Abs(Const(True), True)
+        known = instance_test(run, arguments.positional[0][1].value, node.args[1], env)
+        if known is not None:
+            return Abs(Const(known), True)
     args, keywords = arguments.values(run)
     if name in ("list", "tuple") and len(arguments.positional) == 1:
         inner = arguments.positional[0][1].value

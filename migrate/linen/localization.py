@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import localize
+from . import localize, mutation
 from .arguments import substituted
 from .dims import Dim
 from .evaluation import Evaluation
@@ -21,7 +21,41 @@ from .sites import (
     SitePart,
     Static,
 )
-from .values import Array, Const, Int, Tup, Unknown
+from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
+
+
+def is_opaque(value: Value) -> bool:
+    """Something that is not known by its sizes alone: the constructor computes it again, where it can be said."""
+    if isinstance(value, Tup):
+        plain = all(isinstance(item, Int | Static | Const) or is_opaque(item) for item in value.items)
+        return plain and any(is_opaque(item) for item in value.items)
+    return type(value) is Unknown or isinstance(value, Array)
+
+
+def named_after(name: str, value: Value, sequence: bool = False) -> Abs:
+    """A value that the constructor holds under a name."""
+    if isinstance(value, Tup):
+        items = (named_after(f"{name}[{i}]", v).value for i, v in enumerate(value.items))
+        return Abs(Tup(tuple(items), value.kind))
+    if type(value) is Unknown:
+        return Abs(Static(name, frozenset({name.partition("[")[0]}), sequence), static=True)
+    return Abs(value)
+
+
+def is_sequence(node: ast.expr, env: Any) -> bool:
+    """Does the expression give a tuple or list, whatever is in it?"""
+    if isinstance(node, ast.Tuple | ast.List | ast.ListComp):
+        return True
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and env.get(node.func.id) is None:
+        return node.func.id in ("tuple", "list", "sorted", "range", "reversed")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return is_sequence(node.left, env) or is_sequence(node.right, env)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return is_sequence(node.left, env)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return True
+    held = env.get(node.id) if isinstance(node, ast.Name) else None
+    return held is not None and isinstance(held.value, Static) and held.value.sequence
 
 
 class Localization(Evaluation):
@@ -36,8 +70,9 @@ class Localization(Evaluation):
         return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
 
     def localize_statement(self, statement: ast.stmt, value: ast.expr, found: Abs, env: Any) -> Localized | None:
-        """A copied assignment; only what is computed from fields and globals is copied."""
-        if not found.static and not (type(found.value) is Unknown and not found.flags):
+        """A copied assignment; only what is computed from fields, globals and sizes is copied."""
+        opaque = is_opaque(found.value) or (isinstance(found.value, ShapeOf | Tup) and mutation.changes(statement, env))
+        if not found.static and (found.flags or not opaque):
             return None
         inner = self.localize(value, env)
         if inner is None:
@@ -124,25 +159,30 @@ class Localization(Evaluation):
                         return put(*text)
                     if any(isinstance(self.evaluated[c].value, Array) for c in [node.left, *node.comparators]):
                         return False
-                elif (isinstance(found.value, Array) and not localize.is_library_call(self, node, env)) or (
-                    isinstance(found.value, Unknown)
-                    and not isinstance(
-                        node,
-                        ast.BoolOp
-                        | ast.UnaryOp
-                        | ast.IfExp
-                        | ast.BinOp
-                        | ast.JoinedStr
-                        | ast.Subscript
-                        | ast.Call
-                        | ast.ListComp
-                        | ast.GeneratorExp
-                        | ast.Tuple
-                        | ast.List,
+                elif localize.works_on(node, bound):
+                    if isinstance(node, ast.Call) and not localize.is_free_call(self, node):
+                        return False
+                elif (
+                    (isinstance(found.value, Array) and not localize.is_repeatable(self, node, env))
+                    or (
+                        isinstance(found.value, Unknown)
+                        and not isinstance(
+                            node,
+                            ast.BoolOp
+                            | ast.UnaryOp
+                            | ast.IfExp
+                            | ast.BinOp
+                            | ast.JoinedStr
+                            | ast.Subscript
+                            | ast.Call
+                            | ast.ListComp
+                            | ast.GeneratorExp
+                            | ast.Tuple
+                            | ast.List,
+                        )
                     )
+                    or (isinstance(node, ast.Call) and not localize.is_plain_call(self, node, env))
                 ):
-                    return False
-                if isinstance(node, ast.Call) and not localize.is_plain_call(self, node, env):
                     return False
             if isinstance(node, ast.Call):
                 known = localize.localize_call(self, node, env, bound, replaced, needs)

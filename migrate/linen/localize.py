@@ -6,8 +6,19 @@ import ast
 from typing import Any
 
 from .dims import Dim
-from .sites import DimPart, Factory, Function, InitPart, Module, SitePart
-from .values import Array, Int, Shape, ShapeOf, Tup
+from .sites import (
+    DimPart,
+    Factory,
+    Function,
+    InitPart,
+    Module,
+    ModuleField,
+    Repeated,
+    SitePart,
+    Table,
+    Variable,
+)
+from .values import Array, Const, Int, Shape, ShapeOf, Tup
 
 BUILTINS = frozenset({"int", "min", "max", "len", "tuple", "list", "abs", "round", "sum", "bool", "str", "range"})
 
@@ -22,15 +33,41 @@ def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
     return qualname.startswith(("jax.", "numpy.", "math.", "flax.", "functools.", "optax."))
 
 
+def is_repeatable(run: Any, node: ast.AST, env: Any) -> bool:
+    """An array that comes of a call which can be repeated."""
+    return isinstance(node, ast.Call) and is_plain_call(run, node, env)
+
+
 def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
     """A call of a builtin or math function: can be repeated wherever its arguments can be said."""
     if isinstance(node.func, ast.Name) and env.get(node.func.id) is None and node.func.id in BUILTINS:
         return True
     if is_library_call(run, node, env):
         return True
+    if isinstance(node.func, ast.Attribute) and node.func.value in run.evaluated:
+        base = run.evaluated[node.func.value].value  # a method of what is computed: `jnp.sqrt(n).astype(t)`
+        if isinstance(base, Array | Int | Tup | ShapeOf | Const):
+            return True
     # A function of the project that makes no module and is given nothing but what the constructor can say.
     value = run.evaluated[node.func].value if node.func in run.evaluated else None
     return isinstance(value, Function) and value.method is None and value.env is not None and value.env.method is None
+
+
+def works_on(node: ast.AST, bound: frozenset[str]) -> bool:
+    """Does the expression read a parameter or variable of the function or comprehension that it stands in?"""
+    return bool(bound) and any(isinstance(n, ast.Name) and n.id in bound for n in ast.walk(node))
+
+
+def is_free_call(run: Any, node: ast.Call) -> bool:
+    """A call on a function's own values: of anything but modules and what modules do themselves."""
+    func = node.func
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+        return func.attr in run.fields
+    found = run.evaluated.get(func)
+    value = found.value if found is not None else None
+    return not isinstance(value, Module | ModuleField | Variable | Repeated | Table | Factory) and not (
+        isinstance(value, Function) and value.method is not None
+    )
 
 
 def localize_call(

@@ -12,8 +12,8 @@ from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
-from .merging import dependencies_of, dim_at, last_only, local_dim, merge, with_dim
-from .sites import Abs, Block, For, Localized, Site, Static, Track, Unmigratable
+from .merging import dependencies_of, dim_at, grown, last_only, local_dim, merge, with_dim
+from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
 from .values import Array, Int, Shape, Unknown, Value
 
 OPAQUE = Unknown("")
@@ -25,6 +25,7 @@ class LoopExecution(Expressions):
     all_names: set[str]
     trackers: set[str]
     trial: int
+    repeating: int = 0  # how many loops that are not taken apart are being followed
     loose: set[str]
     closed: dict[str, Dim]
     carried: dict[Site, list[tuple[str, Dim, Dim]]]
@@ -65,6 +66,7 @@ class LoopExecution(Expressions):
 
         # Trial runs find what changes along the loop; nothing of them is kept.
         start = env.copy()
+        self.repeating += 1
         phis: dict[tuple[str, int], str | None] = {}
         rank_lost: set[str] = set()
         outer_loose, self.loose = self.loose, set(self.loose)
@@ -109,6 +111,7 @@ class LoopExecution(Expressions):
             body(inner)
         finally:
             self.block = outer
+            self.repeating -= 1
             if localized is not None:
                 self.loops.pop()
         if localized is None and any(s.kind != "rng" for s in self.sites[mark:]):
@@ -128,6 +131,11 @@ class LoopExecution(Expressions):
                     self.closed[tracker] = last
         self._carry_sizes(iterator, start, inner, phis)
         self._leave_loop(env, inner, phis, rank_lost, names)
+        if localized is None:  # what the loop assigns is not in the constructor
+            dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
+            for name in dropped & env.local:
+                env.names[name] = Abs(OPAQUE)
+            env.local -= dropped
         self.loose = outer_loose
         return step if localized is not None else None
 
@@ -214,7 +222,7 @@ class LoopExecution(Expressions):
             if name in targets or name in lost or before is None or now is None or before.value == now.value:
                 continue
             a, b = before.value, now.value
-            if self.holds_module(b):
+            if self.holds_module(b) or grown(a, b) is not None:
                 continue
             if isinstance(a, Array) and isinstance(b, Array):
                 count = max(len(a.shape.dims), len(b.shape.dims))
@@ -274,16 +282,20 @@ class LoopExecution(Expressions):
                     env.names[name] = Abs(Int(Dim.local(name)), True, now.flags)
                 else:
                     env.names[name] = Abs(OPAQUE, False, old.flags | now.flags)
+            elif (element := grown(old.value, now.value)) is not None and not dependencies_of(element) & (
+                targets | {t for t in phis.values() if t is not None}
+            ):
+                env.names[name] = Abs(now.value, False, old.flags | now.flags)
             elif now.value != old.value:
                 env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, now.value))
-        env.local |= inner.local & set(env.names)
+        env.local = {n for n in env.local if n in inner.local} | (inner.local & set(env.names))
 
     def _snapshot(self) -> Any:
         calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}
-        return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls))
+        return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls), self.repeating)
 
     def _rollback(self, snapshot: Any) -> None:
-        count, self.block, self.attributes, calls_of, self.super_calls = snapshot
+        count, self.block, self.attributes, calls_of, self.super_calls, self.repeating = snapshot
         del self.sites[count:]
         for site, (call, length, renders) in calls_of.items():
             site.call, site.renders = call, renders

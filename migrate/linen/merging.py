@@ -9,7 +9,7 @@ from typing import Any
 
 from .bundles import Bundle, common, map_values
 from .dims import Dim
-from .sites import Function, Module, Static
+from .sites import Function, Module, Repeated, Static
 from .values import Array, Const, Global, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 
@@ -86,6 +86,13 @@ def _needing(values: Sequence[Value], why: str) -> Unknown:
     """Not known; where the ranks of some arguments would have helped with one of the values, it says so."""
     needed = {name for value in values if isinstance(value, NeedsRank) for name in value.arguments}
     return NeedsRank(why, tuple(sorted(needed))) if needed else Unknown(why)
+
+
+def grown(before: Value, after: Value) -> Value | None:
+    """What every item is of a list that was empty before a loop and grows in it."""
+    if isinstance(after, Repeated) and isinstance(before, Tup) and not before.items:
+        return after.element
+    return None
 
 
 def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:

@@ -142,6 +142,9 @@ def array_index(shape: Shape, items: Sequence[Value]) -> Shape:
     front_width = sum(_width(item) for item in front)
     if shape.rank is None:
         return _open_index(shape, front, front_width, back, back_width)
+    if shape.dims and len(items) == 1 and isinstance(items[0], Array) and not items[0].boolean:
+        picked = items[0].shape  # `table[ids]`: whatever the rank of the ids
+        return Shape((*picked.dims, *shape.dims[1:]), picked.lead)
     if front_width + back_width > len(shape.dims):
         raise stop(f"an index of {front_width + back_width} dimensions of an array with {len(shape.dims)}")
     middle = len(shape.dims) - front_width - back_width

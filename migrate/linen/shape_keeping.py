@@ -25,14 +25,19 @@ def keeps_shape(run: Any, function: Value, argument: Array, env: Any) -> bool:
         return shapes.call(function.name, [argument], {}) == argument
     if not isinstance(function, Static):
         return False
-    name = function.text.rpartition(".")[2].lower()
-    if any(word in name for word in ("act", "nonlin")):
+    if names_activation(function.text):
         return True
     field = run.fields.get(function.text.removeprefix("self."))
     if field is not None and field.default is not None:
         default = run.constant(field.default, field.source).value
         return isinstance(default, Global) and shapes.call(default.name, [argument], {}) == argument
     return _table_keeps(run, function, argument, env)
+
+
+def names_activation(text: str) -> bool:
+    """Is this the name of an activation, or of a helper that looks one up?"""
+    name = text.rpartition(".")[2].lower()
+    return any(word in name for word in ("act", "nonlin"))
 
 
 def _table_keeps(run: Any, function: Static, argument: Array, env: Any) -> bool:

@@ -211,22 +211,29 @@ def _reduce_window(call: Call) -> Value:
 @rule("dot_general", "lhs rhs dimension_numbers", "jax.lax")
 def _dot_general(call: Call) -> Value:
     numbers = call.value("dimension_numbers")
-    lists: list[list[int]] = []
+    axes: list[list[Dim]] = []
     if isinstance(numbers, Tup):
         for pair in numbers.items:
             for part in pair.items if isinstance(pair, Tup) else ():
                 if isinstance(part, Tup):
-                    lists.append([int_of(i, "dimension_numbers").value or 0 for i in part.items])
-    if len(lists) != 4:
+                    axes.append([int_of(i, "dimension_numbers") for i in part.items])
+    if len(axes) != 4:
         raise stop("dot_general: `dimension_numbers` is not known")
     lhs, rhs = call.shape("lhs"), call.shape("rhs")
-    if lhs.rank is None or rhs.rank is None:
+    if rhs.rank is None or (lhs.rank is None and axes[2]):
         raise needs_rank("dot_general", lhs, rhs)
-    left_contract, right_contract, left_batch, right_batch = lists
-    batch = [lhs.dims[i] for i in left_batch]
-    left = [d for i, d in enumerate(lhs.dims) if i not in left_contract + left_batch]
-    right = [d for i, d in enumerate(rhs.dims) if i not in right_contract + right_batch]
-    return Array(Shape((*batch, *left, *right)))
+    contracted, against, left_batch, right_batch = (
+        [negative_axis(shape, axis) for axis in part] for shape, part in zip((lhs, rhs, lhs, rhs), axes)
+    )
+    lhs = spelled(lhs, min([-1, *contracted, *left_batch]))
+    left = [d for i, d in _from_end(lhs) if i not in contracted + left_batch]
+    right = [d for i, d in _from_end(rhs) if i not in against + right_batch]
+    return Array(Shape((*[lhs.dims[i] for i in left_batch], *left, *right), lhs.lead))
+
+
+def _from_end(shape: Shape) -> list[tuple[int, Dim | None]]:
+    """The dimensions that are spelled out, with their places counted from the end."""
+    return [(i - len(shape.dims), d) for i, d in enumerate(shape.dims)]
 
 
 @rule("top_k", "operand k axis", "jax.lax")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..edits import Edit, Overlay, Part, Parts
@@ -37,6 +37,7 @@ class Static(Value):
 
     text: str
     deps: frozenset[str] = frozenset()
+    sequence: bool = False  # certainly a tuple or list, and no size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,6 +252,7 @@ class Local:
     names: frozenset[str]
     localized: Localized
     source: SourceFile
+    changes: bool = False  # the statement changes what its name holds, in place
 
 
 @dataclasses.dataclass(eq=False)
@@ -283,6 +285,17 @@ class For:
     source: SourceFile
     index: str = ""  # the name that counts 0, 1, 2, ... if the loop has one
     conditions: tuple[Localized, ...] = ()
+
+
+def steps_of(block: Block) -> Iterator[Any]:
+    """Every step of a skeleton, those in branches and loops too."""
+    for step in block.steps:
+        yield step
+        if isinstance(step, For):
+            yield from steps_of(step.body)
+        elif isinstance(step, Branch):
+            yield from steps_of(step.then)
+            yield from steps_of(step.orelse)
 
 
 def overlay(localized: Localized, resolve: Any) -> Overlay:

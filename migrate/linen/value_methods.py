@@ -56,7 +56,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     found = shapes.method(value, func.attr, args, keywords)
     if func.attr == "reshape" and isinstance(found, Unknown):
         found = reshaped_width(args, found)
-    return Abs(found, False, base.flags | arguments.flags)
+    return Abs(found, base.static and arguments.static, base.flags | arguments.flags)
 
 
 def _append(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) -> Abs:
@@ -67,7 +67,7 @@ def _append(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) 
     value = base.value
     if func.attr == "extend":
         new: Value = run.extended(value, added.value, node) if run.holds_module(added.value) else Unknown("list")
-    elif run.loops or isinstance(value, Repeated):
+    elif run.loops or run.repeating or isinstance(value, Repeated):
         new = Repeated(added.value, run.loops[-1] if run.loops else None)
         if isinstance(value, Tup) and value.items and run.holds_module(added.value):
             kinds = {s.target for s in run.modules_in(value)} | {s.target for s in run.modules_in(added.value)}

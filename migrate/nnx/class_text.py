@@ -46,7 +46,7 @@ from ..linen.values import Array, Const, Shape, Unknown, Value
 from ..linen.variable_reads import VariableRead, own_variable
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
-from . import lifted, naming, setup_params
+from . import constructor_names, lifted, naming, setup_params
 from .naming import Names, Place
 
 VARIABLE_TYPES = {
@@ -119,6 +119,10 @@ class ClassText:
         self.final = False
         self.setup_names: dict[str, str] = {}  # attributes that hold a parameter of another name
         self.moved: list[Span] = []
+        # Fields whose names the constructor gives to something else: they are said as `self.<field>`.
+        self.bound: frozenset[str] = constructor_names.bound_names(run)
+        self.shadowed = self.bound & run.fields.keys()
+        self.emitted: set[str] = set()
         self.with_compact = [n for n in run.blocks if n != "setup" and any(not s.in_setup for s in run.sites_of(n))]
 
     # planning --------------------------------------------------------------------------------------------------
@@ -136,6 +140,7 @@ class ClassText:
             self.names.places[module.site] = Place("list" if module.element else "attribute", field)
         self._call_keywords()
         self._build_all()
+        self._find_shadowed()
         for carried in self.run.carried.values():
             for _, first, following in carried:
                 self.dim(first), self.dim(following)
@@ -144,6 +149,17 @@ class ClassText:
         self._nothing_left()
         for read in self.run.variable_reads.values():
             self.variable_read(read)
+
+    def _find_shadowed(self) -> None:
+        """Keep as bound, and as shadowed, only what the constructor as built so far does bind."""
+        if not self.bound:
+            return
+        self.emitted.clear()
+        for entry in self.run.blocks:
+            self.constructor_lines(entry)
+        self.bound = constructor_names.bound_in_setup(self.run) | self.emitted
+        self.shadowed = self.bound & self.run.fields.keys()
+        self._build_all()
 
     def _nothing_left(self) -> None:
         """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
@@ -165,6 +181,7 @@ class ClassText:
 
     def _refuse(self) -> None:
         fields = self.run.fields
+        constructor_names.refuse_reserved(self.run)
         for name in ("rngs",):
             if name in fields:
                 raise Unmigratable(
@@ -273,19 +290,27 @@ class ClassText:
         whole = self.used.get(argument, {-1}) != {-1}
         stem = "in" if argument == self._first() else re.sub(r"\W+", "_", argument).strip("_")
         name = f"{stem}_shape" if whole else f"{stem}_features"
-        while name in self.run.fields:
+        while name in self.run.fields or name in self.bound:
             name += "_"
         return name
+
+    def needed(self, names: Iterable[str]) -> set[str]:
+        """Of the names that an expression reads, those that the constructor has to assign first."""
+        return {n for n in names if n not in self.run.fields or n in self.shadowed}
+
+    def field(self, name: str) -> str:
+        """A field as the constructor says it."""
+        return f"self.{name}" if name in self.shadowed else name
 
     # sizes -----------------------------------------------------------------------------------------------------
     def dim(self, dim: Dim) -> str:
         """A size as the constructor says it."""
-        self.needs |= {d for d in dim.dependencies() if d not in self.run.fields}
+        self.needs |= self.needed(dim.dependencies())
         return dim.text(self._atom)
 
     def _atom(self, atom: Atom) -> str | None:
         if atom.kind == "field":
-            return str(atom.args[0])
+            return self.field(str(atom.args[0]))
         if atom.kind == "input":
             argument, index = atom.args
             self.used.setdefault(argument, set()).add(index)
@@ -314,8 +339,8 @@ class ClassText:
             if field not in self.run.fields:
                 return match[0]
             if attribute is None:
-                return field
-            return f"{field}.{self.held_attribute(field, attribute)}"
+                return self.field(field)
+            return f"{self.field(field)}.{self.held_attribute(field, attribute)}"
 
         return re.sub(r"\bself\.(\w+)(?:\.(\w+))?", said, text)
 
@@ -370,7 +395,7 @@ class ClassText:
 
     def said(self, localized: Localized) -> Parts:
         """An expression of the source as the constructor says it."""
-        self.needs |= {n for n in localized.needs if n not in self.run.fields}
+        self.needs |= self.needed(localized.needs)
         over = overlay(localized, self.resolve)
         if localized.source is self.source:
             return (over,)
@@ -613,14 +638,17 @@ class ClassText:
                 return [], live
             lines, needs = self.built[step.site]
             text = [(depth + d, p) for d, p in lines.before]
+            self.needs = set()
             text.append((depth, self._placed(step.site, lines.expression)))
-            return text, live | needs
+            return text, live | needs | self.needs
         if isinstance(step, Local):
             if not (step.names & live):
                 return [], live
+            if not constructor_names.is_identity(step):
+                self.emitted |= step.names
             self.needs = set()
             parts = self.said(step.localized)
-            kept = live if isinstance(step.statement, ast.AugAssign) else live - step.names
+            kept = live if step.changes or isinstance(step.statement, ast.AugAssign) else live - step.names
             return [(depth, parts)], kept | self.needs
         if isinstance(step, Track):
             if step.name not in live:
@@ -639,9 +667,11 @@ class ClassText:
             inner |= before
         if not body:
             return [], live
+        self.emitted |= constructor_names.names_of(step)
         self.needs = set()
         iterator = self.said(step.iterator)
-        return [(depth, (f"for {step.target} in ", *iterator, ":")), *body], inner | live | self.needs
+        target = step.target.removeprefix("(").removesuffix(")")
+        return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | self.needs
 
     def _emit_branch(self, step: Branch, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
         if step.test is None and not step.text:

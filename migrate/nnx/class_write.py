@@ -466,11 +466,19 @@ class ClassWriter:
         for method in methods:
             own = [s for s in statements if any(n is s for n in ast.walk(method.node))]
             while True:
+                own_reads = {  # a statement that changes a list reads it, which alone keeps neither
+                    n
+                    for s in own
+                    if statements[s].changes and not _only_statement(self.source, s)
+                    for n in ast.walk(s)
+                    if isinstance(n, ast.Name) and n.id in statements[s].names
+                }
                 loads = {
                     n.id
                     for n in ast.walk(method.node)
                     if isinstance(n, ast.Name)
                     and isinstance(n.ctx, ast.Load)
+                    and n not in own_reads
                     and not self._is_gone(self.source.span(n), gone, kept_inside)
                 }
                 found = next(
@@ -535,6 +543,10 @@ class ClassWriter:
                 lines.append((f"if {field.name} is None:",))
                 lines.append((source.indent_unit, f"{field.name} = ", self._default(field.factory, field), "()"))
         lines += [(f"self.{f.name} = ", *self._stored_value(f)) for f in fields if f.name in stored]
+        for field in model.own_fields:  # no argument of the constructor, but perhaps a value
+            value = field.default or field.factory
+            if not field.init and value is not None:
+                lines.append((f"self.{field.name} = ", self._default(value, field), "" if field.default else "()"))
         if self.run.mode_flag:
             lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
         compact: list[Parts] = []
@@ -604,7 +616,7 @@ class ClassWriter:
 
     def _stored(self, fields: Iterable[Field]) -> set[str]:
         """Fields that are read after construction, here or elsewhere."""
-        kept: set[str] = set()
+        kept: set[str] = set(self.text.shadowed)
         gone = [span for source, span in self.moved if source is self.source]
         kept_spans = [p for e in self.edits if e.source is self.source for p in e.parts if isinstance(p, Span)]
         deleted = [e.span for e in self.edits if e.source is self.source and not e.parts and not e.insert]

@@ -19,16 +19,7 @@ from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 HERE = Path(__file__).parent
-FILES = [
-    "forms_basic",
-    "forms_more",
-    "forms_optional_modules",
-    "forms_third",
-    "forms_variants",
-    "forms_results",
-    "forms_passed_modules",
-    "forms_setup_params",
-]
+FILES = sorted(path.stem for path in HERE.glob("forms_*.py") if "\nCASES" in path.read_text())
 
 
 def _module(name: str, text: str) -> types.ModuleType:
@@ -83,6 +74,25 @@ def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
     got = model(*inputs, **keywords)
     assert jax.tree.structure(expected) == jax.tree.structure(got)
     for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(got)):
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+STARTS = [(s, p) for s, p in CASES if SIDES[s][0].CASES[p][0] in getattr(SIDES[s][0], "SAME_START", ())]
+
+
+@pytest.mark.parametrize("stem,position", STARTS, ids=lambda v: str(v))
+def test_both_sides_start_from_the_same_values(stem: str, position: int) -> None:
+    linen, native, result = SIDES[stem]
+    name, arguments, shapes, keywords = linen.CASES[position]
+    plan = {c.qualname.rpartition(".")[2]: c for c in result.classes}[name]
+    inputs = [jnp.ones(s, jnp.float32) for s in shapes]
+    expected = getattr(linen, name)(**arguments).init(jax.random.key(0), *inputs, **keywords)
+    call = {**dict(zip(plan.call_arguments, inputs)), **keywords}
+    added = {a.name: eval(a.origin, {}, call) for a in plan.added_arguments}
+    got = compat.to_linen(getattr(native, name)(**arguments, **added, rngs=nnx.Rngs(0)))
+    assert jax.tree.structure(meta.unbox(expected)) == jax.tree.structure(got)
+    for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(got)):
+        assert a.dtype == b.dtype
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
 
 

@@ -320,6 +320,58 @@ Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False
     return y + self.variables['params']['d']['bias']
 """,
     ),
+    "a parameter's shape from what the arrays hold": (
+        "NNX111",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, n):
+    shape = tuple(int(v) for v in n)
+    return x * self.param('p', nn.initializers.ones, shape)
+""",
+    ),
+    "a shape that grows where a flag of the call says so": (
+        "NNX111",
+        """class M(nn.Module):
+  dims: Any = (4,)
+  @nn.compact
+  def __call__(self, x, wide: bool = False):
+    shape = list(self.dims)
+    if wide:
+      shape.append(2)
+    return x * self.param('p', nn.initializers.ones, tuple(shape))
+""",
+    ),
+    "a shape that grows by what the arrays hold": (
+        "NNX111",
+        """class M(nn.Module):
+  dims: Any = (4,)
+  @nn.compact
+  def __call__(self, x, n):
+    shape = list(self.dims)
+    shape.append(int(n[0]))
+    return x * self.param('p', nn.initializers.ones, tuple(shape))
+""",
+    ),
+    "an initializer that reads the input's values": (
+        "NNX111",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def first(rng, shape):
+      return jnp.mean(x, 0).reshape(shape)
+    return x * self.param('p', first, x.shape[-1:])
+""",
+    ),
+    "a local variable called rngs": (
+        "NNX151",
+        """class M(nn.Module):
+  dims: Any = (4,)
+  @nn.compact
+  def __call__(self, x):
+    rngs = tuple(self.dims)
+    return x * self.param('p', nn.initializers.ones, rngs)
+""",
+    ),
 }
 
 

@@ -1,0 +1,103 @@
+"""Statements that change a list or an array in place: `shape.append(n)`, `shape[0] = 1`, `mask[k] *= 2`.
+
+A name that the constructor holds too must change there as well, or stop being one of the constructor's.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from typing import Any
+
+from .sites import Abs, InitPart, Local, Localized
+from .values import Array, Tup, Unknown
+
+_CHANGING = frozenset(
+    {"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "fill", "add"}
+)
+
+
+def changed_names(statement: ast.stmt) -> frozenset[str]:
+    """Names of objects that a simple statement changes in place."""
+    if not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Return):
+        return frozenset()
+    found: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            found |= _root(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+            found |= _root(node.func)
+    return frozenset(found - {"self"})
+
+
+@functools.lru_cache(maxsize=256)
+def _changed_anywhere(function: ast.AST) -> frozenset[str]:
+    return frozenset().union(*[changed_names(s) for s in ast.walk(function) if isinstance(s, ast.stmt)])
+
+
+def changes(statement: ast.stmt, env: Any) -> bool:
+    """Does the method change later on, in place, what this statement assigns?"""
+    if env.method is None:
+        return False
+    stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return bool(stored & _changed_anywhere(env.method.node))
+
+
+def _root(node: ast.expr) -> set[str]:
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> None:
+    """Copy the change to the constructor; where it cannot be said there, the names are the method's alone."""
+    scopes = {name: _scope(name, env) for name in names}
+    for name, scope in scopes.items():
+        scope.local.add(name)
+    localized = _localized(run, statement, env) if len(names) == 1 else None
+    for name, scope in scopes.items():
+        held = scope.names.get(name) or Abs(Unknown(name))
+        if localized is None:
+            scope.local.discard(name)
+            known = isinstance(held.value, Array) or run.holds_module(held.value) or _is_append(statement)
+            scope.names[name] = Abs(held.value if known else Unknown(name), False, held.flags)
+            continue
+        kept = isinstance(held.value, Array) or (_is_append(statement) and isinstance(held.value, Tup))
+        scope.names[name] = Abs(held.value if kept else Unknown(name), False, held.flags)
+        run.block.steps.append(Local(statement, names, localized, env.source, changes=True))
+
+
+def _is_append(statement: ast.stmt) -> bool:
+    """`items.append(x)`: the execution has followed it."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+
+
+def _scope(name: str, env: Any) -> Any:
+    while env.parent is not None and name not in env.names:
+        env = env.parent
+    return env
+
+
+def _localized(run: Any, statement: ast.stmt, env: Any) -> Localized | None:
+    """The statement as the constructor says it: what is changed and every part of the change."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        if not isinstance(call.func, ast.Attribute):
+            return None
+        parts: list[ast.expr] = [call.func.value, *call.args, *[k.value for k in call.keywords]]
+    elif isinstance(statement, ast.Assign):
+        parts = [*statement.targets, statement.value]
+    elif isinstance(statement, ast.AugAssign):
+        parts = [statement.target, statement.value]
+    else:
+        return None
+    replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
+    needs: set[str] = set()
+    for part in parts:
+        for child in ast.walk(part):
+            if isinstance(child, ast.Subscript):
+                run._index(child.slice, env)
+        if not run._localize(part, env, frozenset(), replaced, needs):
+            return None
+    return Localized(env.source.span(statement), env.source, tuple(replaced), frozenset(needs))
