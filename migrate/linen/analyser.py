@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 
 from . import shape_ops
@@ -11,10 +12,11 @@ from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
 from .dims import Dim
 from .environment import Env
-from .execute import Execution, Summary
+from .execute import Execution
+from .needed_sizes import needed_sizes
 from .passed import Given, Passed, Plain, held_value, joined, passed_value, tell_giver
 from .replacing import replace_dims
-from .sites import Abs, CallRecord, Factory, Site, Unmigratable
+from .sites import Abs, CallRecord, Factory, Site, Static, Unmigratable
 from .substitution import Substitution
 from .values import Array, Const, Global, Int, Tup, Unknown, Value
 
@@ -38,7 +40,7 @@ class Analyser:
         self.revised = False  # did a field get more kinds of modules after it was first known?
         self.conflicts: dict[str, str] = {}
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
-        self.special: dict[tuple[str, str, str], Summary | None] = {}
+        self.special: dict[tuple[str, str, str], Execution | None] = {}
 
     def execution(self, qualname: str) -> Execution:
         """The execution of a class; raises Unmigratable as it did when first run."""
@@ -144,15 +146,16 @@ class Analyser:
         tell_giver(execution, site, called, substitution)
         result = replace_dims(summary.result, substitution)
         if _is_vague(result):
-            special = self._specialised(execution, site, called, method, inputs)
+            run = self._specialised(execution, site, called, method, inputs)
+            special = run.summaries.get(method) if run is not None else None
             if special is not None:
                 result = replace_dims(special.result, self.substitution(execution, site, called, inputs))
         return result
 
     def _specialised(
         self, execution: Execution, site: Site, called: Execution, method: str, inputs: Mapping[str, Value]
-    ) -> Summary | None:
-        """The summary of a class for the constants that one site and one call give it, and the ranks of what the call
+    ) -> Execution | None:
+        """The execution of a class for the constants that one site and one call give it, and the ranks of what the call
         gives it, where in general nothing is known."""
         ranks = _ranks_of(inputs, called)
         flags = {k: Abs(v, static=True) for k, v in inputs.items() if isinstance(v, Const)}
@@ -177,6 +180,8 @@ class Analyser:
                     if isinstance(i, Int)
                 )
                 given[field.name] = Abs(Tup(items, value.kind), static=True)
+            elif isinstance(value, Static) and not value.sequence and _may_be_int(field):
+                given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
         constants = sorted((k, repr(v.value)) for k, v in [*given.items(), *flags.items()])
         key = (site.target, method, repr((constants, sorted({**ranks, **called.ranks}.items()), passed)))
         if key not in self.special:
@@ -188,8 +193,15 @@ class Analyser:
                 run.run()
             except Unmigratable:
                 return None
-            self.special[key] = run.summaries.get(method)
+            self.special[key] = run
         return self.special[key]
+
+    def needed_sizes(
+        self, execution: Execution, site: Site, called: Execution, method: str, inputs: Mapping[str, Value]
+    ) -> frozenset[tuple[str, int]] | None:
+        """The dimensions of its inputs that a class needs with what one site gives it; None where that is not clear."""
+        run = self._specialised(execution, site, called, method, inputs)
+        return needed_sizes(self, run) if run is not None else None
 
     def substitution(self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]) -> Substitution:
         defaults = {f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None}
@@ -226,6 +238,12 @@ def _ranks_of(inputs: Mapping[str, Value], called: Execution) -> dict[str, int]:
     """The numbers of dimensions of what a call gives, where they are known and the class does not know them."""
     found = {name: value.shape.rank for name, value in inputs.items() if isinstance(value, Array)}
     return {name: rank for name, rank in found.items() if rank is not None and name not in called.ranks}
+
+
+def _may_be_int(field: Field) -> bool:
+    """Is an integer among what a field may hold (`features: int | Sequence[int]`)?"""
+    annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
+    return re.search(r"(^|[\[,| ])int($|[\],| ])", annotation) is not None
 
 
 def _is_vague(value: Value) -> bool:

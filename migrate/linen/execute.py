@@ -398,8 +398,11 @@ class Execution(LoopExecution):
 
     def _assign_attribute(self, target: ast.Attribute, value: Abs, env: Env) -> None:
         base = self.evaluate(target.value, env)
-        if isinstance(base.value, Variable):
-            return  # variable.value = ...
+        if isinstance(base.value, Variable):  # variable.value = ...
+            held, new = base.value.site.shape, value.value
+            if isinstance(held, Array) and not (isinstance(new, Array) and new.shape.same(held.shape)):
+                base.value.site.shape = Unknown("a variable that takes another shape")
+            return
         if isinstance(target.value, ast.Name) and target.value.id == "self":
             name = target.attr
             self.attributes[name] = value

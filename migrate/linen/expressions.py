@@ -24,6 +24,7 @@ from .sites import (
     ModuleField,
     Static,
     Unmigratable,
+    Variable,
 )
 from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
 
@@ -66,6 +67,8 @@ class Expressions(Containers, Operators, Localization):
             return Abs(value.attribute(node.attr), False, base.flags)
         if isinstance(value, Module | ModuleField):
             return module_attribute(self, node, base, env)
+        if isinstance(value, Variable) and node.attr == "value":
+            return Abs(value.site.shape or Unknown(ast.unparse(node)), False, base.flags)
         if isinstance(value, Array | Tup | Int) or type(value).__name__ not in ("Unknown",):
             found = shapes.attribute(value, node.attr)
             if not isinstance(found, Unknown):

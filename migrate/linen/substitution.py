@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from .dims import Atom, Dim
 from .merging import Either, dependencies_of, members
 from .sites import Abs, BoundArg, Module, Site, Static
 from .values import Array, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
+
+_FIELD = re.compile(r"self\.([A-Za-z_]\w*)")
 
 
 class Substitution:
@@ -170,6 +173,14 @@ class Substitution:
                 self.generic_visit(node)
                 return node
 
+            def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+                self.generic_visit(node)
+                items, place = node.value, node.slice
+                if isinstance(items, ast.Tuple | ast.List) and isinstance(place, ast.Constant):
+                    if isinstance(place.value, int) and -len(items.elts) <= place.value < len(items.elts):
+                        return items.elts[place.value]
+                return node
+
         tree = ast.parse(text, mode="eval").body
         changed = Fields().visit(tree)
         return None if failed else (ast.unparse(changed), frozenset(deps))
@@ -194,6 +205,9 @@ def _from_call(dim: Dim) -> bool:
 
 
 def _dim_from_text(text: str, deps: frozenset[str]) -> Dim:
+    field = _FIELD.fullmatch(text)
+    if field is not None:
+        return Dim.field(field[1])
     try:
         number = ast.literal_eval(text)
     except (ValueError, SyntaxError):

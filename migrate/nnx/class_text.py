@@ -20,6 +20,7 @@ from ..linen.classes import Field, Method
 from ..linen.dims import Atom, Dim
 from ..linen.execute import Execution
 from ..linen.module_calls import layer_arg
+from ..linen.needed_sizes import enough
 from ..linen.passed import attribute_name, held_modules
 from ..linen.replacing import sayable
 from ..linen.self_calls import SELF_CALLS
@@ -371,6 +372,13 @@ class ClassText:
         stop = f"-{shape.lead.dropped}" if shape.lead.dropped else ""
         return f"(*{name}[{shape.lead.skipped or ''}:{stop}], {sizes})"
 
+    def partial_shape(self, shape: Shape) -> str:
+        """A shape of which some dimensions, that do not count, are not known: None stands for them."""
+        sizes = ["None" if d is None else self.dim(d) for d in shape.dims]
+        if shape.lead is not None:
+            sizes.insert(0, "None")
+        return f"({', '.join(sizes)})"
+
     def reference(self, site: Site) -> Parts:
         """A site's object as a method says it."""
         place = self.names.places[site]
@@ -570,6 +578,9 @@ class ClassText:
             return self.dim(dim)
         if sayable(value.shape):
             return self.shape(value.shape)
+        needed = self.analyser.needed_sizes(self.run, site, called, method, inputs)
+        if enough(value.shape, argument, needed):
+            return self.partial_shape(value.shape)
         raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
 
     def _param(self, site: Site) -> Parts:

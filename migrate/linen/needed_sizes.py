@@ -1,0 +1,114 @@
+"""Which dimensions of its inputs a class really takes its parameters' shapes from.
+
+A class over any axes asks for a whole shape; of a call whose batch or length is not known, the dimensions that count may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .dims import Dim
+from .sites import Localized, LocalizedPart, ShapePart, Site
+from .values import Array, Shape, Value
+
+Needed = frozenset[tuple[str, int]]  # (argument, dimension counted from the end)
+_NO_SIZE = frozenset({"flax.linen.Dropout", "flax.linen.Embed"})
+_LAST_SIZE = frozenset(
+    f"flax.linen.{name}" for name in ("Dense", "Conv", "LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm", "Dropout")
+)
+
+
+def needed_sizes(analyser: Any, run: Any) -> Needed | None:
+    """What everything that an execution makes takes its sizes from; None where that is not clear."""
+    found: set[tuple[str, int]] = set()
+    for site in run.sites:
+        if site.kind == "rng" or site.lazy or site.target in _NO_SIZE:
+            continue
+        sizes = _of_class(analyser, run, site) if site.kind == "class" else _of_site(site)
+        here = inputs_of(sizes) if sizes is not None else None
+        if here is None:
+            return None
+        found |= here
+    return frozenset(found)
+
+
+def inputs_of(sizes: Iterable[Dim | None]) -> Needed | None:
+    """The dimensions of inputs that sizes are made of."""
+    found: set[tuple[str, int]] = set()
+    for dim in sizes:
+        if dim is None:
+            return None
+        for atom in dim.atoms():
+            if atom.kind == "input" and atom.args[1] < 0:
+                found.add((atom.args[0], atom.args[1]))
+            elif atom.kind in ("input", "rank", "lead", "local") or atom.deps:
+                return None
+    return frozenset(found)
+
+
+def _of_site(site: Site) -> list[Dim | None] | None:
+    """The sizes that a parameter, a variable or a layer is made of."""
+    if site.kind in ("param", "variable"):
+        shape = site.shape.shape if isinstance(site.shape, Array) else None
+        return list(shape.dims) if shape is not None and shape.lead is None and _is_plain(site) else None
+    if site.kind != "layer" or site.target not in _LAST_SIZE or site.call is None or not site.call.args:
+        return None
+    value = site.call.args[0]
+    return [value.shape.dim(-1)] if isinstance(value, Array) else None
+
+
+def _of_class(analyser: Any, run: Any, site: Site) -> list[Dim | None] | None:
+    """The sizes that a submodule of the project's own takes from what it is called with."""
+    method = site.renders.get("method", "__call__")
+    called = analyser.execution(site.target)
+    summary = called.summaries.get(method)
+    if site.call is None or summary is None or site.lifted:
+        return None
+    inputs: dict[str, Value] = dict(zip(summary.parameters, site.call.args))
+    inputs.update(site.call.keywords)
+    needed = analyser.needed_sizes(run, site, called, method, inputs)
+    if needed is None:
+        return None
+    sizes: list[Dim | None] = []
+    for argument, index in needed:
+        value = inputs.get(argument)
+        if not isinstance(value, Array) or not _is_passed_on(value.shape, {i for a, i in needed if a == argument}):
+            return None
+        sizes.append(value.shape.dim(index))
+    return sizes
+
+
+def _is_passed_on(shape: Shape, needed: set[int]) -> bool:
+    """Are the dimensions that do not count passed on as they are, so that it does not matter if they are known?"""
+    for place in range(-len(shape.dims), 0):
+        dim = shape.dims[place]
+        if place in needed or dim is None or not any(a.kind == "input" for a in dim.atoms()):
+            continue
+        if dim.single_atom() is None:
+            return False
+    return True
+
+
+def _is_plain(site: Site) -> bool:
+    """Is the initializer made of fields and globals alone?"""
+    first = site.init_localized[0] if site.init_localized else None
+    return first is not None and not first.needs and not _reads_shapes(first)
+
+
+def _reads_shapes(localized: Localized) -> bool:
+    return any(
+        isinstance(part, ShapePart) or (isinstance(part, LocalizedPart) and _reads_shapes(part.localized))
+        for _, parts in localized.replaced
+        for part in parts
+    )
+
+
+def enough(shape: Shape, argument: str, needed: Needed | None) -> bool:
+    """Are the dimensions that count known?"""
+    if needed is None or not any(name == argument for name, _ in needed):
+        return False
+    return all(shape.dim(index) is not None for name, index in needed if name == argument)
+
+
+__all__ = ["Needed", "enough", "inputs_of", "needed_sizes"]
