@@ -40,6 +40,7 @@ class Analyser:
         self.revised = False  # did a field get more kinds of modules after it was first known?
         self.conflicts: dict[str, str] = {}
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
+        self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
         self.special: dict[tuple[str, str, str], Execution | None] = {}
 
     def execution(self, qualname: str) -> Execution:

@@ -9,7 +9,7 @@ import ast
 import functools
 from typing import Any
 
-from .sites import Abs, InitPart, Local, Localized
+from .sites import Abs, InitPart, Local, Localized, Repeated
 from .values import Array, Tup, Unknown
 
 _CHANGING = frozenset(
@@ -59,7 +59,8 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
         held = scope.names.get(name) or Abs(Unknown(name))
         if localized is None:
             scope.local.discard(name)
-            known = isinstance(held.value, Array) or run.holds_module(held.value) or _is_append(statement)
+            grown = _is_append(statement) and isinstance(held.value, Tup | Repeated)
+            known = isinstance(held.value, Array) or run.holds_module(held.value) or grown
             scope.names[name] = Abs(held.value if known else Unknown(name), False, held.flags)
             continue
         kept = isinstance(held.value, Array) or (_is_append(statement) and isinstance(held.value, Tup))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, Protocol
 
 from ..catalog import layers
@@ -372,12 +372,16 @@ class ClassText:
         stop = f"-{shape.lead.dropped}" if shape.lead.dropped else ""
         return f"(*{name}[{shape.lead.skipped or ''}:{stop}], {sizes})"
 
-    def partial_shape(self, shape: Shape) -> str:
-        """A shape of which some dimensions, that do not count, are not known: None stands for them."""
-        sizes = ["None" if d is None else self.dim(d) for d in shape.dims]
+    def partial_shape(self, shape: Shape, needed: Set[int]) -> str:
+        """A shape of which some dimensions do not count: None stands for them."""
+        shape = shape.expand(-min(needed))
+        sizes = ["None"] * len(shape.dims)
+        for index in needed:
+            dim = shape.dims[index]
+            sizes[index] = self.dim(dim) if dim is not None else "None"
         if shape.lead is not None:
             sizes.insert(0, "None")
-        return f"({', '.join(sizes)})"
+        return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
     def reference(self, site: Site) -> Parts:
         """A site's object as a method says it."""
@@ -576,11 +580,12 @@ class ClassText:
             if dim is None:
                 raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
             return self.dim(dim)
-        if sayable(value.shape):
-            return self.shape(value.shape)
         needed = self.analyser.needed_sizes(self.run, site, called, method, inputs)
         if enough(value.shape, argument, needed):
-            return self.partial_shape(value.shape)
+            self.analyser.partial.add((site.target, added.name))
+            return self.partial_shape(value.shape, {index for name, index in needed or () if name == argument})
+        if sayable(value.shape):
+            return self.shape(value.shape)
         raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
 
     def _param(self, site: Site) -> Parts:

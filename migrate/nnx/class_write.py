@@ -668,6 +668,8 @@ class ClassWriter:
             seen_default = has
         for added, _, index in self.text.added():
             kind = "int" if index == -1 else "tuple[int, ...]"
+            if (self.model.qualname, added.name) in self.text.analyser.partial:
+                kind = "tuple[int | None, ...]"
             optional = " | None" if added.origin.startswith("None if") else ""
             only.append((f"{added.name}: {kind}{optional}",))
         only.append((f"rngs: {nnx_rngs}",))
