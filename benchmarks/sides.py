@@ -44,12 +44,13 @@ def transplant(variables: Any, model: Any) -> list[str]:
             flat.setdefault(tuple(key), (collection, value))
     problems = []
     used = set()
-    for path, variable in nnx.to_flat_state(nnx.state(model)):
-        if not isinstance(variable, nnx.Variable) or isinstance(variable, nnx.RngState):
-            continue  # an array that the constructor computed is no variable on either side
-        key = linen_key(path, flat)
+    for paths, variable in _variables(model):
+        if isinstance(variable, nnx.RngState):
+            continue
+        keys = [linen_key(path, flat) for path in paths]  # several where a module is shared; Linen has it at one
+        key = next((k for k in keys if k in flat), keys[0])
         if key not in flat:
-            problems.append(f"NNX has {'/'.join(map(str, path))}, Linen does not")
+            problems.append(f"NNX has {'/'.join(map(str, paths[0]))}, Linen does not")
             continue
         collection, value = flat[key]
         used.add(key)
@@ -66,6 +67,25 @@ def transplant(variables: Any, model: Any) -> list[str]:
         if key not in used and found[0] not in ("params_axes", "intermediates")
     ]
     return problems
+
+
+def _variables(model: Any) -> list[tuple[list[tuple[Any, ...]], Any]]:
+    """Every variable with all the paths that lead to it."""
+    from flax import nnx
+
+    found: dict[int, tuple[list[tuple[Any, ...]], Any]] = {}
+
+    def walk(node: Any, path: tuple[Any, ...], above: frozenset[int]) -> None:
+        if isinstance(node, nnx.Variable):
+            found.setdefault(id(node), ([], node))[0].append(path)
+            return
+        implementation = nnx.graph.get_node_impl(node) if nnx.graph.is_node(node) else None
+        if implementation is not None and id(node) not in above:
+            for key, child in dict(implementation.node_dict(node)).items():
+                walk(child, (*path, key), above | {id(node)})
+
+    walk(model, (), frozenset())
+    return list(found.values())
 
 
 def evaluate_added(arguments: Sequence[Mapping[str, str]], call: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,9 +221,11 @@ def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> f
     flat = {tuple(k): v for k, v in traverse_util.flatten_dict(dict(nn.unbox(want))).items()}
     graphdef, parameters, others = nnx.split(model, nnx.Param, ...)
     got = jax.grad(lambda p: score(nnx.merge(graphdef, p, others, copy=True)(*args, **call)))(parameters)
+    aliases = {path: paths for paths, _ in _variables(model) for path in paths}
     worst, scale = 0.0, 1e-12
     for path, variable in nnx.to_flat_state(got):
-        expected = np.asarray(flat[linen_key(path, flat)])
+        keys = [linen_key(one, flat) for one in aliases.get(tuple(path), [path])]
+        expected = np.asarray(flat[next(key for key in keys if key in flat)])
         scale = max(scale, float(np.max(np.abs(expected), initial=0.0)))
         worst = max(worst, float(np.max(np.abs(expected - np.asarray(variable[...])), initial=0.0)))
     return worst / scale if worst else 0.0

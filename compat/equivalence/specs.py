@@ -20,11 +20,17 @@ def linen_specs(linen: LinenSide, rules: Any, mesh_axes: Any) -> dict[Label, Any
     from flax.core import meta
 
     specs: dict[Label, Any] = {}
+    named = _names_beside(linen.boxed)
     leaves = jax.tree_util.tree_flatten_with_path(linen.boxed, is_leaf=lambda v: isinstance(v, meta.AxisMetadata))[0]
     for path, leaf in leaves:
         box = read_box(leaf) if isinstance(leaf, meta.AxisMetadata) else None
         if box is None:
-            specs[plain_path(path)] = jax.sharding.PartitionSpec()
+            names = named.get(plain_path(path))
+            specs[plain_path(path)] = (
+                jax.sharding.PartitionSpec()
+                if names is None
+                else resolve(names, rules, mesh_axes if rules else None, logical=bool(rules))
+            )
             continue
         logical = type(leaf).__name__ == "LogicallyPartitioned"
         own = getattr(leaf, "rules", None) or rules
@@ -32,6 +38,22 @@ def linen_specs(linen: LinenSide, rules: Any, mesh_axes: Any) -> dict[Label, Any
             leaf.names, own if logical else None, mesh_axes if logical and own else None, logical=logical and bool(own)
         )
     return specs
+
+
+def _names_beside(variables: Any) -> dict[Label, tuple[Any, ...]]:
+    """Logical names that `param_with_axes` keeps in a collection beside: `params_axes/kernel_axes` of `params/kernel`."""
+    from flax import traverse_util
+
+    found: dict[Label, tuple[Any, ...]] = {}
+    for collection, tree in variables.items():
+        if not collection.endswith("_axes") or collection.removesuffix("_axes") not in variables:
+            continue
+        for path, leaf in traverse_util.flatten_dict(dict(tree)).items():
+            names = getattr(leaf, "names", None)
+            if names is not None:
+                own = (collection.removesuffix("_axes"), *path[:-1], str(path[-1]).removesuffix("_axes"))
+                found[own] = tuple(names)
+    return found
 
 
 def nnx_specs(nnx_side: NnxSide, rules: Any, mesh: Any) -> dict[Label, Any]:

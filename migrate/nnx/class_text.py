@@ -136,7 +136,7 @@ class ClassText:
                 naming.assign(self.run, entry, self.names)
         for site in self.run.sites:
             if site.in_setup and site.kind in ("layer", "class", "param", "variable"):
-                self.names.places[site] = Place("attribute", site.container or "_")
+                self.names.places[site] = Place("attribute", self.setup_names.get(site.container, site.container) or "_")
         for field, module in held_modules(self.run):
             self.names.places[module.site] = Place("list" if module.element else "attribute", field)
         self._call_keywords()

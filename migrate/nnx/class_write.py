@@ -324,7 +324,9 @@ class ClassWriter:
                     held = run.attributes.get(node.attr)
                     key = self.text.setup_names.get(node.attr)
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
-                    if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
+                    if held is not None and isinstance(held.value, Module) and key is not None:
+                        self.put(node, f"self.{key}", source=source)
+                    elif held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
                         shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
                         self.put(node, *shown, *(("[...]",) if read else ()), source=source)
             elif isinstance(node, ast.Call) and found is not None:

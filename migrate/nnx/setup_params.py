@@ -1,4 +1,4 @@
-"""Parameters and variables that `setup` makes: each must be an attribute under its own name, and only the methods read it.
+"""What `setup` makes under names: each parameter must be an attribute under its own name, and only the methods read it.
 
 In Linen `setup` runs with every call, so what it computes from a parameter follows the parameter, and the parameter's name
 is its key whatever holds it. A constructor runs once: a value computed there would stay what it was at the start, and a
@@ -30,9 +30,21 @@ def check(run: Any, model: Any) -> dict[str, str]:
     for name, method in model.methods().items():
         if name == "setup" or any(id(node) in made for node in ast.walk(method.node)):
             _check_method(run, method, made, renamed, holders, whole=name == "setup")
+    renamed.update(_named_modules(run))
     for attribute, key in renamed.items():
         _may_rename(run, model, attribute, key)
     return renamed
+
+
+def _named_modules(run: Any) -> dict[str, str]:
+    """Attributes that hold a module made with a `name=` of its own, which is its key."""
+    found: dict[str, str] = {}
+    for site in run.sites:
+        if site.in_setup and site.kind in ("layer", "class") and _key(site) is not None and site.container:
+            held = run.attributes.get(site.container)
+            if held is not None and isinstance(held.value, Module) and _key(site) != site.container:
+                found[site.container] = str(_key(site))
+    return found
 
 
 def _check_method(
@@ -132,7 +144,7 @@ def _key(site: Site) -> str | None:
 def _may_rename(run: Any, model: Any, attribute: str, key: str) -> None:
     """Refuse where the parameter's name is taken, or where another class may ask for the attribute."""
     taken = set(run.fields) | set(model.methods()) | set(run.attributes)
-    text = f"the attribute `{attribute}` holds the parameter `{key}`"
+    text = f"the attribute `{attribute}` holds what is called `{key}`"
     if key in taken or not key.isidentifier():
         raise Unmigratable(_CODE, f"{text}, and that name cannot be given to it", model.node)
     outside = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b|\.bind\([^)]*\)\.{re.escape(attribute)}\b")

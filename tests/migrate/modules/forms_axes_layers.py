@@ -115,6 +115,15 @@ class Tables(nn.Module):
     return table.attend(x)
 
 
+class NamedInSetup(nn.Module):
+  def setup(self):
+    self.up = nn.Dense(6, name='wi')
+    self.down = nn.Dense(3)
+
+  def __call__(self, x):
+    return self.down(nn.relu(self.up(x))) + self.up.features
+
+
 CASES = [
     ('ScaledInit', {}, [(2, 5, 4)], {}),
     ('Mlp', {}, [(2, 5, 4)], {'deterministic': True}),
@@ -122,4 +131,5 @@ CASES = [
     ('Table', {'count': 7, 'features': 5}, [[[1, 2, 3]]], {}),
     ('Table', {'count': 7, 'features': 5, 'one_hot': True}, [[[1, 2, 3]]], {}),
     ('Tables', {}, [[[1, 2, 3]]], {}),
+    ('NamedInSetup', {}, [(2, 4)], {}),
 ]
