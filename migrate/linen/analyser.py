@@ -250,7 +250,8 @@ def _may_be_int(field: Field) -> bool:
 def _is_vague(value: Value) -> bool:
     """Is there a size in it that is not known?"""
     if isinstance(value, Array):
-        return value.shape.dim(-1) is None
+        shape = value.shape
+        return None in shape.dims or (shape.lead is not None and not shape.lead.known)
     if isinstance(value, Tup):
         return any(_is_vague(item) for item in value.items)
     return isinstance(value, Unknown | Bundle)

@@ -83,10 +83,13 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     result: Abs = run.run_function(target, inner)
     if len(run.sites) > before and function.method is None and function.env is not None and function.env.method is None:
         raise Unmigratable("NNX135", f"`{ast.unparse(node.func)}` makes submodules in its caller's scope", node)
+    static_arguments = arguments.static and len(run.sites) == before and function.env is not None
     static = arguments.static and result.static and len(run.sites) == before
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
         # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
         return run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
+    if isinstance(result.value, Function) and static_arguments and function.method is None:
+        return Abs(result.value, True, result.flags)  # an initializer that a helper of the project makes
     return Abs(result.value, False, result.flags)
 
 

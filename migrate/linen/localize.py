@@ -29,7 +29,7 @@ def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
         return False
     qualname = run.project.qualname(env.source, node.func) or ""
     if qualname.startswith(("jax.random.", "flax.linen.")) and not qualname.startswith("flax.linen.initializers."):
-        return False
+        return qualname.rpartition(".")[2] in ("_canonicalize_tuple", "_normalize_axes")  # Linen's own helpers for axes
     return qualname.startswith(("jax.", "numpy.", "math.", "flax.", "functools.", "optax."))
 
 

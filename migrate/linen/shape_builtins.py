@@ -142,6 +142,26 @@ def _reordered(call: Call) -> Value:
         raise stop("sorted of unlike items") from error
 
 
+@rule("_canonicalize_tuple", "x", "flax.linen")
+def _canonicalize_tuple(call: Call) -> Value:
+    """Linen's helper: an iterable as a tuple, anything else in one."""
+    value = call.value("x")
+    if isinstance(value, Tup):
+        return Tup(value.items)
+    if isinstance(value, Int):
+        return Tup((value,))
+    raise value_stop(value, "not known to be one number or several")
+
+
+@rule("_normalize_axes", "axes ndim", "flax.linen")
+def _normalize_axes(call: Call) -> Value:
+    """Linen's helper: axes counted from the front."""
+    axes, ndim = call.axes("axes") or [], call.int("ndim")
+    if any(axis.value is None for axis in axes):
+        raise stop("axes that are not constants")
+    return Tup(tuple(Int(axis if (axis.value or 0) >= 0 else ndim + axis) for axis in axes))
+
+
 @rule("zip builtins.zip", "*sequences", "")
 def _zip(call: Call) -> Value:
     rows = [item.items if isinstance(item, Tup) else None for item in call.items("sequences")]
