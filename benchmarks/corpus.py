@@ -111,7 +111,7 @@ def run_classes(
     stale = sorted({c.package for c in wanted if c.package in here and not _current(c.package)})
     if fresh and stale:
         print(f"migrating {', '.join(stale)}", file=sys.stderr, flush=True)
-        run_static(stale, timeout)
+        run_static(stale, max(timeout, 1800.0))
 
     def one(case: Any) -> dict[str, Any]:
         if case.package not in here:
@@ -137,7 +137,7 @@ def run_sweep(names: list[str], timeout: float, *, fresh: bool = True, jobs: int
     stale = [name for name in wanted if name in here and not _current(name)]
     if fresh and stale:
         print(f"migrating {', '.join(stale)}", file=sys.stderr, flush=True)
-        run_static(stale, timeout)
+        run_static(stale, max(timeout, 1800.0))
     work = []
     for name in wanted:
         listing = CORPUS / "out" / name / "nnx_migrate_classes.json"

@@ -18,6 +18,7 @@ body{font:15px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);max
 padding:0 1rem}
 h1{font-size:1.6rem;margin:0 0 .5rem}
 .verdict{font-size:1.25rem;padding:.8rem 1rem;border-left:.4rem solid;background:var(--soft)}
+td>.good,td>.bad,td>.open{white-space:nowrap}
 .good{color:var(--good)}
 .bad{color:var(--bad)}
 .open{color:var(--open)}
@@ -221,7 +222,7 @@ def _layout(shape: str, spec: str, mesh: dict[str, int]) -> str:
     rows, columns = min(parts[-2], 16), min(parts[-1], 16)
     cells = "".join(
         f"<rect x='{80 * c / columns:.1f}' y='{48 * i / rows:.1f}' width='{80 / columns:.1f}' height='{48 / rows:.1f}' "
-        f"fill='hsl({360 * (i * columns + c) / max(1, rows * columns):.0f} 55% 55%)' stroke='var(--bg)'/>"
+        f"fill='hsl({(210 + 360 * (i * columns + c) / max(1, rows * columns)) % 360:.0f} 55% 55%)' stroke='var(--bg)'/>"
         for i in range(rows)
         for c in range(columns)
     )
