@@ -99,6 +99,10 @@ class EditSet:
     def has(self, span: Span) -> bool:
         return span in self._edits
 
+    def covers(self, span: Span) -> bool:
+        """Does a replacement say anew what stands in `span`?"""
+        return any(key.contains(span) for key in self._edits if key.start != key.end)
+
     def render(self, span: Span | None = None, extra: Sequence[Edit] = (), *, copy: bool = False) -> str:
         """The text of `span` (default: the whole file) with the edits inside it carried out, and `extra` on top.
 

@@ -161,6 +161,11 @@ SAME_TREE = {
     "jax.lax.stop_gradient": 0,
 }
 
+# Functions that save the state they are given, and those that return the restored one.
+SAVES = {"flax.training.checkpoints.save_checkpoint", "flax.training.checkpoints.save_checkpoint_multiprocess"}
+RESTORES = {"flax.training.checkpoints.restore_checkpoint"}
+_RESTORE_ARGS = {"orbax.checkpoint.args.StandardRestore", "orbax.checkpoint.args.PyTreeRestore"}
+
 
 # What gives a name, a result or a parameter its value.
 _STATEMENTS = (
@@ -493,6 +498,10 @@ class Flow:
             return Items((base, self._subscript(base, node.args[1])))
         if name and name.endswith(".create") and self.is_state_class(name.removesuffix(".create")):
             return self._state(node, name.removesuffix(".create"))
+        restored = restored_target(self, node)
+        if restored is not None:
+            value = self.value(restored)
+            return value if isinstance(value, State | Nothing) else ANY
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             attribute = node.func.attr
@@ -608,6 +617,22 @@ class Flow:
         return ANY
 
     # for writers -----------------------------------------------------------------------------------------------
+    def made_by(self, node: ast.AST) -> str:
+        """Name of the class whose call gives an expression its value, wherever in its file the name is bound."""
+        if isinstance(node, ast.Call):
+            return self.name(node.func) or ""
+        wanted = ast.dump(node).replace("Store()", "Load()")
+        found = set()
+        for other in self.source_of[node].nodes:
+            target, value = None, None
+            if isinstance(other, ast.Assign) and len(other.targets) == 1:
+                target, value = other.targets[0], other.value
+            elif isinstance(other, ast.withitem):
+                target, value = other.optional_vars, other.context_expr
+            if target is not None and ast.dump(target).replace("Store()", "Load()") == wanted:
+                found.add((self.name(value.func) or "") if isinstance(value, ast.Call) else "")
+        return found.pop() if len(found) == 1 else ""
+
     def native_sites(self) -> Iterator[ast.Call]:
         """Calls that construct native module classes outside of module classes, in the order of the files."""
         for site in self.site_classes:
@@ -621,3 +646,17 @@ class Flow:
 
 def _second(result: Value) -> Value:
     return result.items[1] if isinstance(result, Items) and len(result.items) == 2 else ANY
+
+
+def restored_target(flow: Flow, call: ast.Call) -> ast.expr | None:
+    """The tree that a call restores a checkpoint into: what it returns is like it."""
+    keywords = {k.arg: k.value for k in call.keywords}
+    if flow.name(call.func) in RESTORES:
+        return keywords.get("target", call.args[1] if len(call.args) > 1 else None)
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "restore"):
+        return None
+    given = keywords.get("args", call.args[1] if len(call.args) > 1 else None)
+    if isinstance(given, ast.Call) and flow.name(given.func) in _RESTORE_ARGS:
+        inner = {k.arg: k.value for k in given.keywords}
+        return inner.get("item", given.args[0] if given.args else None)
+    return next((keywords[name] for name in ("item", "items", "target") if name in keywords), given)

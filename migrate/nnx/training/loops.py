@@ -1,24 +1,18 @@
-"""The pieces of the NNX idiom: calls of apply and apply_gradients, and functions that take or return a state."""
+"""The pieces of the NNX idiom: calls of apply, create and apply_gradients."""
 
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import TYPE_CHECKING
 
-from ...edits import Part, Span
+from ...edits import Part
 from ...linen.flow import (
-    GRADIENTS,
     Collection,
     Function,
-    Items,
-    State,
     Symbol,
     Updated,
-    Value,
     Variables,
 )
-from ...source import SourceFile
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
@@ -172,9 +166,9 @@ def apply_gradients(form: _Native, call: ast.Call) -> None:
     head = f"{optimizer}.update({model}, "
     parent = form.parent(call)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        _same_state(form, parent.targets[0], symbol, parent)
+        same_state(form, parent.targets[0], symbol, parent)
         form.replace(parent, head, keywords["grads"], ")")
-    elif isinstance(parent, ast.Return) and _is_last(form, parent):
+    elif isinstance(parent, ast.Return) and is_last(form, parent):
         form.replace(parent, head, keywords["grads"], ")")
     elif isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return):
         if not isinstance(keywords["grads"], ast.Name):
@@ -184,12 +178,12 @@ def apply_gradients(form: _Native, call: ast.Call) -> None:
         raise Unsupported(call, "apply_gradients within an expression")
 
 
-def _is_last(form: _Native, statement: ast.stmt) -> bool:
+def is_last(form: _Native, statement: ast.stmt) -> bool:
     function = form.function(statement)
     return isinstance(function, ast.FunctionDef) and function.body[-1] is statement
 
 
-def _same_state(form: _Native, target: ast.Name, symbol: Symbol, statement: ast.stmt) -> None:
+def same_state(form: _Native, target: ast.Name, symbol: Symbol, statement: ast.stmt) -> None:
     """Does nobody look at the old state after `target` has become the new one?"""
     source = form.source(target)
     new = form.flow.symbol(source, target)
@@ -251,7 +245,7 @@ def in_loss_return(form: _Native, node: ast.AST, *, edit: bool = True) -> bool:
         return True
     if isinstance(aux, ast.Tuple) and node in aux.elts:
         if edit:
-            _without(form, aux, [node])
+            without(form, aux, [node])
         return True
     return False
 
@@ -275,16 +269,16 @@ def in_updating_target(form: _Native, name: ast.Name) -> bool:
     if not isinstance(holder, ast.Tuple):
         return False
     if holder is target:  # grads, updates = jax.grad(...)(...)
-        _without(form, target, [name])
+        without(form, target, [name])
         return function.transform == "grad"
     if form.parent(holder) is target:  # (loss, updates), grads
         form.replace(holder, *[e for e in holder.elts if e is not name])
         return len(holder.elts) == 2
-    _without(form, holder, [name])
+    without(form, holder, [name])
     return True
 
 
-def _without(form: Rewrite, node: ast.Tuple, gone: list[ast.AST]) -> None:
+def without(form: Rewrite, node: ast.Tuple, gone: list[ast.AST]) -> None:
     """A tuple without some of its elements, unpacked where one is left."""
     kept = [e for e in node.elts if e not in gone]
     if not kept:
@@ -296,332 +290,3 @@ def _without(form: Rewrite, node: ast.Tuple, gone: list[ast.AST]) -> None:
     if len(kept) > 1 and text.startswith("("):
         parts = ["(", *parts, ")"]
     form.replace(node, *parts)
-
-
-# functions ---------------------------------------------------------------------------------------------------------
-def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
-    """A state or params handed to functions of the project: the model, and the optimizer where they need it."""
-    callee = form.flow.value(call.func)
-    if not isinstance(callee, Function) or callee.bound:
-        return False
-    taken: set[tuple[str, str]] = set()
-    for target in callee.nodes:
-        step = form.functions.get(target)
-        if step is None:
-            return False
-        if node in call.args:
-            position = call.args.index(node)  # type: ignore[arg-type]
-            arguments = step.node.args
-            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
-            parameter = names[position] if position < len(names) else ""
-        else:
-            parameter = next((str(k.arg) for k in call.keywords if k.value is node), "")
-        found = step.renamed.get(parameter)
-        if found is None:
-            return False
-        taken.add(found)
-    if len(taken) != 1:
-        raise Unsupported(node, "functions that take the state in unlike ways")
-    model, optimizer = taken.pop()
-    mine = form.model_of(node)
-    value = form.flow.value(node)
-    second = ""
-    if optimizer:
-        if not isinstance(value, State) or not isinstance(node, ast.Name):
-            return False
-        symbol = form.flow.symbol(form.source(node), node)
-        second = form.optimizers[symbol]
-        form.visible(node, symbol, second)
-    if node in call.args:
-        form.replace(node, f"{mine}, {second}" if second else mine)
-    else:
-        keyword = next(k for k in call.keywords if k.value is node)
-        form.replace(keyword, f"{model}={mine}, {optimizer}={second}" if second else f"{model}={mine}")
-    return True
-
-
-@dataclasses.dataclass
-class Step:
-    """A function that takes a state or params, or returns a state that it made."""
-
-    form: _Native
-    node: ast.FunctionDef | ast.Lambda
-    source: SourceFile
-    parameters: dict[str, Value]  # those that change
-    renamed: dict[str, tuple[str, str]] = dataclasses.field(default_factory=dict)  # → (model, optimizer or "")
-
-    @property
-    def updates(self) -> bool:
-        return any(isinstance(v, State) for v in self.parameters.values())
-
-    def symbol(self, parameter: str) -> Symbol:
-        return self.source.module, self.node, parameter
-
-    def rewrite(self) -> None:
-        returned = self.form.flow.returns.get(self.node)
-        states = _states(self.form, returned)
-        if len(states) > 1:
-            raise Unsupported(self.node, "several states returned")
-        self._signature()
-        self._references()
-        if isinstance(self.node, ast.FunctionDef):
-            for statement in ast.walk(self.node):
-                if isinstance(statement, ast.Return) and self.form.function(statement) is self.node:
-                    self._return(statement)
-            if states and self.node.returns is not None:
-                self._drop_annotation(self.node)
-        if states:
-            for call, source in self.form.flow.callers.get(self.node, {}).items():
-                self._caller(source, call, states[0])
-
-    def _signature(self) -> None:
-        arguments = self.node.args
-        plain = [*arguments.posonlyargs, *arguments.args]
-        free_of_defaults = plain[: len(plain) - len(arguments.defaults)]
-        for argument_node in plain:
-            if argument_node.arg not in self.renamed:
-                continue
-            if argument_node not in free_of_defaults:
-                raise Unsupported(self.node, "a state with a default")
-            model, optimizer = self.renamed[argument_node.arg]
-            context = self.form.contexts[self.source.module]
-            typed = argument_node.annotation is not None
-            names = [f"{model}: {context.name('flax.nnx.Module')}" if typed else model]
-            if optimizer:
-                names.append(f"{optimizer}: {context.name('flax.nnx.Optimizer')}" if typed else optimizer)
-            self.form.replace_span(self.node, self.source.span(argument_node), ", ".join(names))
-        if set(self.renamed) - {a.arg for a in plain}:
-            raise Unsupported(self.node, "a state as a keyword-only argument")
-
-    def _drop_annotation(self, node: ast.FunctionDef) -> None:
-        assert node.returns is not None
-        text = self.source.text
-        span = self.source.span(node.returns)
-        arrow = text.rindex("->", 0, span.start)
-        start = len(text[:arrow].rstrip())
-        self.form.replace_span(node, Span(start, span.end), "")
-
-    # where it is used ------------------------------------------------------------------------------------------
-    def _references(self) -> None:
-        if isinstance(self.node, ast.FunctionDef):
-            for decorator in self.node.decorator_list:
-                self._decorator(decorator)
-        for node in list(self.form.flow.source_of):
-            if isinstance(node, ast.Name | ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Load):
-                value = self.form.flow.value(node)
-                if isinstance(value, Function) and self.node in value.nodes:
-                    self._reference(node, value)
-        if isinstance(self.node, ast.Lambda):
-            self._reference(self.node, Function(frozenset([self.node])))
-
-    def _reference(self, node: ast.AST, value: Function) -> None:
-        parent = self.form.parent(node)
-        if isinstance(parent, ast.Assign) or (isinstance(parent, ast.Call) and parent.func is node):
-            return
-        if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
-            name = self.form.flow.name(parent.func)
-            if name in _JIT and self.parameters:
-                self._jit(parent, parent.func, parent.keywords)
-                return
-            if name in _JIT or (name in GRADIENTS and not self.updates and list(self.renamed) == self._names()[:1]):
-                self._gradient(parent, str(name))
-                return
-        raise Unsupported(node, "a step that is handed to something unknown")
-
-    def _names(self) -> list[str]:
-        return [a.arg for a in [*self.node.args.posonlyargs, *self.node.args.args]]
-
-    def _gradient(self, call: ast.Call, name: str) -> None:
-        """`jax.value_and_grad(loss_fn)` → `nnx.value_and_grad(loss_fn)`."""
-        if name in _JIT:
-            return
-        form = self.form
-        if isinstance(form.flow.value(call), Value) and not isinstance(form.flow.value(call), Function):
-            raise Unsupported(call, "gradients with other arguments")
-        new = form.context(call).name(f"flax.nnx.{GRADIENTS[name]}")
-        if self._aux_is_updates() and call.keywords:
-            form.replace(call, f"{new}(", call.args[0], ")")
-        else:
-            form.replace(call.func, new)
-
-    def _aux_is_updates(self) -> bool:
-        returned = self.form.flow.returns.get(self.node)
-        return isinstance(returned, Items) and len(returned.items) == 2 and isinstance(returned.items[1], Updated)
-
-    def _decorator(self, decorator: ast.expr) -> None:
-        flow = self.form.flow
-        if not self.parameters:
-            raise Unsupported(decorator, "a decorated function that makes the state")
-        if flow.name(decorator) in _JIT:
-            self.form.replace(decorator, self.form.context(decorator).name("flax.nnx.jit"))
-            return
-        if isinstance(decorator, ast.Call):
-            if flow.name(decorator.func) in _JIT and not decorator.args:
-                self._jit(decorator, decorator.func, decorator.keywords)
-                return
-            partial = flow.name(decorator.func) == "functools.partial" and len(decorator.args) == 1
-            if partial and flow.name(decorator.args[0]) in _JIT:
-                self._jit(decorator, decorator.args[0], decorator.keywords)
-                return
-        raise Unsupported(decorator, "a decorator other than jit")
-
-    def _jit(self, call: ast.Call, function: ast.expr, keywords: list[ast.keyword]) -> None:
-        self.form.replace(function, self.form.context(call).name("flax.nnx.jit"))
-        for keyword in keywords:
-            if keyword.arg == "static_argnames":
-                continue
-            if keyword.arg not in _POSITIONS:
-                raise Unsupported(call, f"jit with {keyword.arg}")
-            try:
-                given = ast.literal_eval(keyword.value)
-            except ValueError:
-                raise Unsupported(call, f"{keyword.arg} that is computed") from None
-            positions = [given] if isinstance(given, int) else list(given)
-            moved: list[int] = []
-            for position in positions:
-                if position < 0:
-                    raise Unsupported(call, "positions from the end")
-                before = [n for n in self._names()[:position] if self.renamed.get(n, ("", ""))[1]]
-                moved.append(position + len(before))
-                name = self._names()[position] if position < len(self._names()) else ""
-                if self.renamed.get(name, ("", ""))[1]:
-                    moved.append(position + len(before) + 1)
-            text = str(moved[0]) if isinstance(given, int) and len(moved) == 1 else f"({', '.join(map(str, moved))}"
-            text = text if not text.startswith("(") else text + (",)" if len(moved) == 1 else ")")
-            if moved != positions:
-                self.form.replace(keyword.value, text)
-
-    # what it returns -------------------------------------------------------------------------------------------
-    def _return(self, statement: ast.Return) -> None:
-        form, value = self.form, statement.value
-        if value is None:
-            return
-        if isinstance(form.flow.value(value), State):
-            if isinstance(value, ast.Name):
-                symbol = form.flow.symbol(form.source(value), value)
-                if not self.updates:
-                    form.replace(value, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
-                elif _is_last(form, statement) and len(form.block(statement)) > 1:
-                    form.delete(statement)
-                else:
-                    form.replace(statement, "return")
-            return  # calls see to themselves
-        if not isinstance(value, ast.Tuple):
-            return
-        gone: list[ast.AST] = []
-        for element in value.elts:
-            if not isinstance(form.flow.value(element), State):
-                continue
-            if not isinstance(element, ast.Name):
-                if (
-                    self.updates
-                    and isinstance(element, ast.Call)
-                    and not isinstance(form.flow.value(element.func), Function)
-                ):
-                    gone.append(element)
-                    continue
-                if self.updates or form.flow.name(getattr(element, "func", element)) is None:
-                    raise Unsupported(element, "a state within an expression")
-                continue
-            symbol = form.flow.symbol(form.source(element), element)
-            if self.updates:
-                gone.append(element)
-            else:
-                form.replace(element, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
-        if gone:
-            _without(form, value, gone)
-
-    def _caller(self, source: SourceFile, call: ast.Call, index: int | None) -> None:
-        """A call of a function that returned a state."""
-        form = self.form
-        if not isinstance(form.flow.value(call.func), Function):
-            raise Unsupported(call, "a step that is bound or evaluated abstractly")
-        statement = form.statement(call)
-        if isinstance(statement, ast.Expr) and statement.value is call:
-            return
-        if isinstance(statement, ast.Return) and statement.value is call:
-            return
-        if not (isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1):
-            raise Unsupported(call, "a state out of a call within an expression")
-        target = statement.targets[0]
-        element = target
-        if index is not None:
-            if not isinstance(target, ast.Tuple) or index >= len(target.elts):
-                raise Unsupported(call, "a state in a result that is not unpacked")
-            element = target.elts[index]
-        if not isinstance(element, ast.Name):
-            raise Unsupported(call, "a state that is not assigned to a name")
-        symbol = form.flow.symbol(source, element)
-        if not self.updates:
-            form.replace(element, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
-            return
-        given = [
-            a
-            for a in [*call.args, *[k.value for k in call.keywords]]
-            if isinstance(a, ast.Name) and isinstance(form.flow.value(a), State)
-        ]
-        if len(given) != 1:
-            raise Unsupported(call, "a step over several states")
-        _same_state(form, element, form.flow.symbol(source, given[0]), statement)
-        if index is None:
-            span = Span(source.span(target).start, source.span(call).start)
-            form.replace_span(statement, span, "")
-        else:
-            assert isinstance(target, ast.Tuple)
-            _without(form, target, [element])
-
-
-def _states(form: _Native, value: Value | None) -> list[int | None]:
-    """Where a returned value holds a state: [None] for the whole, positions in a tuple."""
-    if isinstance(value, State):
-        return [None] if form.component.holds(value) else []
-    if isinstance(value, Items):
-        return [i for i, item in enumerate(value.items) if isinstance(item, State) and form.component.holds(item)]
-    return []
-
-
-def functions(form: _Native) -> dict[ast.AST, Step]:
-    """The functions that change, each with what its parameters stand for."""
-    found: dict[ast.AST, Step] = {}
-    for (module, scope, name), value in form.roles.items():
-        if not isinstance(scope, ast.FunctionDef | ast.Lambda):
-            continue
-        arguments = [a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]]
-        changes = isinstance(value, State | Variables) or (isinstance(value, Collection) and value.name == "params")
-        if name in arguments and changes:
-            source = form.flow.project.files[module]
-            found.setdefault(scope, Step(form, scope, source, {})).parameters[name] = value
-    for node, returned in form.flow.returns.items():
-        if node not in found and _states(form, returned) and isinstance(node, ast.FunctionDef):
-            found[node] = Step(form, node, form.flow.source_of[node], {})
-    return found
-
-
-def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:
-    """Does the scope of a state do more with it than call the model?"""
-    if symbol in seen:
-        return False
-    seen.add(symbol)
-    for node, _ in form.uses:
-        if not (isinstance(node, ast.Name) and form.flow.symbol(form.source(node), node) == symbol):
-            continue
-        parent = form.parent(node)
-        if isinstance(parent, ast.Attribute):
-            if parent.attr in ("apply_gradients", "step"):
-                return True
-            continue
-        holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
-        callee = form.flow.value(holder.func) if isinstance(holder, ast.Call) else None
-        if not isinstance(callee, Function) or not isinstance(holder, ast.Call):
-            continue
-        for target in callee.nodes:
-            arguments = target.args  # type: ignore[attr-defined]
-            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
-            if node in holder.args and holder.args.index(node) < len(names):
-                parameter = names[holder.args.index(node)]
-            else:
-                parameter = next((str(k.arg) for k in holder.keywords if k.value is node), "")
-            module = form.flow.source_of[target].module
-            if needs_optimizer(form, (module, target, parameter), seen):
-                return True
-    return False

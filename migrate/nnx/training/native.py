@@ -9,6 +9,7 @@ fit leaves the component to the other forms.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from ...context import FileContext
 from ...linen.flow import (
@@ -26,7 +27,7 @@ from ...linen.flow import (
     Variables,
 )
 from ...source import SourceFile
-from . import loops
+from . import loops, saving, steps
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -55,6 +56,8 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         return False
     if not form.commit("NNX601"):
         return False
+    for report in form.later:
+        report()
     for site in component.sites:
         form.context(site).report(
             site,
@@ -86,6 +89,7 @@ class _Native(Rewrite):
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
         self.streams = self._streams()
+        self.later: list[Callable[[], None]] = []  # what to report once the edits are made
         self.roles = {
             symbol: value
             for symbol, value in self.flow.env.items()
@@ -95,12 +99,12 @@ class _Native(Rewrite):
         self.new_names: dict[Symbol, str] = _Names(self.site)  # of models, variables, params and a state's model
         self.optimizers: dict[Symbol, str] = _Names(self.site)
         self._home()
-        self.functions = loops.functions(self)
+        self.functions = steps.functions(self)
         self._name_all()
         for function in self.functions.values():
             for parameter, value in function.parameters.items():
                 symbol = function.symbol(parameter)
-                optimizer = isinstance(value, State) and loops.needs_optimizer(self, symbol, set())
+                optimizer = isinstance(value, State) and steps.needs_optimizer(self, symbol, set())
                 function.renamed[parameter] = (self.new_names[symbol], self.optimizers[symbol] if optimizer else "")
         for node, value in self.uses:
             self._use(node, value)
@@ -336,6 +340,8 @@ class _Native(Rewrite):
                 loops.apply_gradients(self, call)
             else:
                 raise Unsupported(call, f"state.{call.func.attr}")
+        elif isinstance(value, State) and saving.restore(self, call):
+            return
         elif isinstance(value, State) and not isinstance(self.flow.value(call.func), Function):
             raise Unsupported(call, "a state out of a call that is not followed")
         elif isinstance(value, Variables | Collection) and call is not self.init:
@@ -360,7 +366,7 @@ class _Native(Rewrite):
         holder = self.parent(parent) if isinstance(parent, ast.keyword | ast.Tuple) else parent
         if isinstance(holder, ast.Return):
             return  # with the function
-        if isinstance(holder, ast.Call) and loops.argument(self, holder, node):
+        if isinstance(holder, ast.Call) and (steps.argument(self, holder, node) or saving.use(self, holder, node)):
             return
         raise Unsupported(node, "a state that is kept or handed to something unknown")
 
@@ -383,7 +389,7 @@ class _Native(Rewrite):
                 return
         holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
         if isinstance(holder, ast.Call):
-            if loops.argument(self, holder, node):
+            if steps.argument(self, holder, node):
                 return
             if self.flow.name(holder.func) in _REDUCTIONS:
                 context = self.context(node)
