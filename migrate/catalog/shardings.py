@@ -44,11 +44,14 @@ MOVES: dict[str, Move] = {
     "flax.linen.partitioning.get_axis_names": Move("linen_parity.get_axis_names", {"axes_metadata": "axes"}),
     "flax.linen.partitioning.AxisMetadata": Move("linen_parity.AxisMetadata"),
     "flax.linen.meta.replace_boxed": Move("linen_parity.replace_boxed"),
-    "flax.linen.get_sharding": Move("flax.nnx.get_named_sharding"),
+    "flax.linen.get_sharding": Move("linen_parity.get_sharding"),
     "flax.linen.PARTITION_NAME": Move("flax.nnx.PARTITION_NAME"),
 }
 # Where no variable has logical names, these are enough.
-PLAIN: dict[str, str] = {"flax.linen.get_partition_spec": "flax.nnx.get_partition_spec"}
+PLAIN: dict[str, str] = {
+    "flax.linen.get_partition_spec": "flax.nnx.get_partition_spec",
+    "flax.linen.get_sharding": "flax.nnx.get_named_sharding",
+}
 
 # Left to a person, with what to do.
 MANUAL: dict[str, str] = {

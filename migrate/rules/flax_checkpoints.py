@@ -31,7 +31,30 @@ def train(workdir, batches):
         state = state.apply_gradients(grads=grads)
     checkpoints.save_checkpoint(workdir, state, state.step)
 """
-_MIGRATED = """TODO"""
+_MIGRATED = """\
+import jax
+import optax
+from flax import nnx
+import linen_parity
+
+
+class Model(nnx.Module):
+    def __init__(self, *, in_features: int, rngs: nnx.Rngs):
+        self.Dense_0 = nnx.Linear(in_features, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.Dense_0(x)
+
+
+def train(workdir, batches):
+    model = Model(in_features=4, rngs=nnx.Rngs(jax.random.key(0)))
+    optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+    linen_parity.restore_checkpoint(workdir, (model, optimizer))
+    for x in batches:
+        loss, grads = nnx.value_and_grad(lambda model: (model(x) ** 2).mean())(model)
+        optimizer.update(model, grads)
+    linen_parity.save_checkpoint(workdir, (model, optimizer), optimizer.step[...])
+"""
 KEPT = Rule(
     code="NNX701",
     name="flax-checkpoints",

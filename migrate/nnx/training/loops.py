@@ -129,7 +129,8 @@ def create(form: _Native, call: ast.Call) -> None:
         raise Unsupported(call, "other fields of the TrainState")
     if form.function(call) is not form.home or form.source(call) is not form.source(form.init):
         raise Unsupported(call, "a TrainState made in another function than its variables")
-    if call.lineno < form.init.lineno or not isinstance(form.flow.value(keywords["params"]), Collection):
+    within = form.init in ast.walk(call)
+    if (call.lineno < form.init.lineno and not within) or not isinstance(form.flow.value(keywords["params"]), Collection):
         raise Unsupported(call, "params from elsewhere")
     context = form.context(call)
     parts: list[Part | ast.AST] = [

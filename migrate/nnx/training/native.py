@@ -146,60 +146,69 @@ class _Native(Rewrite):
         if not isinstance(made, Tracked) or len(made.sites) != 1:
             raise Unsupported(self.init, "one of several models is initialized")
         (self.site,) = made.sites
-        assert isinstance(self.init.func, ast.Attribute)
+        base = self.initialized(self.init)
         if any(k.arg in (None, "method", "mutable", "rngs") for k in self.init.keywords) or not self.init.args:
             raise Unsupported(self.init, "init of another method")
         self.home = self.function(self.init)
         statement = self.statement(self.init)
+        self.init_statement = statement
+        self.nested = self.created_with(self.init) is not None
+        if not self.nested:
+            self._assigned(statement)
+        site_statement = self.statement(self.site)
+        self.direct = False
+        if isinstance(base, ast.Name):
+            self._under_name(base, site_statement, statement)
+        elif isinstance(base, ast.Call):  # the construction itself, or a function that returns it
+            self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"])
+        else:
+            raise Unsupported(base, "init of something else than a name")
+
+    def _assigned(self, statement: ast.stmt) -> None:
+        """Are the variables that init returns, or their params, given one name?"""
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
             raise Unsupported(self.init, "variables that are not assigned")
-        self.init_statement = statement
         target = statement.targets[0]
         value = self.flow.value(statement.value)
         if not (isinstance(target, ast.Name) and isinstance(value, Variables | Collection)):
             raise Unsupported(self.init, "variables that are not assigned to one name")
         if not (statement.value is self.init or isinstance(statement.value, ast.Subscript)):
             raise Unsupported(self.init, "variables that are changed at once")
-        base = self.init.func.value
-        site_statement = self.statement(self.site)
-        self.direct = False
-        if isinstance(base, ast.Name):
-            symbol = self.flow.symbol(self.source(base), base)
-            stores = [
-                n
-                for n, v in self.uses
-                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and self.flow.symbol(self.source(n), n) == symbol
-            ]
-            plain = isinstance(site_statement, ast.Assign) and site_statement.value is self.site
-            same_place = (
-                plain
-                and self.function(self.site) is self.home
-                and self.source(self.site) is self.source(self.init)
-                and self.block(site_statement) is self.block(statement)
-            )
-            self.direct = same_place and len(stores) == 1 and isinstance(stores[0].ctx, ast.Store)
-            if self.direct or (symbol[1] is self.home and symbol[1] is not None):
-                self.home_name = base.id
-            else:
-                self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"], base.id)
-        elif isinstance(base, ast.Call):  # the construction itself, or a function that returns it
-            self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"])
+
+    def _under_name(self, base: ast.Name, site_statement: ast.stmt, statement: ast.stmt) -> None:
+        """The model has a name where it is initialized: can the module be made there, and keep it?"""
+        symbol = self.flow.symbol(self.source(base), base)
+        stores = [
+            n
+            for n, v in self.uses
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and self.flow.symbol(self.source(n), n) == symbol
+        ]
+        plain = isinstance(site_statement, ast.Assign) and site_statement.value is self.site
+        same_place = (
+            plain
+            and self.function(self.site) is self.home
+            and self.source(self.site) is self.source(self.init)
+            and self.block(site_statement) is self.block(statement)
+        )
+        self.direct = same_place and len(stores) == 1 and isinstance(stores[0].ctx, ast.Store)
+        if self.direct or (symbol[1] is self.home and symbol[1] is not None):
+            self.home_name = base.id
         else:
-            raise Unsupported(base, "init of something else than a name")
+            self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"], base.id)
 
     def _is_init(self, call: ast.Call) -> bool:
         method = self.flow.value(call.func)
         return isinstance(method, Method) and method.name == "init"
 
     def _write_home(self) -> None:
-        call, statement = self.init, self.init_statement
-        assert isinstance(call.func, ast.Attribute)
+        call = self.init
+        base = self.initialized(call)
         arguments = ", ".join(
             [*self.sizes(call, call.args[1:], call.keywords), f"rngs={self.rngs(call.args[0], self.streams)}"]
         )
-        if not self.direct and call.func.value is not self.site:
+        if not self.direct and base is not self.site:
             self.to_partial(self.site)
-            self.replace(statement, f"{self.home_name} = {self.text(call.func.value)}({arguments})")
+            self._put(f"{self.home_name} = {self.text(base)}({arguments})")
             return
         source = self.source(self.site)
         if self.direct:
@@ -207,7 +216,14 @@ class _Native(Rewrite):
         text = source.text_of(self.site)
         inner = text[: text.rindex(")")].rstrip().rstrip(",")
         comma = ", " if self.site.args or self.site.keywords else ""
-        self.replace(statement, f"{self.home_name} = {inner}{comma}{arguments})")
+        self._put(f"{self.home_name} = {inner}{comma}{arguments})")
+
+    def _put(self, text: str) -> None:
+        """The construction, in the place of the statement that called init or before the one that called it within."""
+        if self.nested:
+            self.insert_before(self.init_statement, text)
+        else:
+            self.replace(self.init_statement, text)
 
     # names -----------------------------------------------------------------------------------------------------
     def free(self, source: SourceFile, scope: ast.AST | None, candidates: list[str], avoid: str = "") -> str:
@@ -316,7 +332,7 @@ class _Native(Rewrite):
             if called and value.name == "apply":
                 assert isinstance(parent, ast.Call)
                 loops.apply(self, parent)
-            elif not (called and value.name == "init") and not (
+            elif not (value.name == "init" and self.initializes(node)) and not (
                 isinstance(parent, ast.keyword) and parent.arg == "apply_fn"
             ):
                 raise Unsupported(node, f"the method {value.name}")

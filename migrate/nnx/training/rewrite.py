@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ...context import FileContext
 from ...edits import Conflict, Part, Span
-from ...linen.flow import Flow, Function, Items, Tracked, Value
+from ...linen.flow import Collection, Flow, Function, Items, State, Tracked, Value
 from ...plan import ClassPlan
 from ...source import SourceFile
 from .components import Component
@@ -209,6 +209,46 @@ class Rewrite:
                 raise Unsupported(node, "a parameter that also holds other things")
 
     # at a call of init or apply --------------------------------------------------------------------------------
+    def initialized(self, call: ast.Call) -> ast.expr:
+        """The model of `model.init(key, x)` and of `jax.jit(model.init)(key, x)`."""
+        method = call.func
+        if isinstance(method, ast.Call) and self.flow.name(method.func) == "jax.jit":
+            if len(method.args) == 1 and not method.keywords:
+                method = method.args[0]
+        if not (isinstance(method, ast.Attribute) and method.attr == "init"):
+            raise Unsupported(call, "init under another name")
+        return method.value
+
+    def initializes(self, node: ast.AST) -> bool:
+        """Is `node` the `model.init` of a call that `initialized` understands?"""
+        call = self.parent(node)
+        if isinstance(call, ast.Call) and call.func is not node and self.flow.name(call.func) == "jax.jit":
+            node, call = call, self.parent(call)
+        return isinstance(call, ast.Call) and call.func is node
+
+    def created_with(self, init: ast.Call) -> ast.expr | None:
+        """The `params=` of the TrainState.create in whose arguments `init` is called, where it is."""
+        node: ast.AST = init
+        parent = self.parent(node)
+        while isinstance(parent, ast.Subscript) or (
+            isinstance(parent, ast.Call) and (self.flow.name(parent.func) or "").startswith("flax.core.")
+        ):
+            node, parent = parent, self.parent(parent)
+        call = self.parent(parent)
+        if not (isinstance(parent, ast.keyword) and parent.arg == "params" and isinstance(call, ast.Call)):
+            return None
+        if not isinstance(self.flow.value(call), State) or not isinstance(self.flow.value(node), Collection):
+            return None
+        statement = self.statement(init)
+        for between in self.source(init).ancestors(init):
+            if between is statement:
+                break
+            if isinstance(between, ast.Lambda | ast.IfExp | ast.BoolOp | ast.comprehension | ast.ListComp | ast.DictComp):
+                return None
+        simple = isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr)
+        return parent.value if simple else None
+
+    # sizes and keys --------------------------------------------------------------------------------------------
     def sizes(self, call: ast.Call, args: list[ast.expr], keywords: list[ast.keyword]) -> list[str]:
         """`["in_features=x.shape[-1]"]` from the inputs of a call. Unsupported where an input is not at hand."""
         given: dict[str, ast.expr] = dict(zip(self.plan.call_arguments, args))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from ...catalog.shardings import PLAIN
 from ...context import FileContext
 from ...linen.axis_rules import uses_logical_names
 from ...linen.flow import Collection, Flow, Gradients, Method, Model, State, Value, Variables
@@ -14,7 +15,8 @@ from .components import Component
 from .rewrite import Rewrite, Unsupported
 
 _ANNOTATIONS = ("with_partitioning", "with_logical_partitioning", "Partitioned", "param_with_axes")
-_SPECS = "flax.linen.get_partition_spec"
+# Functions of spec trees: what takes their place where the project has logical names.
+_SPECS = {"flax.linen.get_partition_spec": "get_partition_spec", "flax.linen.get_sharding": "get_sharding"}
 # Calls that take a tree of any kind.
 _TREES = ("jax.", "optax.", "flax.nnx.", "flax.linen.spmd", "flax.linen.logical", "flax.linen.get_", "flax.linen.unbox")
 _BUILTINS = {"print", "type", "len", "isinstance", "repr", "str", "id"}
@@ -62,7 +64,7 @@ class _Split(Rewrite):
         if isinstance(node, ast.Call):
             if node in self.component.sites:
                 self.to_partial(node)
-            elif isinstance(self.flow.value(node.func), Method):
+            elif isinstance(value, Variables) and isinstance(self.flow.value(node.func), Method):
                 self._init(node)
             elif isinstance(value, State) and self._creates(node):
                 self._create(node, value)
@@ -77,6 +79,8 @@ class _Split(Rewrite):
             called = isinstance(parent, ast.Call) and parent.func is node
             if called and value.name == "apply":
                 self._apply(parent, node)  # type: ignore[arg-type]
+            elif value.name == "init" and self.initializes(node):
+                return
             elif not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn" and value.name == "apply"):
                 raise Unsupported(node, f"the method {value.name}")
         elif isinstance(value, Variables):
@@ -89,34 +93,43 @@ class _Split(Rewrite):
     # init and create -------------------------------------------------------------------------------------------
     def _init(self, call: ast.Call) -> None:
         """`variables = model.init(key, x)` → `graphdef, params = nnx.split(model(rngs=...), nnx.Param)`."""
-        method = call.func
-        if not (isinstance(method, ast.Attribute) and method.attr == "init" and len(call.args) >= 1):
-            raise Unsupported(call, "not a plain init")
-        if any(k.arg in (None, "method", "mutable") for k in call.keywords):
+        base = self.initialized(call)
+        if not call.args or any(k.arg in (None, "method", "mutable") for k in call.keywords):
             raise Unsupported(call, "init of another method")
         statement = self.statement(call)
+        context = self.context(call)
+        scope = self.function(call)
+        name = self._free("graphdef", call)
+        nested = self.created_with(call)
+        if nested is not None:
+            params = self._free("params", call)
+            self.replace(nested, params)
+        else:
+            params = self._named(call, statement, scope)
+        arguments = [*self.sizes(call, call.args[1:], call.keywords), f"rngs={self.rngs(call.args[0])}"]
+        split, param = context.name("flax.nnx.split"), context.name("flax.nnx.Param")
+        eager = context.name("flax.nnx.use_eager_sharding")
+        made = f"{name}, {params} = {split}({self.text(base)}({', '.join(arguments)}), {param})"
+        source = self.source(call)
+        # Linen only notes the axes when it initializes: the layout is that of out_shardings.
+        text = f"with {eager}(False):{source.newline}{source.indent_of(statement)}{source.indent_unit}{made}"
+        if nested is not None:
+            self.insert_before(statement, text)
+        else:
+            self.replace(statement, text)
+
+    def _named(self, call: ast.Call, statement: ast.stmt, scope: ast.AST | None) -> str:
+        """The name of the params that a statement assigns from init."""
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
             raise Unsupported(call, "variables that are not assigned")
         target = statement.targets[0]
         if not isinstance(target, ast.Name):
             raise Unsupported(call, "variables that are not assigned to a name")
-        context = self.context(call)
-        scope = self.function(call)
-        name = self._free("graphdef", call)
         if statement.value is call:
-            params = self._variables(target, scope)
-        elif self._is_params(statement.value, call):
-            params = target.id
-        else:
-            raise Unsupported(call, "variables within an expression")
-        arguments = [*self.sizes(call, call.args[1:], call.keywords), f"rngs={self.rngs(call.args[0])}"]
-        split, param = context.name("flax.nnx.split"), context.name("flax.nnx.Param")
-        eager = context.name("flax.nnx.use_eager_sharding")
-        made = f"{name}, {params} = {split}({self.text(method.value)}({', '.join(arguments)}), {param})"
-        indent = self.source(call).indent_of(statement)
-        unit = self.source(call).indent_unit
-        # Linen only notes the axes when it initializes: the layout is that of out_shardings.
-        self.replace(statement, f"with {eager}(False):{self.source(call).newline}{indent}{unit}{made}")
+            return self._variables(target, scope)
+        if self._is_params(statement.value, call):
+            return target.id
+        raise Unsupported(call, "variables within an expression")
 
     def _is_params(self, node: ast.expr, call: ast.Call) -> bool:
         return (
@@ -255,8 +268,8 @@ class _Split(Rewrite):
             return  # shown by a notebook
         if isinstance(parent, ast.Call):
             name = self.flow.name(parent.func) or (parent.func.id if isinstance(parent.func, ast.Name) else "")
-            if name == _SPECS:
-                self._specs(parent)
+            if name in _SPECS:
+                self._specs(parent, name)
                 return
             if isinstance(parent.func, ast.Attribute) and parent.func.attr in ("apply_gradients", "replace", "create"):
                 return
@@ -264,12 +277,15 @@ class _Split(Rewrite):
                 return
         raise Unsupported(node, "a state that is used as something else than a tree")
 
-    def _specs(self, call: ast.Call) -> None:
-        """Bare PartitionSpecs in the state's tree, as Linen gives them."""
+    def _specs(self, call: ast.Call, name: str) -> None:
+        """Bare PartitionSpecs or shardings in the state's tree, as Linen gives them."""
         context = self.context(call)
         logical = context.project is not None and uses_logical_names(context.project)
-        specs = context.parity("get_partition_spec") if logical else context.name("flax.nnx.get_partition_spec")
-        self.replace(call, f"{context.name('flax.nnx.as_pure')}({specs}(", call.args[0], "))")
+        function = context.parity(_SPECS[name]) if logical else context.name(PLAIN[name])
+        parts: list[str | ast.AST] = []
+        for given in [*call.args, *call.keywords]:
+            parts += [", ", given] if parts else [given]
+        self.replace(call, f"{context.name('flax.nnx.as_pure')}({function}(", *parts, "))")
 
     def _leaf(self, attribute: ast.Attribute) -> None:
         """`params['W'].value` and `params['W'].unbox()` → `params['W'][...]`."""

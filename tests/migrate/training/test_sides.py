@@ -20,20 +20,22 @@ SHARDED = {
     "boxes_by_hand": "NNX603",
     "logical_rules": "NNX602",
     "mesh_axes_in_force": "NNX602",
-    "mesh_rules_object": "NNX603",
+    "mesh_rules_object": "NNX602",
     "param_with_axes": "NNX603",
-    "scanned_axis": "NNX603",
+    "scanned_axis": "NNX602",
     "specs_by_path": "NNX603",
 }
 OTHERS = {
+    "init_under_jit": "NNX601",
+    "init_within_create": "NNX601",
     "pmap_local_batch_norm": "NNX603",
     "pmap_synced_batch_norm": "NNX603",
     "saves_bytes": "NNX603",
     "saves_composite": "NNX603",
-    "saves_flax_checkpoints": "NNX603",
-    "saves_with_args": "NNX603",
+    "saves_flax_checkpoints": "NNX601",
+    "saves_with_args": "NNX601",
     "saves_with_checkpointers": "NNX603",
-    "saves_with_manager": "NNX603",
+    "saves_with_manager": "NNX601",
 }
 # Linen constrains a boxed parameter again wherever it reads it. In a scan that is a layer of the stack, under the names
 # that are left: where the stack itself takes a mesh axis, each layer is laid out anew at every step of the loop. The
