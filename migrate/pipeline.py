@@ -51,7 +51,7 @@ def migrate_project(
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
     linen = project if len(concerned) == len(project.files) else Project(project.files[name] for name in concerned)
-    copies = modules.decide(linen, plan, options)
+    copies = modules.decide(linen, plan, options, per_file)
     own = per_file or {}
     contexts = {
         name: FileContext(source, plan, own.get(source.path, options), project) for name, source in project.files.items()

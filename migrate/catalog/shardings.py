@@ -47,6 +47,16 @@ MOVES: dict[str, Move] = {
     "flax.linen.get_sharding": Move("linen_parity.get_sharding"),
     "flax.linen.PARTITION_NAME": Move("flax.nnx.PARTITION_NAME"),
 }
+# Functions over trees of variables, which only mean the same where these hold no Linen boxes.
+OF_TREES = frozenset(
+    {
+        "flax.linen.get_partition_spec",
+        "flax.linen.get_sharding",
+        "flax.linen.meta.replace_boxed",
+        "flax.linen.partitioning.get_axis_names",
+        "flax.linen.partitioning.AxisMetadata",
+    }
+)
 # Where no variable has logical names, these are enough.
 PLAIN: dict[str, str] = {
     "flax.linen.get_partition_spec": "flax.nnx.get_partition_spec",

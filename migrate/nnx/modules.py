@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..context import FileContext, Options
@@ -20,13 +21,28 @@ from . import linen_copies
 from .class_text import ClassText, DryNamer
 from .class_write import ClassWriter
 
+# The codes of the class writer and of the training writer's general form: one without the other is half a migration.
+WRITERS = ("NNX100", "NNX603")
 
-def decide(project: Project, plan: Plan, options: Options) -> linen_copies.Copies:
+
+class _NotSelected(Unmigratable):
+    """The class was not tried."""
+
+
+def decide(
+    project: Project, plan: Plan, options: Options, per_file: Mapping[Path, Options] | None = None
+) -> linen_copies.Copies:
     """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments.
 
-    Gives the Linen copies that the bridged classes need of native ones.
+    Classes of files for which the writers are not selected stay as they are. Gives the Linen copies that the bridged
+    classes need of native ones.
     """
     classes = Classes(project)
+    unselected = _unselected(classes, options, per_file or {})
+    if len(unselected) == len(list(classes)):
+        for model in classes:
+            plan.classes[model.qualname] = _left(model, unselected[model.qualname], options)
+        return linen_copies.Copies()
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     for model in classes:  # once through everything, so that every field knows what factories it is given
         _try_execution(analyser, model)
@@ -35,7 +51,7 @@ def decide(project: Project, plan: Plan, options: Options) -> linen_copies.Copie
         analyser.special.clear()
         for model in classes:
             _try_execution(analyser, model)
-    reasons: dict[str, Unmigratable] = _lifted_outside(project, classes)
+    reasons: dict[str, Unmigratable] = {**_lifted_outside(project, classes), **unselected}
     for model in classes:
         if linen_copies.is_copy_module(model.source):
             reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
@@ -54,9 +70,19 @@ def decide(project: Project, plan: Plan, options: Options) -> linen_copies.Copie
     for model in classes:
         error = reasons.get(model.qualname)
         if error is not None:
-            plan.classes[model.qualname] = _bridged(model, error, options)
+            plan.classes[model.qualname] = _left(model, error, options)
     linen_copies.add_plans(project, plan, copies)
     return copies
+
+
+def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Options]) -> dict[str, Unmigratable]:
+    found = {}
+    for model in classes:
+        own = per_file.get(model.source.path, options)
+        off = next((code for code in WRITERS if not own.selects(code)), None)
+        if off is not None:
+            found[model.qualname] = _NotSelected(off, f"{off} is not selected")
+    return found
 
 
 def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratable]:
@@ -254,13 +280,13 @@ def _helper_at(project: Project, source: SourceFile, span: Span) -> str:
     return ""
 
 
-def _bridged(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan:
+def _left(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan:
     method = model.method("__call__")
     return ClassPlan(
         qualname=model.qualname,
         path=str(model.source.path),
         line=model.node.lineno,
-        outcome=Outcome.BRIDGED if options.bridge else Outcome.MANUAL,
+        outcome=Outcome.BRIDGED if options.bridge and not isinstance(error, _NotSelected) else Outcome.MANUAL,
         reason=error.reason,
         code=error.code,
         fields=tuple(f.name for f in model.fields()),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import weakref
 from collections.abc import Iterator
 
@@ -380,3 +381,20 @@ def stays_linen(ctx: FileContext, node: ast.AST) -> bool:
 def in_native_class(ctx: FileContext, node: ast.AST) -> bool:
     """Does `node` stand in a Linen class that becomes an nnx.Module?"""
     return any(outcome is Outcome.NATIVE for outcome in _outcomes(ctx, node))
+
+
+_ANNOTATIONS = re.compile(
+    r"with_(logical_)?partitioning|\b(Logically)?Partitioned\b|(param|variable)_with_axes|PARTITION_NAME"
+)
+
+
+def boxes_remain(ctx: FileContext) -> bool:
+    """Do the project's annotated classes all stay Linen? Then trees of their variables hold boxes as before."""
+    if ctx.project is None:
+        return False
+    kept = {
+        plan.outcome is not Outcome.NATIVE
+        for name, plan in ctx.plan.classes.items()
+        if (info := ctx.project.linen_classes.get(name)) is not None and _ANNOTATIONS.search(info.source.text)
+    }
+    return kept == {True}

@@ -10,7 +10,7 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import argument
-from ..nnx.sharding import in_native_class, is_alias, stays_linen
+from ..nnx.sharding import boxes_remain, in_native_class, is_alias, stays_linen
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -110,9 +110,9 @@ _ATTRIBUTES = {"value": "[...]", "names": ".out_sharding"}
 def opening(node: ast.AST, ctx: FileContext) -> None:
     """`nn.unbox(x)` and `isinstance(x, nn.Partitioned)`."""
     assert isinstance(node, ast.Call)
-    if stays_linen(ctx, node):
-        return
     name = ctx.qualname(node.func)
+    if stays_linen(ctx, node) or not (name or "isinstance").startswith(("flax.", "isinstance")) or boxes_remain(ctx):
+        return
     if name == "flax.linen.unbox" and len(node.args) == 1 and not node.keywords:
         ctx.replace(node, f"{ctx.name('flax.nnx.as_pure')}(", ctx.span(node.args[0]), ")", code=RULE.code)
     elif name == "flax.linen.meta.is_axis_metadata" and len(node.args) == 1:
@@ -176,6 +176,8 @@ def attribute(node: ast.AST, ctx: FileContext) -> None:
         return
     if not isinstance(node.ctx, ast.Load) or stays_linen(ctx, node) or not _is_asked(node, node.value.id, ctx):
         return
+    if boxes_remain(ctx):
+        return
     parent = ctx.source.parents.get(node)
     after = Span(ctx.span(node.value).end, ctx.span(node).end)
     if node.attr in _ATTRIBUTES:
@@ -208,7 +210,7 @@ def box(node: ast.AST, ctx: FileContext) -> None:
         return
     name = ctx.qualname(node) or ""
     advice = MANUAL.get(name)
-    if advice is None or stays_linen(ctx, node) or ctx.edits.has(ctx.span(node)) or is_alias(ctx, node):
+    if advice is None or stays_linen(ctx, node) or boxes_remain(ctx) or ctx.edits.has(ctx.span(node)) or is_alias(ctx, node):
         return
     if name in _KINDS and _handled(node, ctx):
         return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ..catalog.shardings import MOVES, PLAIN, Move
+from ..catalog.shardings import MOVES, OF_TREES, PLAIN, Move
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import find_rules, uses_logical_names
-from ..nnx.sharding import is_alias, partitioning_call, stays_linen
+from ..nnx.sharding import boxes_remain, is_alias, partitioning_call, stays_linen
 from ..rule import Example, Rule
 
 
@@ -162,7 +162,7 @@ def function(node: ast.AST, ctx: FileContext) -> None:
         return
     name = ctx.qualname(node) or ""
     move = MOVES.get(name)
-    if move is None or stays_linen(ctx, node):
+    if move is None or stays_linen(ctx, node) or (name in OF_TREES and boxes_remain(ctx)):
         return
     if is_alias(ctx, node):
         _rename_keywords(node, move, ctx)
@@ -190,7 +190,9 @@ def _rename_keywords(node: ast.AST, move: Move, ctx: FileContext) -> None:
 def initializer(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func) or ""
-    if name not in ("flax.linen.with_partitioning", "flax.linen.with_logical_partitioning") or stays_linen(ctx, node):
+    if name not in ("flax.linen.with_partitioning", "flax.linen.with_logical_partitioning"):
+        return
+    if stays_linen(ctx, node) or boxes_remain(ctx):
         return
     parts = partitioning_call(ctx, node)
     if parts is None:

@@ -20,6 +20,12 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
         return
     flow = Flow(project, plan)
     for component in components.find(flow):
-        if not (native.write(component, flow, contexts) or split.write(component, flow, contexts)):
+        options = [contexts[flow.site_source[site].module].options for site in component.sites]
+        forms = (("NNX601", native.write), ("NNX602", split.write))
+        if not any(
+            write_form(component, flow, contexts)
+            for code, write_form in forms
+            if all(option.selects(code) for option in options)
+        ):
             adapter.write(component, flow, contexts)
     notices.report(flow, contexts)
