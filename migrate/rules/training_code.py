@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from ..rule import Example, Rule
 
+_SAME_LOSSES = """\
+def check(before, after):
+    import numpy as np
+    assert len(set(before['losses'])) == 3
+    np.testing.assert_allclose(before['losses'], after['losses'], rtol=1e-5)
+"""
 RULES = (
     Rule(
         "NNX601",
@@ -14,6 +20,85 @@ RULES = (
         "`optimizer.update(model, grads)`. Functions that took a state take the model and the optimizer.",
         why="In NNX the model holds its own variables, and the optimizer updates them in place.",
         how_sure="Done only where every use of the model, its variables and its state in the project is understood.",
+        examples=(
+            Example(
+                title="a training step",
+                before="""\
+import jax
+import jax.numpy as jnp
+import optax
+from flax import linen as nn
+from flax.training import train_state
+
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3, kernel_init=nn.initializers.ones)(x)
+
+
+def create(key, x):
+    model = Model()
+    params = model.init(key, x)['params']
+    return train_state.TrainState.create(apply_fn=model.apply, params=params, tx=optax.sgd(0.1))
+
+
+@jax.jit
+def train_step(state, x, y):
+    def loss_fn(params):
+        return jnp.mean((state.apply_fn({'params': params}, x) - y) ** 2)
+
+    loss, grads = jax.value_and_grad(loss_fn)(state.params)
+    return state.apply_gradients(grads=grads), loss
+
+
+x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
+state = create(jax.random.key(0), x)
+losses = []
+for _ in range(3):
+    state, loss = train_step(state, x, y)
+    losses.append(float(loss))
+""",
+                after="""\
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+
+class Model(nnx.Module):
+    def __init__(self, *, in_features: int, rngs: nnx.Rngs):
+        self.Dense_0 = nnx.Linear(in_features, 3, kernel_init=nnx.initializers.ones, rngs=rngs)
+
+    def __call__(self, x):
+        return self.Dense_0(x)
+
+
+def create(key, x):
+    model = Model(in_features=x.shape[-1], rngs=nnx.Rngs(key))
+    return model, nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+
+
+@nnx.jit
+def train_step(model, optimizer, x, y):
+    def loss_fn(model):
+        return jnp.mean((model(x) - y) ** 2)
+
+    loss, grads = nnx.value_and_grad(loss_fn)(model)
+    optimizer.update(model, grads)
+    return loss
+
+
+x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
+model, optimizer = create(jax.random.key(0), x)
+losses = []
+for _ in range(3):
+    loss = train_step(model, optimizer, x, y)
+    losses.append(float(loss))
+""",
+                run=_SAME_LOSSES,
+            ),
+        ),
     ),
     Rule(
         "NNX602",
@@ -23,6 +108,102 @@ RULES = (
         "the state an `nnx.TrainState`, which carries the graphdef in place of `apply_fn`.",
         why="Specs, shardings and `out_shardings` are trees like the state: it has to stay a tree.",
         how_sure="Done only where every use of the model, its variables and its state in the project is understood.",
+        examples=(
+            Example(
+                title="a state under its own shardings",
+                before="""\
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import linen as nn
+from flax.training import train_state
+from jax.sharding import Mesh
+
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3, kernel_init=nn.with_partitioning(nn.initializers.ones, (None, 'model')))(x)
+
+
+def create(key, x):
+    model = Model()
+    params = model.init(key, x)['params']
+    return train_state.TrainState.create(apply_fn=model.apply, params=params, tx=optax.sgd(0.1))
+
+
+def train_step(state, x, y):
+    def loss_fn(params):
+        return jnp.mean((state.apply_fn({'params': params}, x) - y) ** 2)
+
+    loss, grads = jax.value_and_grad(loss_fn)(state.params)
+    return state.apply_gradients(grads=grads), loss
+
+
+mesh = Mesh(np.array(jax.devices()[:2]).reshape(2, 1), ('data', 'model'))
+x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
+with jax.set_mesh(mesh):
+    specs = nn.get_partition_spec(jax.eval_shape(create, jax.random.key(0), x))
+    state = jax.jit(create, out_shardings=specs)(jax.random.key(0), x)
+    step = jax.jit(train_step, in_shardings=(specs, None, None), out_shardings=(specs, None))
+    losses = []
+    for _ in range(3):
+        state, loss = step(state, x, y)
+        losses.append(float(loss))
+""",
+                after="""\
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+from jax.sharding import Mesh
+import linen_parity
+
+
+class Model(nnx.Module):
+    def __init__(self, *, in_features: int, rngs: nnx.Rngs):
+        self.Dense_0 = nnx.Linear(
+                in_features,
+                3,
+                kernel_init=linen_parity.with_partitioning(nnx.initializers.ones, (None, 'model')),
+                rngs=rngs,
+        )
+
+    def __call__(self, x):
+        return self.Dense_0(x)
+
+
+def create(key, x):
+    model = Model
+    with nnx.use_eager_sharding(False):
+        graphdef, params = nnx.split(model(in_features=x.shape[-1], rngs=nnx.Rngs(key)), nnx.Param)
+    return nnx.TrainState.create(graphdef, params=params, tx=optax.sgd(0.1))
+
+
+def train_step(state, x, y):
+    def loss_fn(params):
+        return jnp.mean((nnx.merge(state.graphdef, params)(x) - y) ** 2)
+
+    loss, grads = jax.value_and_grad(loss_fn)(state.params)
+    return state.apply_gradients(grads=grads), loss
+
+
+mesh = Mesh(np.array(jax.devices()[:2]).reshape(2, 1), ('data', 'model'))
+x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
+with jax.set_mesh(mesh):
+    specs = nnx.as_pure(nnx.get_partition_spec(jax.eval_shape(create, jax.random.key(0), x)))
+    state = jax.jit(create, out_shardings=specs)(jax.random.key(0), x)
+    step = jax.jit(train_step, in_shardings=(specs, None, None), out_shardings=(specs, None))
+    losses = []
+    for _ in range(3):
+        state, loss = step(state, x, y)
+        losses.append(float(loss))
+""",
+                run=_SAME_LOSSES,
+            ),
+        ),
     ),
     Rule(
         "NNX603",
@@ -34,6 +215,69 @@ RULES = (
         why="Code that hands variables around, replicates, freezes, flattens or serializes them keeps its meaning.",
         how_sure="By construction; outputs, gradients, updates and captured intermediates are compared with Linen's "
         "in the tests. Random values of dropout differ, as Linen and NNX derive keys differently.",
+        examples=(
+            Example(
+                title="params as a dictionary",
+                before="""\
+import flax
+import jax
+import jax.numpy as jnp
+import optax
+from flax import linen as nn
+
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3, kernel_init=nn.initializers.ones)(x)
+
+
+model = Model()
+x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
+params = model.init(jax.random.key(0), x)['params']
+names = sorted(flax.traverse_util.flatten_dict(params, sep='/'))
+tx = optax.sgd(0.1)
+opt_state = tx.init(params)
+losses = []
+for _ in range(3):
+    loss, grads = jax.value_and_grad(lambda p: jnp.mean((model.apply({'params': p}, x) - y) ** 2))(params)
+    updates, opt_state = tx.update(grads, opt_state)
+    params = optax.apply_updates(params, updates)
+    losses.append(float(loss))
+""",
+                after="""\
+import flax
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+import linen_parity
+
+
+class Model(nnx.Module):
+    def __init__(self, *, in_features: int, rngs: nnx.Rngs):
+        self.Dense_0 = nnx.Linear(in_features, 3, kernel_init=nnx.initializers.ones, rngs=rngs)
+
+    def __call__(self, x):
+        return self.Dense_0(x)
+
+
+model = linen_parity.Functional(Model, sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})
+x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
+params = model.init(jax.random.key(0), x)['params']
+names = sorted(flax.traverse_util.flatten_dict(params, sep='/'))
+tx = optax.sgd(0.1)
+opt_state = tx.init(params)
+losses = []
+for _ in range(3):
+    loss, grads = jax.value_and_grad(lambda p: jnp.mean((model.apply({'params': p}, x) - y) ** 2))(params)
+    updates, opt_state = tx.update(grads, opt_state)
+    params = optax.apply_updates(params, updates)
+    losses.append(float(loss))
+""",
+                run=_SAME_LOSSES,
+            ),
+        ),
     ),
     Rule(
         "NNX604",

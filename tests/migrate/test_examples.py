@@ -85,7 +85,9 @@ def test_examples_that_run_do_what_they_did(tmp_path: pathlib.Path) -> None:
         script.append(
             textwrap.dedent(
                 f"""
-                before, after = {{'__name__': 'before'}}, {{'__name__': 'after'}}
+                for side in ('before', 'after'):  # dataclasses look their module up
+                    sys.modules[side] = types.ModuleType(side)
+                before, after = sys.modules['before'].__dict__, sys.modules['after'].__dict__
                 try:
                     exec(compile({example.before!r}, 'before.py', 'exec'), before)
                 except Exception as error:

@@ -276,13 +276,15 @@ class Rewrite:
         return f"{name}({', '.join([self.text(node), *[f'{s}=0' for s in streams]])})"
 
     def to_partial(self, site: ast.Call) -> None:
-        """`MLP(4, 8)` → `functools.partial(MLP, 4, 8)`."""
+        """`MLP(4, 8)` → `functools.partial(MLP, 4, 8)`, and `MLP()` → `MLP`."""
+        if not site.args and not site.keywords:
+            self.replace(site, site.func)
+            return
         source = self.source(site)
         function = source.span(site.func)
         opening = source.text.index("(", function.end)
-        given = bool(site.args or site.keywords)
         partial = self.context(site).name("functools.partial")
-        self.replace_span(site, Span(function.start, opening + 1), f"{partial}(", site.func, ", " if given else "")
+        self.replace_span(site, Span(function.start, opening + 1), f"{partial}(", site.func, ", ")
 
 
 class _Inputs(ast.NodeTransformer):
