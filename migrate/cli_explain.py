@@ -29,9 +29,7 @@ def explain(ctx: click.Context, codes: tuple[str, ...], every: bool, form: str) 
             found = {wanted: found[wanted]}
         if not found:
             names = [rule.name for rule in rules.values()]
-            near = difflib.get_close_matches(wanted.replace("O", "0"), rules, 3) or difflib.get_close_matches(
-                code, names, 3
-            )
+            near = difflib.get_close_matches(wanted.replace("O", "0"), rules, 3) or difflib.get_close_matches(code, names, 3)
             hint = f" Nearest: {', '.join(near)}." if near else ""
             raise click.UsageError(f"No rule {code}.{hint} `nnx-migrate explain --all` lists them.", ctx)
         chosen.update(found)

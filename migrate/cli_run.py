@@ -127,8 +127,7 @@ class _Run:
             per_file = {
                 source.path: own
                 for source in sources
-                if self.config.overrides
-                and (own := self.config.options_for(source.path, self.options)) is not self.options
+                if self.config.overrides and (own := self.config.options_for(source.path, self.options)) is not self.options
             }
             failed: dict[Path, InputError | FileResult] = {}
             encoded: dict[Path, bytes] = {}

@@ -420,9 +420,7 @@ class Layer:
         return ()
 
 
-def bind(
-    parameters: Sequence[Param], positional: Sequence[Arg], keywords: Mapping[str, Arg], owner: str
-) -> dict[str, Arg]:
+def bind(parameters: Sequence[Param], positional: Sequence[Arg], keywords: Mapping[str, Arg], owner: str) -> dict[str, Arg]:
     """Arguments by parameter name in the order written. BadCall on surplus, unknown or doubled ones."""
     places = [p for p in parameters if not p.keyword_only]
     if len(positional) > len(places):
@@ -463,9 +461,7 @@ def split_call(
     if any(isinstance(p[0], str) and p[0].startswith("*") for p in positional if p):
         return list(positional), list(keywords)
     places = [p for p in parameters if not p.keyword_only]
-    named: list[tuple[str | None, Parts]] = [
-        (param.name, parts) for param, parts in list(zip(places, positional))[keep:]
-    ]
+    named: list[tuple[str | None, Parts]] = [(param.name, parts) for param, parts in list(zip(places, positional))[keep:]]
     return list(positional[:keep]), [*named, *keywords]
 
 

@@ -106,9 +106,7 @@ class MultiHeadDotProductAttention(Layer):
         if normalize is not None and not is_const(normalize, False) and not keeps_order(args):
             draft.put("ln_promote_dtype", draft.need("keep"))
         if caches:
-            draft.notes.append(
-                ("NNX207", "the first call of a decoding model makes its cache: give it the full length")
-            )
+            draft.notes.append(("NNX207", "the first call of a decoding model makes its cache: give it the full length"))
         return draft.finish(draft.need("MultiHeadAttention") if caches else "flax.nnx.MultiHeadAttention")
 
     @staticmethod

@@ -36,9 +36,7 @@ cumlogsumexp digamma erf erf_inv erfc exp exp2 expm1 floor imag integer_pow is_f
 population_count real reduce_precision round rsqrt sign sin sinh sqrt square stop_gradient tan tanh rev
 optimization_barrier pmean psum pmax pmin ppermute pcast pvary with_sharding_constraint
 """
-LAX_BINARY = (
-    "add atan2 bitwise_and bitwise_or bitwise_xor complex div eq ge gt le lt max min mul ne nextafter pow rem sub"
-)
+LAX_BINARY = "add atan2 bitwise_and bitwise_or bitwise_xor complex div eq ge gt le lt max min mul ne nextafter pow rem sub"
 
 # jax.nn and flax.linen activations: elementwise in the first argument.
 ACTIVATIONS = """

@@ -36,9 +36,7 @@ class NotebookDocument:
         cells = root.get("cells") if root.kind == "object" else None
         if cells is None or cells.kind != "array":
             worksheets = root.kind == "object" and root.get("worksheets") is not None
-            message = (
-                "is a notebook of format 3" if worksheets else "is JSON but not a notebook: it has no list `cells`"
-            )
+            message = "is a notebook of format 3" if worksheets else "is JSON but not a notebook: it has no list `cells`"
             raise InputError(path, "NNX004", message, "Convert it with `jupyter nbconvert --to notebook`.")
         self._problems: list[InputError] = []
         self._restore: dict[str, str] = {}

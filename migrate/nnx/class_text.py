@@ -185,9 +185,7 @@ class ClassText:
         constructor_names.refuse_reserved(self.run)
         for name in ("rngs",):
             if name in fields:
-                raise Unmigratable(
-                    "NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node
-                )
+                raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
         for base in self.model.foreign_bases:
             if base.startswith("flax.linen.") and base != "flax.linen.Module":
                 raise Unmigratable("NNX160", f"it inherits from {base}", self.model.node)
@@ -531,9 +529,7 @@ class ClassText:
     def _class(self, site: Site) -> Parts:
         called = self.plans.get(site.target)
         if called is None or called.details is None:
-            raise Unmigratable(
-                "NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node
-            )
+            raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
         callee = self.callee(site, site.target)
         arguments: list[Parts] = []
         order = [f.name for f in self.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
@@ -545,9 +541,7 @@ class ClassText:
             arguments.append(parts if in_place else (f"{name}=", *parts))
         if "**" in site.renders:
             if site.renders["**"] is None:
-                raise Unmigratable(
-                    "NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node
-                )
+                raise Unmigratable("NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node)
             arguments.append(("**", *self.expression(site.renders["**"], site)))
         details: Details = called.details
         for added, argument, index in details.added:

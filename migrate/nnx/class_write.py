@@ -65,9 +65,7 @@ class ClassWriter:
             if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
                 raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)
         for decorator in self.model.node.decorator_list:
-            name = self.run.project.qualname(
-                self.source, decorator.func if isinstance(decorator, ast.Call) else decorator
-            )
+            name = self.run.project.qualname(self.source, decorator.func if isinstance(decorator, ast.Call) else decorator)
             if name in ("dataclasses.dataclass", "flax.struct.dataclass"):
                 raise Unmigratable("NNX171", "the class is decorated as a dataclass", self.model.node)
 
@@ -167,9 +165,7 @@ class ClassWriter:
         if carried:
             self._carried_list(site, carried, expression)
             return
-        self.put(
-            site.node, *self._laid_out(expression, site.source.indent_of(self._statement(site))), source=site.source
-        )
+        self.put(site.node, *self._laid_out(expression, site.source.indent_of(self._statement(site))), source=site.source)
 
     def _statement(self, site: Site) -> ast.stmt:
         for node in site.source.ancestors(site.node):
@@ -190,9 +186,7 @@ class ClassWriter:
             or comprehension.generators[0].ifs
             or comprehension.elt is not site.node
         ):
-            raise Unmigratable(
-                "NNX114", "input sizes that change along a list of modules cannot be followed", site.node
-            )
+            raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
         generator = comprehension.generators[0]
         indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
         target = source.span(statement.targets[0])
@@ -260,9 +254,7 @@ class ClassWriter:
             func = (*func, f".{after[2]}")
         arguments = list(after[0]) + [(f"{k}=", *p) if k else p for k, p in after[1]]
         named = [self.text.named(a) for a in arguments]
-        self.put(
-            node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source
-        )
+        self.put(node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source)
 
     def _argument_text(self, bound: BoundArg) -> Parts:
         """A constructor argument as the method says it, for the few calls that repeat one."""
@@ -560,9 +552,7 @@ class ClassWriter:
             for depth, line in self.text.constructor_lines(entry):
                 prefix = source.indent_unit * depth
                 compact.append((prefix, *self._laid_out(line, body + prefix)) if prefix else self._laid_out(line, body))
-        streams = [
-            (f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(self.text.streams.items())
-        ]
+        streams = [(f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(self.text.streams.items())]
         signature = self._signature(fields, indent, body)
         self._remove_fields(model)
         newline = source.newline
@@ -571,11 +561,7 @@ class ClassWriter:
             head = Span(source.full_span(setup.node).start, source.span(setup.node.body[0]).start)
             first = setup.node.body[0]
             doc: list[Part] = []
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
                 doc = [source.span(first), newline, source.indent_of(first)]
                 head = Span(head.start, source.span(first).end)
                 if len(setup.node.body) == 1:
@@ -760,12 +746,7 @@ def _is_super_call(node: ast.Call, name: str) -> bool:
 
 
 def _is_range(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "range"
-        and len(node.args) == 1
-    )
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and len(node.args) == 1
 
 
 def _signature_end(source: SourceFile, node: ast.FunctionDef) -> int:

@@ -149,9 +149,7 @@ class Types:
         name = _parameters(function)[position].arg
         for node in self.ctx.source.calls_by_name.get(function.name, ()):
             given = [k.value for k in node.keywords if k.arg == name]
-            given += (
-                node.args[position : position + 1] if not any(isinstance(a, ast.Starred) for a in node.args) else []
-            )
+            given += node.args[position : position + 1] if not any(isinstance(a, ast.Starred) for a in node.args) else []
             for value in given:
                 found = self.kind(value, depth + 2)
                 if found is not None:
@@ -217,9 +215,7 @@ class Types:
                 for target in node.targets:
                     if is_self_attribute(target, attribute):
                         yield node.value
-            elif (
-                isinstance(node, ast.AnnAssign) and is_self_attribute(node.target, attribute) and node.value is not None
-            ):
+            elif isinstance(node, ast.AnnAssign) and is_self_attribute(node.target, attribute) and node.value is not None:
                 yield node.value
 
 

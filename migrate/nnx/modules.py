@@ -76,7 +76,8 @@ def decide(
 
 
 def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Options]) -> dict[str, Unmigratable]:
-    found = {}
+    """Why the writers leave classes alone that nobody selected them for."""
+    found: dict[str, Unmigratable] = {}
     for model in classes:
         own = per_file.get(model.source.path, options)
         off = next((code for code in WRITERS if not own.selects(code)), None)

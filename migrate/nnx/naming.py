@@ -83,9 +83,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             explicit.setdefault(stem, []).append(site)
         else:
             if spec.localized is None:
-                raise Unmigratable(
-                    "NNX155", f"the name `{ast.unparse(spec.node)}` is known only when called", site.node
-                )
+                raise Unmigratable("NNX155", f"the name `{ast.unparse(spec.node)}` is known only when called", site.node)
             names.places[site] = Place("dynamic", "", dynamic=spec.node)
     for stem, sites in explicit.items():
         if len(sites) == 1 and stem.isidentifier() and stem not in run.fields and _counts(sites[0]):

@@ -148,9 +148,7 @@ def _extended(text: str, added: list[Part]) -> str:
     own = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     bound = {(alias.asname or alias.name) for node in own for alias in node.names}
     lines = [
-        line
-        for line in _merged({line for part in added for line in part.imports if line.split()[-1] not in bound})
-        if line
+        line for line in _merged({line for part in added for line in part.imports if line.split()[-1] not in bound}) if line
     ]
     rows = text.splitlines(keepends=True)
     at = max((node.end_lineno or 0 for node in own), default=1)

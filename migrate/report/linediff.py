@@ -42,9 +42,7 @@ def opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
     return found
 
 
-def _between(
-    before: Sequence[str], after: Sequence[str], i1: int, i2: int, j1: int, j2: int, found: list[Opcode]
-) -> None:
+def _between(before: Sequence[str], after: Sequence[str], i1: int, i2: int, j1: int, j2: int, found: list[Opcode]) -> None:
     """The opcodes of two stretches without anchors: equal ends first, difflib for the rest."""
     head = 0
     while i1 + head < i2 and j1 + head < j2 and before[i1 + head] == after[j1 + head]:

@@ -33,7 +33,6 @@ def attach(rule: Rule) -> None:
     """Make `rule` carry out the renames. Whichever family's rule meets the module first does the work for all that are
     selected, since one import statement can hold names of several families."""
 
-
     @rule.register(ast.Module, words=_KNOWN)
     def visit(node: ast.AST, ctx: FileContext) -> None:
         if ctx not in _done:
