@@ -22,7 +22,10 @@ _HEADER = f'''"""What Linen computes and flax.nnx does not, {_MARK}.
 Only the parts that this project uses; nothing here depends on flax.linen.
 """
 '''
-_STANDARD = {"functools", "inspect", "math", "collections", "typing", "dataclasses", "itertools", "contextlib"}
+_STANDARD = {
+    *("collections", "contextlib", "dataclasses", "functools", "inspect", "itertools", "math", "pathlib", "re", "shutil"),
+    "typing",
+}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,88 @@
+"""Layouts that cannot be: the message names the variable, the layout, the mesh, and what to change."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from jax.sharding import Mesh, PartitionSpec
+from nnx_migrate.migrate.nnx import parity
+
+
+@pytest.fixture(scope="module")
+def helpers() -> dict[str, Any]:
+    module = types.ModuleType("linen_parity")
+    sys.modules["linen_parity"] = module
+    parts = ("Functional", "with_partitioning", "with_logical_partitioning", "logical_to_mesh_sharding", "get_sharding")
+    exec(parity.render(parts), module.__dict__)
+    return module.__dict__
+
+
+@pytest.fixture(scope="module")
+def mesh() -> Mesh:
+    return Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"))
+
+
+BAD = {
+    "an axis that the mesh lacks": ((None, "modl"), (8, 8), "no axis 'modl'"),
+    "a dimension that does not divide": (
+        ("data", "model"),
+        (8, 6),
+        "dimension 1 does not divide into the 4 parts of 'model'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_variable(case: str, helpers: dict[str, Any], mesh: Mesh) -> None:
+    names, shape, problem = BAD[case]
+    init = helpers["with_partitioning"](nnx.initializers.ones, names)
+    with jax.set_mesh(mesh), pytest.raises(ValueError) as raised:
+        nnx.Param(init(jax.random.key(0), shape))
+    said = str(raised.value)
+    assert problem in said and str(names) in said and str(shape) in said and "{'data': 2, 'model': 4}" in said
+    assert "change" in said
+
+
+def test_a_rule_for_an_axis_that_the_mesh_lacks(helpers: dict[str, Any], mesh: Mesh) -> None:
+    init = helpers["with_logical_partitioning"](nnx.initializers.ones, ("embed", "mlp"))
+    raises = pytest.raises(ValueError, match=r"\('embed', 'mlp'\).*no axis 'tensor': change the rule")
+    with jax.set_mesh(mesh), nnx.logical_axis_rules((("mlp", "tensor"),)), raises:
+        nnx.Param(init(jax.random.key(0), (8, 8)))
+    tree = {"layer": {"kernel": PartitionSpec("embed", "mlp")}}
+    with pytest.raises(ValueError, match=r"\['layer'\]\['kernel'\] cannot be .*tensor.* on the mesh .*change the rule"):
+        helpers["logical_to_mesh_sharding"](tree, mesh, (("mlp", "tensor"),))
+    with nnx.use_eager_sharding(False):
+        variable = nnx.Param(init(jax.random.key(0), (8, 6)))
+    with nnx.logical_axis_rules((("mlp", "model"),)), pytest.raises(ValueError, match="does not divide into the 4 parts"):
+        helpers["get_sharding"]({"w": variable}, mesh)
+
+
+class Layer(nnx.Module):
+    """A layer whose one parameter is laid out by mesh axes."""
+
+    names: tuple[Any, ...] = ("data", "model")
+
+    def __init__(self, *, rngs: nnx.Rngs) -> None:
+        self.w = nnx.Param(jnp.ones((8, 6)), out_sharding=self.names)
+
+    def __call__(self, x: Any) -> Any:
+        return x @ self.w[...]
+
+
+def test_a_parameter_of_a_functional(helpers: dict[str, Any], mesh: Mesh) -> None:
+    model = helpers["Functional"](Layer)
+    variables = model.init(jax.random.key(0), jnp.ones((2, 8)))
+    with jax.set_mesh(mesh), pytest.raises(ValueError, match=r"params/w of shape \(8, 6\).*dimension 1 does not divide"):
+        model.apply(variables, jnp.ones((2, 8)))
+
+
+def test_more_names_than_dimensions(helpers: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="it has 1 dimensions, 2 are named: give each dimension one name or None"):
+        helpers["check_layout"]("bias", (8,), ("data", None), {"data": 2})
