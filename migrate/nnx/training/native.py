@@ -27,7 +27,7 @@ from ...linen.flow import (
     Variables,
 )
 from ...source import SourceFile
-from . import loops, saving, steps
+from . import loops, masks, saving, steps
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -84,6 +84,7 @@ class _Native(Rewrite):
         if self.plan.collections - _COLLECTIONS:
             raise Unsupported(self.component.sites[0], "collections beside params and batch_stats")
         self._one_model()
+        masks.check(self)
         self.site = self.component.sites[0]
         self.uses = list(self.tracked())
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):

@@ -185,6 +185,35 @@ def test_anything_else_takes_the_other_form(kit, name: str) -> None:
     assert "@nnx.jit" not in done.after and "apply_gradients" in done.after
 
 
+MASKS = {
+    "names in a callable mask": "lambda p: jax.tree_util.tree_map_with_path(lambda path, v: path[-1].key == 'kernel', p)",
+    "a function that flattens": "decay",
+    "a function that calls one that flattens": "lambda p: decay(p)",
+    "keys of the dictionary": "lambda p: {k: k == 'Dense_0' for k in p}",
+    "a tree": "{'Dense_0': True, 'Dense_1': False}",
+}
+DECAY = """
+def decay(params):
+  flat = flax.traverse_util.flatten_dict(params)
+  return flax.traverse_util.unflatten_dict({k: k[-1] == 'kernel' for k in flat})
+"""
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_by_name_need_dictionaries(kit, name: str) -> None:
+    program = DECAY + SCRIPT.replace("tx = optax.adam(0.1)", f"tx = optax.adamw(0.1, weight_decay=0.5, mask={MASKS[name]})")
+    done = kit.migrate(program, kit.MLP)
+    assert done.codes == ["NNX603"]
+    compare(done, "losses")
+
+
+def test_masks_by_shape_do_not(kit) -> None:
+    mask = "lambda p: jax.tree_util.tree_map(lambda v: v.ndim > 1, p)"
+    done = kit.migrate(SCRIPT.replace("optax.adam(0.1)", f"optax.adamw(0.1, weight_decay=0.5, mask={mask})"), kit.MLP)
+    assert done.codes == ["NNX601"]
+    compare(done, "losses")
+
+
 def test_the_functional_form_on_demand(kit) -> None:
     done = kit.migrate(SCRIPT, kit.MLP, options=kit.Options(jit="functional"))
     assert done.codes == ["NNX603"]
