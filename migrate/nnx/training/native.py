@@ -27,7 +27,7 @@ from ...linen.flow import (
     Variables,
 )
 from ...source import SourceFile
-from . import loops, masks, saving, steps
+from . import loops, masks, saving, statistics, steps
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -89,6 +89,7 @@ class _Native(Rewrite):
         self.uses = list(self.tracked())
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
+        statistics.check(self)
         self.streams = self._streams()
         self.later: list[Callable[[], None]] = []  # what to report once the edits are made
         self.roles = {

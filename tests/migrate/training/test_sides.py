@@ -26,6 +26,15 @@ SHARDED = {
     "specs_by_path": "NNX603",
 }
 OTHERS = {
+    "metrics_in_the_state": "NNX603",
+    "state_thrown_away": "NNX603",
+    "stats_of_two_gradients": "NNX603",
+    "stats_read_before_the_update": "NNX603",
+    "stats_read_by_the_loss": "NNX603",
+    "stats_updated_twice": "NNX603",
+    "step_that_may_end_early": "NNX601",
+    "target_of_the_same_params": "NNX603",
+    "update_skipped": "NNX603",
     "init_under_jit": "NNX601",
     "init_within_create": "NNX601",
     "pmap_local_batch_norm": "NNX603",
