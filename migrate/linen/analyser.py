@@ -38,6 +38,7 @@ class Analyser:
         self.running: set[str] = set()
         self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
         self.revised = False  # did a field get more kinds of modules after it was first known?
+        self.bridging: set[str] = set()  # classes in which modules that stay Linen are wrapped
         self.conflicts: dict[str, str] = {}
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
@@ -131,7 +132,12 @@ class Analyser:
         try:
             called = self.execution(site.target)
         except Unmigratable as error:
-            raise Unmigratable("NNX150", f"it contains {name}, which is not native: {error.reason}", site.node) from error
+            if execution.model.qualname in self.bridging:
+                site.bridged = error.reason
+                return Unknown(f"what {name} gives, which stays Linen")
+            found = Unmigratable("NNX150", f"it contains {name}, which is not native: {error.reason}", site.node)
+            found.inner = site.target
+            raise found from error
         summary = called.summaries.get(method)
         if summary is None:
             return Unknown(f"what {name}.{method} returns")

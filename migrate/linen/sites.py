@@ -25,6 +25,7 @@ class Unmigratable(Exception):
         self.code = code
         self.reason = reason
         self.node = node
+        self.inner = ""  # the class that this one contains and that is not native, where that is why
         self.wanted_ranks: tuple[str, ...] = ()  # arguments whose number of dimensions might have helped
 
 
@@ -123,6 +124,8 @@ class Site:
     calltime: dict[str, Any] = dataclasses.field(default_factory=dict)  # call keyword → source node of its value
     origin: int = 0  # order of creation
     lazy: bool = False  # a variable made where it is first asked for, as its first value needs the call
+    bridged: str = ""  # why its class stays Linen, where it is wrapped
+    traits: Any = None  # where it is wrapped: what its Linen code has of collections and streams
     held: str = ""  # the field that hands the module in: it is made elsewhere
     adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
 

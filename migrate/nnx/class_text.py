@@ -47,7 +47,7 @@ from ..linen.values import Array, Const, Shape, Unknown, Value
 from ..linen.variable_reads import VariableRead, own_variable
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
-from . import constructor_names, lifted, naming, setup_params
+from . import bridging, constructor_names, lifted, linen_copies, naming, setup_params
 from .naming import Names, Place
 
 VARIABLE_TYPES = {
@@ -100,8 +100,16 @@ class Details:
 class ClassText:
     """One class in the making."""
 
-    def __init__(self, run: Execution, analyser: Analyser, plans: Mapping[str, ClassPlan]) -> None:
+    def __init__(
+        self,
+        run: Execution,
+        analyser: Analyser,
+        plans: Mapping[str, ClassPlan],
+        references: linen_copies.References | None = None,
+    ) -> None:
+        """`references`: of the project, where modules that stay Linen may be wrapped."""
         self.run = run
+        self.references = references
         self.model = run.model
         self.source = run.model.source
         self.analyser = analyser
@@ -529,7 +537,11 @@ class ClassText:
     def _class(self, site: Site) -> Parts:
         called = self.plans.get(site.target)
         if called is None or called.details is None:
-            raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
+            if self.model.qualname in self.analyser.bridging and self.references is not None:
+                return bridging.bridged(self, site, self.references, site.bridged)
+            found = Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
+            found.inner = site.target
+            raise found
         callee = self.callee(site, site.target)
         arguments: list[Parts] = []
         order = [f.name for f in self.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..context import FileContext, Options
@@ -62,7 +62,7 @@ def decide(
         plan.classes.clear()
         before = len(reasons)
         for model in classes:
-            _decide_class(model, analyser, plan, reasons, texts, ())
+            _decide_class(model, analyser, plan, reasons, texts, (), references if options.bridge else None)
         edited = _check_edits(project, texts, reasons, loaded | analyser.read_attributes)
         copies = linen_copies.settle(classes, reasons, edited, references, options.bridge)
         if len(reasons) == before:
@@ -118,20 +118,15 @@ def _try_execution(analyser: Analyser, model: ClassModel) -> None:
         pass
 
 
-def _decide_class(
+def _attempt(
     model: ClassModel,
     analyser: Analyser,
     plan: Plan,
-    reasons: dict[str, Unmigratable],
-    texts: dict[str, ClassText],
-    path: tuple[str, ...],
-) -> None:
+    inner: Callable[[str], None],
+    references: linen_copies.References | None,
+) -> tuple[ClassText | None, Unmigratable | None, dict[str, int]]:
+    """The text of a class, or why there is none; and the ranks that were guessed on the way."""
     name = model.qualname
-    if name in reasons or name in texts or name in path:
-        return
-    if "." in name.removeprefix(f"{model.source.module}."):
-        reasons[name] = Unmigratable("NNX175", "it is defined inside a function or another class", model.node)
-        return
     text: ClassText | None = None
     failure: Unmigratable | None = None
     tried: dict[str, int] = {}
@@ -145,10 +140,9 @@ def _decide_class(
         try:
             run = analyser.execution(name)
             for site in run.sites:  # what it contains is planned first
-                inner = analyser.classes.get(site.target) if site.kind == "class" else None
-                if inner is not None:
-                    _decide_class(inner, analyser, plan, reasons, texts, (*path, name))
-            text = ClassText(run, analyser, plan.classes)
+                if site.kind == "class":
+                    inner(site.target)
+            text = ClassText(run, analyser, plan.classes, references)
             try:
                 text.prepare()
             except Unmigratable as error:
@@ -163,12 +157,57 @@ def _decide_class(
                 failure = error
                 if not error.code.startswith("NNX11"):
                     break
+    return text, None if text is not None else failure, tried
+
+
+def _decide_class(
+    model: ClassModel,
+    analyser: Analyser,
+    plan: Plan,
+    reasons: dict[str, Unmigratable],
+    texts: dict[str, ClassText],
+    path: tuple[str, ...],
+    references: linen_copies.References | None,
+) -> None:
+    """`references`: of the project, where modules that stay Linen may be wrapped."""
+    name = model.qualname
+    if name in reasons or name in texts or name in path:
+        return
+    if "." in name.removeprefix(f"{model.source.module}."):
+        reasons[name] = Unmigratable("NNX175", "it is defined inside a function or another class", model.node)
+        return
+
+    def inner(qualname: str) -> None:
+        """What it contains is planned first."""
+        found = analyser.classes.get(qualname)
+        if found is not None:
+            _decide_class(found, analyser, plan, reasons, texts, (*path, name), references)
+
+    text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    contained: set[str] = set()
+    first = failure
+    while failure is not None and failure.inner and failure.inner not in contained and references is not None:
+        if not contained:  # each that can be native by itself is so before anything is wrapped
+            for reference in references.within(model.source, model.node):
+                inner(reference.key)
+        contained.add(failure.inner)
+        inner(failure.inner)
+        if failure.inner not in plan.classes:  # it stays Linen: wrapped, if it can be
+            analyser.bridging.add(name)
+        analyser.forget(name, tried)
+        text, failure, tried = _attempt(model, analyser, plan, inner, references)
     if text is None:
         assert failure is not None
-        if tried:
+        if name in analyser.bridging:
+            failure = failure if failure.code == "NNX150" else first
+            analyser.bridging.discard(name)
             analyser.forget(name, tried)
+        elif tried:
+            analyser.forget(name, tried)
+        assert failure is not None
         reasons[name] = failure
         return
+    run = text.run
     for argument, rank in tried.items():
         if analyser.seen.get(name, {}).get(argument) == rank:
             continue  # the project itself, or a trace, shows it so
@@ -207,6 +246,8 @@ def _collections(sites: list[Site], plan: Plan) -> frozenset[str]:
         elif site.kind == "layer":
             layer = layers.lookup(site.target)
             found |= layer.collections if layer is not None else set()
+        elif site.kind == "class" and site.traits is not None:
+            found |= site.traits.collections
         elif site.kind == "class" and site.target in plan.classes:
             found |= plan.classes[site.target].collections
     return frozenset(found)
@@ -220,6 +261,8 @@ def _streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
         if site.kind == "layer":
             layer = layers.lookup(site.target)
             found |= layer.streams if layer is not None else set()
+        elif site.kind == "class" and site.traits is not None:
+            found |= site.traits.streams
         elif site.kind == "class" and site.target in plan.classes:
             found |= plan.classes[site.target].rng_streams
     return frozenset(found)

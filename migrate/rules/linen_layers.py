@@ -28,8 +28,8 @@ UNSUPPORTED = Rule(
     summary="this layer, or this configuration of it, has no form in NNX",
     what=(
         "Fp8 operations, attention with einsum classes of its own, nn.Einsum with a computed equation, nn.RNN that "
-        "lifts further collections or repeats random numbers over time. The class that holds the layer stays Linen "
-        "and is wrapped with `nnx.bridge.ToNNX` where NNX code uses it."
+        "lifts further collections or repeats random numbers over time. The class that holds the layer stays Linen; "
+        "native classes that contain it wrap it, where its inputs are known (NNX150)."
     ),
     why="flax.nnx has no such layer or option, and an approximation would change results silently.",
     how_sure="diagnostic only",

@@ -1,0 +1,198 @@
+"""A class that stays Linen inside of one that becomes native: `linen_parity.Bridged(Odd(3), ...)`.
+
+`nnx.bridge.ToNNX` initializes a Linen module at the first call; `Bridged`, a part of the parity module, does so in the
+constructor, on zeros of the very shapes of the first call. Where these cannot be said, or the class could tell that it is a
+module of its own, the class that contains it stays Linen too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..catalog import layers
+from ..edits import Parts
+from ..linen.classes import ClassModel
+from ..linen.replacing import sayable
+from ..linen.sites import Factory, Module, ModuleField, Site, Static, Unmigratable
+from ..linen.values import Array, Const, Int, Value
+from .linen_copies import References
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+_FLAGS = {"deterministic": "True", "train": "False", "training": "False", "is_training": "False"}
+_INTEGER = re.compile(r"(^|_)(ids?|tokens?|indices|index|idx|labels?|segments?|positions?|targets?)$")
+# What reads the place of a module in its tree, or that somebody else's variables are there.
+_PLACE = {"path", "name", "scope", "parent", "variables", "sow", "perturb", "put_variable", "is_mutable_collection", "bind",
+          "unbind", "clone", "copy", "share_scope", "get_variable", "has_variable", "has_rng"}  # fmt: skip
+_LOOKUPS = {"flax.linen.Embed", "jax.numpy.take", "jax.numpy.take_along_axis", "jax.nn.one_hot"}
+_PARTITIONING = re.compile(r"logical|param_with_axes|variable_with_axes|scan_with_axes")
+
+
+_known: weakref.WeakKeyDictionary[References, dict[str, Traits]] = weakref.WeakKeyDictionary()
+
+
+class Traits:
+    """What the code of a class that stays Linen, and of all that it reaches, says of it."""
+
+    def __init__(self, references: References, model: ClassModel) -> None:
+        self.model = model
+        self.collections: set[str] = {"params"}
+        self.streams: set[str] = set()
+        self.lookups = False
+        self.why_not = ""
+        for key in _reached(references, model.qualname):
+            found = references.project.definition(key)
+            if found is not None:
+                source, node = found
+                for inner in ast.walk(node):
+                    self._read(references, source, inner, key in references.project.linen_classes)
+                if _PARTITIONING.search(source.text_of(node)):
+                    self.why_not = self.why_not or "its parameters have logical axes"
+        unknown = self.collections - {"params", "batch_stats"}
+        if unknown:
+            self.why_not = self.why_not or f"it has variables in {', '.join(map(repr, sorted(unknown)))}"
+
+    def _read(self, references: References, source: object, node: ast.AST, in_class: bool) -> None:
+        project = references.project
+        if isinstance(node, ast.Attribute) and in_class:
+            of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+            fields = {f.name for f in self.model.fields()}
+            if of_self and node.attr in _PLACE and node.attr not in fields:
+                self.why_not = self.why_not or f"`self.{node.attr}` means something else there"
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = project.qualname(source, node) or ""  # type: ignore[arg-type]
+            layer = layers.lookup(name)
+            if layer is not None:
+                self.collections |= layer.collections
+                self.streams |= layer.streams
+            self.lookups |= name in _LOOKUPS
+            if name.startswith("flax.linen.") and name.rpartition(".")[2] in _PLACE:
+                self.why_not = self.why_not or f"`{name}` is used"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and in_class:
+            method = node.func.attr
+            first = node.args[0] if node.args else None
+            if method == "variable":
+                self.collections.add(str(first.value) if isinstance(first, ast.Constant) else "?")
+            elif method == "make_rng":
+                self.streams.add(str(first.value) if isinstance(first, ast.Constant) else "params")
+            if method in ("param", "variable") and _reads_dtype(node):
+                self.why_not = self.why_not or "the type of a parameter follows the input's"
+
+
+def _reads_dtype(node: ast.Call) -> bool:
+    """Is there an `x.dtype` in it, of anything but self?"""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and inner.attr == "dtype":
+            if not (isinstance(inner.value, ast.Name) and inner.value.id == "self"):
+                return True
+    return False
+
+
+def _reached(references: References, start: str) -> Iterator[str]:
+    """The definitions that the code of a class uses; of classes, the Linen ones."""
+    seen, stack = {start}, [start]
+    linen = references.project.linen_classes
+    while stack:
+        key = stack.pop()
+        yield key
+        for reference in references.of(key):
+            found = references.project.definition(reference.key) if reference.key not in seen else None
+            plain = found is not None and isinstance(found[1], ast.ClassDef) and reference.key not in linen
+            if found is not None and not plain:
+                seen.add(reference.key)
+                stack.append(reference.key)
+
+
+def bridged(text: ClassText, site: Site, references: References, reason: str) -> Parts:
+    """The expression that makes the module of `site`; raises Unmigratable where there is none."""
+    name = site.target.rpartition(".")[2]
+    try:
+        return _bridged(text, site, references)
+    except Unbridgeable as error:
+        said = f"it contains {name}, which is not native{': ' if reason else ''}{reason}; and cannot be wrapped: {error}"
+        raise Unmigratable("NNX150", said, site.node) from error
+
+
+class Unbridgeable(Exception):
+    """A Linen module that cannot be wrapped where it stands."""
+
+
+def _bridged(text: ClassText, site: Site, references: References) -> Parts:
+    model = text.analyser.classes.get(site.target)
+    if model is None or site.lifted or (site.factory is not None and site.factory.field):
+        raise Unbridgeable("it is lifted, or made by what a field holds")
+    traits = _known.setdefault(references, {}).get(model.qualname)
+    if traits is None:
+        traits = _known[references][model.qualname] = Traits(references, model)
+    if traits.why_not:
+        raise Unbridgeable(traits.why_not)
+    site.traits = traits
+    if any(method != "__call__" for _, method, _ in site.calls) or site.renders.get("method", "__call__") != "__call__":
+        raise Unbridgeable("other methods than __call__ are called")
+    if site.call is None:
+        raise Unbridgeable("it is never called where its inputs could be seen")
+    from .class_text import joined
+
+    arguments: list[Parts] = []
+    order = [f.name for f in model.fields()]
+    positional = len(site.node.args)
+    if "**" in site.renders or any(k.arg is None for k in site.node.keywords):
+        raise Unbridgeable("it is constructed with **kwargs")
+    for position, (field, bound) in enumerate((n, b) for n, b in site.bound.items() if b.given):
+        if isinstance(bound.abs.value, Factory | Module | ModuleField) or field == "parent":
+            raise Unbridgeable(f"it is given a module, `{field}`")
+        if _mentions_partitioning(bound.node):
+            raise Unbridgeable(f"`{field}` has axes")
+        parts = text.argument(bound, field, site)
+        in_place = position < positional and position < len(order) and order[position] == field
+        arguments.append(parts if in_place else (f"{field}=", *parts))
+    module = joined(text.callee(site, site.target), arguments)
+    method = model.method("__call__")
+    parameters = [p.arg for p in method.positional] if method is not None else []
+    examples: list[Parts] = [module]
+    for position, value in enumerate(site.call.args):
+        if position >= len(parameters):
+            raise Unbridgeable("it is called with more arguments than it names")
+        examples.append((_example(text, parameters[position], value, traits),))
+    for keyword, value in site.call.keywords.items():
+        examples.append((f"{keyword}=", _example(text, keyword, value, traits)))
+    examples.append(("rngs=rngs",))
+    return joined((text.namer.parity("Bridged"),), examples)
+
+
+def _mentions_partitioning(node: ast.expr | None) -> bool:
+    return node is not None and bool(re.search(r"partitioning|logical|axes", ast.unparse(node)))
+
+
+def _example(text: ClassText, name: str, value: Value, traits: Traits) -> str:
+    """An argument of the first call as the constructor can give it: arrays by shape and type."""
+    if isinstance(value, Array):
+        if not sayable(value.shape):
+            raise Unbridgeable(f"the shape of its input `{name}` is not known")
+        numpy = text.namer.name("jax.numpy")
+        if "mask" in name:
+            dtype = "bool"
+        elif _INTEGER.search(name):
+            dtype = f"{numpy}.int32"
+        elif traits.lookups:
+            raise Unbridgeable(f"`{name}` may be of integers")
+        else:
+            dtype = f"{numpy}.float32"
+        return f"{text.namer.name('jax.ShapeDtypeStruct')}({text.shape(value.shape)}, {dtype})"
+    if isinstance(value, Const) and (value.value is None or isinstance(value.value, bool | str | float)):
+        return repr(value.value)
+    if isinstance(value, Int):
+        return text.dim(value.dim)
+    if name in _FLAGS:
+        return _FLAGS[name]
+    if isinstance(value, Static) and not value.deps:
+        return text.own_text(value.text)
+    raise Unbridgeable(f"its input `{name}` is not known")
+
+
+__all__ = ["Traits", "Unbridgeable", "bridged"]

@@ -1,0 +1,133 @@
+"""Classes that stay Linen inside of native ones: trained, saved, proved; and where they cannot be wrapped."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+FORMS = Path(__file__).with_name("forms_wrapped_classes.py")
+HEAD = "from flax import linen as nn\nimport jax.numpy as jnp\nimport jax\n\n\n"
+# A class that stays Linen, for a reason that no other class can tell.
+STAYS = "y = nn.cond(y.sum() > 0, lambda m, z: z * 2, lambda m, z: z * 3, self, y)"
+
+
+def module(name: str, text: str) -> types.ModuleType:
+    made = types.ModuleType(name)
+    sys.modules[name] = made
+    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
+    return made
+
+
+def migrate(text: str, options: Options | None = None) -> RunResult:
+    return migrate_project([SourceFile.parse(Path("m.py"), "m", text)], options)
+
+
+@pytest.fixture(scope="module")
+def sides() -> tuple[Any, Any]:
+    text = FORMS.read_text()
+    result = migrate(text)
+    for path, content in result.created.items():
+        module(path.stem, content)
+    assert result.files[0].after is not None
+    return module("wrapped_before", text), module("wrapped_after", result.files[0].after)
+
+
+@pytest.fixture
+def outer(sides: tuple[Any, Any]) -> tuple[Any, Any, Any, jax.Array]:
+    linen, native = sides
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 3), jnp.float32)
+    variables = linen.Outer().init(jax.random.key(0), x)
+    model = native.Outer(in_shape=x.shape, rngs=nnx.Rngs(params=0, dropout=1))
+    compat.from_linen(variables, model)
+    return linen.Outer(), variables, model, x
+
+
+def test_keys_go_both_ways_and_the_proof_reaches_through(outer: tuple[Any, Any, Any, jax.Array]) -> None:
+    linen, variables, model, x = outer
+    back = compat.to_linen(model)
+    assert jax.tree.structure(back) == jax.tree.structure(variables)
+    jax.tree.map(np.testing.assert_array_equal, back, variables)
+    report = compat.check_equivalence(linen, variables, model, x)
+    assert str(report.verdict) == "proved", report
+
+
+def test_statistics_change_as_linen_changes_them(outer: tuple[Any, Any, Any, jax.Array]) -> None:
+    linen, variables, model, x = outer
+    before = [path for path, _ in nnx.to_flat_state(nnx.state(model))]
+    for _ in range(3):
+        updates = linen.apply(variables, x, train=True, mutable=["batch_stats"], rngs={"dropout": jax.random.key(3)})[1]
+        variables = {**variables, **updates}
+        model(x, train=True)
+    jax.tree.map(np.testing.assert_array_equal, compat.to_linen(model)["batch_stats"], variables["batch_stats"])
+    mean = model.Normed_0.BatchNorm_0["mean"]
+    nnx.jit(lambda model, x: model(x, train=True))(model, x)  # and compiled, in the same variables
+    assert mean is model.Normed_0.BatchNorm_0["mean"]
+    assert (mean[...] != variables["batch_stats"]["Normed_0"]["BatchNorm_0"]["mean"]).any()
+    assert before == [path for path, _ in nnx.to_flat_state(nnx.state(model))]
+    gradients = nnx.grad(lambda model, x: (model(x, train=True)[1] ** 2).mean())(model, x)
+    assert gradients["Normed_0"]["Dense_0"]["kernel"].shape == (5, 4)
+
+
+def test_inputs_of_another_shape_fail_where_parameters_follow_from_them(sides: tuple[Any, Any]) -> None:
+    _, native = sides
+    model = native.Setup(4, in_shape=(2, 3, 4), mask_shape=(3, 1), rngs=nnx.Rngs(0))
+    with pytest.raises(Exception, match="expected to generate shape"):
+        model(jnp.ones((2, 5, 4)), jnp.ones((5, 1), bool))
+
+
+INNER = {
+    "it asks for its place": "    y = x * len(self.path)\n    STAYS\n    return y\n",
+    "it sows": "    y = x\n    STAYS\n    self.sow('intermediates', 'y', y)\n    return y\n",
+    "its inputs may be integers": "    y = nn.Embed(5, 4)(x)\n    STAYS\n    return y\n",
+    "its parameters have the type of the input":
+        "    y = x * self.param('s', nn.initializers.ones, (3,), x.dtype)\n    STAYS\n    return y\n",
+    "it has a cache": "    y = x + self.variable('cache', 'c', jnp.zeros, (3,)).value\n    STAYS\n    return y\n",
+    "it asks for random streams": "    y = x if self.has_rng('dropout') else x * 2\n    STAYS\n    return y\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", INNER)
+def test_a_class_that_could_tell_is_not_wrapped(what: str) -> None:
+    body = INNER[what].replace("STAYS", STAYS)
+    text = (
+        f"{HEAD}class Inner(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n{body}\n\n"
+        "class Model(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return Inner()(x)\n"
+    )
+    plans = {c.qualname: c for c in migrate(text).classes}
+    assert plans["m.Model"].code == "NNX150" and "cannot be wrapped" in plans["m.Model"].reason
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["Inner()(jnp.asarray(x.tolist()))", "nn.remat(Inner)()(x)", "Inner(**kw)(x)", "Inner().other(x)"],
+)
+def test_where_the_call_cannot_be_said_the_parent_stays_linen(call: str) -> None:
+    inner = f"class Inner(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    y = x\n    {STAYS}\n    return y\n"
+    inner += "\n  @nn.compact\n  def other(self, x):\n    return x\n"
+    text = f"{HEAD}{inner}\n\nclass Model(nn.Module):\n  @nn.compact\n  def __call__(self, x, **kw):\n    return {call}\n"
+    result = migrate(text)
+    assert {str(c.outcome) for c in result.classes} == {"bridged"} and result.created == {}
+
+
+def test_without_bridging_nothing_is_wrapped() -> None:
+    result = migrate(FORMS.read_text(), Options(bridge=False))
+    assert {str(c.outcome) for c in result.classes} == {"manual"}
+    assert not any("Bridged" in text for text in result.created.values())
+
+
+def test_a_second_run_changes_nothing() -> None:
+    once = migrate(FORMS.read_text()).files[0].after
+    assert once is not None and "linen_parity.Bridged(" in once
+    assert migrate(once).files[0].after == once
