@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from .environment import Env
-from .sites import Abs, Function, Localized
+from .sites import Abs, Function, Localized, SelfModule
 from .values import Star, Value
 
 
@@ -50,6 +50,14 @@ def arguments_of(run: Any, node: ast.Call, env: Any) -> Arguments:
 def child_env(env: Any) -> Any:
     """An environment inside another, of the same method: a comprehension, a lambda."""
     return Env({}, env.source, method=env.method, parent=env)
+
+
+def is_self(node: ast.AST, env: Any) -> bool:
+    """Is this the module that is being executed, as `self` or as the argument of a lifted function?"""
+    if not isinstance(node, ast.Name):
+        return False
+    bound = env.get(node.id)
+    return isinstance(bound.value, SelfModule) if bound is not None else node.id == "self"
 
 
 def substituted(env: Any, name: str) -> Localized | None:

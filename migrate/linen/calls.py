@@ -6,17 +6,30 @@ import ast
 import re
 from typing import Any
 
-from .arguments import arguments_of
+from .arguments import arguments_of, is_self
 from .bundles import record
-from .construction import LIFTED, OTHER_LIFTED, construct, lifted_factory, partial_factory
+from .choices import FactoryChoice, construct_choice
+from .construction import construct, lifted_factory, partial_factory
 from .functions import follow, super_call
 from .higher_order import run_functions
 from .library_calls import builtin_call, library_call
-from .merging import Either
-from .module_calls import call_module
+from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
+from .merging import Either, Several
+from .module_calls import call_either, call_module
 from .self_calls import SELF_CALLS, self_param
 from .shape_keeping import keeps_shape, names_activation
-from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Unmigratable
+from .sites import (
+    Abs,
+    Factory,
+    Function,
+    LiftedFunction,
+    Module,
+    ModuleField,
+    PartialLift,
+    Repeated,
+    Static,
+    Unmigratable,
+)
 from .unknown_callees import made_by_unknown
 from .value_methods import method_of_value
 from .values import Array, Global, Tup, Unknown, Value
@@ -25,7 +38,7 @@ from .values import Array, Global, Tup, Unknown, Value
 def call(run: Any, node: ast.Call, env: Any) -> Abs:
     """The value of a call; makes sites, follows functions, asks the shape functions."""
     func = node.func
-    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+    if isinstance(func, ast.Attribute) and is_self(func.value, env):
         special = SELF_CALLS.get(func.attr)
         if special is not None and run.model.method(func.attr) is None:
             return special(run, node, env)
@@ -48,6 +61,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return partial_factory(run, node, env)
     if qualname in LIFTED:
         return lifted_factory(run, LIFTED[qualname], node, env)
+    if qualname in CONTROL:
+        return control(run, CONTROL[qualname], node, env)
     if qualname in OTHER_LIFTED:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used in a module", node)
     if qualname == "flax.linen.partitioning.param_with_axes":
@@ -58,14 +73,20 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         pass
     target = run.evaluate(func, env)
     value = target.value
+    if isinstance(value, FactoryChoice):
+        return construct_choice(run, value, node, env)
+    if isinstance(value, Several):
+        raise Unmigratable("NNX132", f"`{ast.unparse(func)}` makes one of several kinds of modules", node)
+    if isinstance(value, LiftedFunction):
+        return call_lifted(run, value, node, env)
+    if isinstance(value, PartialLift):
+        return lifted_factory(run, value.kind, node, env, value)
     if isinstance(value, Factory):
         return construct(run, value, node, env)
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, "__call__", node, env)
     if isinstance(value, Either):
-        results = [call_module(run, m, "__call__", node, env) for m in value.modules]
-        merged: Abs = run.merge_values(results)
-        return merged
+        return call_either(run, value, "__call__", node, env)
     if isinstance(value, Repeated | Tup) and run.holds_module(value):
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
     if isinstance(value, Function):

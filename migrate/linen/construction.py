@@ -8,46 +8,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..catalog import layers
-from .arguments import arguments_of
+from .arguments import Arguments, arguments_of
+from .lifting import LIFTED, options_of, partial_lift
 from .passed import check_passing
-from .sites import Abs, BoundArg, Factory, Function, Lifted, Make, Module, NameSpec, Site, Static, Unmigratable
+from .sites import (
+    Abs,
+    BoundArg,
+    Factory,
+    Function,
+    Lifted,
+    LiftedFunction,
+    Make,
+    Module,
+    NameSpec,
+    PartialLift,
+    Site,
+    Static,
+    Unmigratable,
+)
 from .values import Const, Global, Unknown
-
-LIFTED = {
-    "flax.linen.remat": "remat",
-    "flax.linen.checkpoint": "remat",
-    "flax.linen.scan": "scan",
-    "flax.linen.vmap": "vmap",
-    "flax.linen.jit": "jit",
-    "flax.linen.partitioning.remat": "remat",
-    "flax.linen.partitioning.scan_with_axes": "scan",
-    "flax.linen.partitioning.vmap_with_axes": "vmap",
-}
-OTHER_LIFTED = frozenset(
-    f"flax.linen.{name}"
-    for name in (
-        "map_variables", "add_metadata_axis", "remat_scan", "cond", "switch", "while_loop", "grad", "value_and_grad",
-        "vjp", "jvp", "custom_vjp", "fold_rngs", "transforms.map_variables",
-    )
-)  # fmt: skip
-_LIFTED_PARAMETERS = {
-    "remat": ["variables", "rngs", "concrete", "prevent_cse", "static_argnums", "policy", "methods"],
-    "scan": [
-        "variable_axes", "variable_broadcast", "variable_carry", "split_rngs", "in_axes", "out_axes", "length",
-        "reverse", "unroll",
-    ],
-    "vmap": ["variable_axes", "split_rngs", "in_axes", "out_axes", "axis_size", "axis_name"],
-    "jit": ["variables", "rngs", "static_argnums", "static_argnames", "donate_argnums"],
-}  # fmt: skip
 
 
 def _bound(run: Any, node: ast.expr, found: Abs, env: Any) -> BoundArg:
     return BoundArg(node, found, run.localize(node, env))
 
 
-def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
-    """A module is made here."""
-    arguments = arguments_of(run, node, env)
+def construct(
+    run: Any, factory: Factory, node: ast.Call, env: Any, inline: bool = False, arguments: Arguments | None = None
+) -> Abs:
+    """A module is made here; `inline`: the constructor spells the factory out instead of calling it by its name."""
+    if arguments is None:
+        arguments = arguments_of(run, node, env)
     if not factory.target:
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` makes is not known", node)
     unpacked = [(n, a) for k, n, a in arguments.keywords if k is None]
@@ -62,7 +53,7 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
     if parent is not None and not (isinstance(parent[1].value, Const) and parent[1].value.value is None):
         raise Unmigratable("NNX139", "a submodule is made with `parent=`", node)
     bound: dict[str, BoundArg] = {
-        k: dataclasses.replace(a, given=False) for k, a in factory.args.items() if k not in keywords
+        k: dataclasses.replace(a, given=inline) for k, a in factory.args.items() if k not in keywords
     }
     order = parameter_names(run, factory.target)
     held = [dataclasses.replace(a, given=False) for a in factory.positional]  # the partial says them, not this call
@@ -92,6 +83,8 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
         bound,
         factory=factory,
         lifted=factory.lifted,
+        scopes=run.scopes,
+        holder=run.holder,
         loops=tuple(run.loops),
         in_setup=run.in_setup,
         method=run.entry,
@@ -100,7 +93,7 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
     if name is not None:
         site.name = name_spec(run, name[0], name[1], env)
     site.origin = len(run.sites)
-    site.renders["func"] = run.localize(node.func, env)
+    site.renders["func"] = run.localize(node.func, env) if not inline else None
     if unpacked:
         site.renders["**"] = run.localize(unpacked[0][0], env)
     if site.kind == "class":
@@ -116,7 +109,7 @@ def construct(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs:
 def name_spec(run: Any, node: ast.expr, found: Abs, env: Any) -> NameSpec | None:
     """The `name=` of a site: a constant, or an expression; None for `name=None`."""
     if isinstance(found.value, Const):
-        return None if found.value.value is None else NameSpec(str(found.value.value))
+        return None if found.value.value is None else NameSpec(str(found.value.value), node)
     return NameSpec(None, node, run.localize(node, env))
 
 
@@ -136,7 +129,7 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
     first = arguments.positional[0][1] if arguments.positional else None
     if first is None or not isinstance(first.value, Factory):
         if first is not None and isinstance(first.value, Global) and first.value.name in LIFTED:
-            raise Unmigratable("NNX130", "a lifted transform is configured with functools.partial", node)
+            return Abs(partial_lift(run, LIFTED[first.value.name], node, env), arguments.static, arguments.flags)
         return run._static_text(node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
     base = first.value
     layer = layers.lookup(base.target)
@@ -169,29 +162,34 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
     return Abs(found, static, flags)
 
 
-def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any) -> Abs:
-    """A factory under one more lifted transform (`nn.remat`, `nn.scan`, ...); functions cannot be lifted natively."""
+def _method_of_class(run: Any, name: str) -> Function | None:
+    """`Model.block`: a method of the class that is being executed, or of a base of it."""
+    owner, _, method = name.rpartition(".")
+    found = run.model.method(method)
+    if found is None or owner not in {m.qualname for m in run.model.mro()}:
+        return None
+    return Function(found.node, None, found.source, found)
+
+
+def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialLift | None = None) -> Abs:
+    """A factory or function under one more lifted transform (`nn.remat`, `nn.scan`, ...)."""
     arguments = arguments_of(run, node, env)
     first = next((a for _, a in arguments.positional), None) or next(
         (a for k, _, a in arguments.keywords if k in ("target", "module", "variable_types")), None
     )
     if first is None:
         raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` has no target", node)
-    if isinstance(first.value, Function):
-        raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` lifts a function", node)
-    if not isinstance(first.value, Factory):
-        raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
-    names = _LIFTED_PARAMETERS[kind]
-    options: dict[str, ast.expr] = {}
-    known: dict[str, Abs] = {}
-    for position, (arg, value) in enumerate(arguments.positional[1:]):
-        options[names[position]], known[names[position]] = arg, value
-    for key, arg, value in arguments.keywords:
-        if key is None:
-            raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given **kwargs", node)
-        if key not in ("target", "module"):
-            options[key], known[key] = arg, value
-    base = first.value
+    target = first.value if not isinstance(first.value, Global) else _method_of_class(run, first.value.name)
+    options, known = options_of(kind, node, arguments.positional[1:], arguments.keywords)
+    if held is not None:
+        options, known = {**held.options, **options}, {**held.abs, **known}
     lifted = Lifted(kind, node, options, known)
+    if isinstance(target, Function):
+        return Abs(LiftedFunction(target, (lifted,)), first.static)
+    if isinstance(target, LiftedFunction):
+        return Abs(LiftedFunction(target.function, (lifted, *target.lifted)), first.static)
+    if not isinstance(target, Factory):
+        raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
+    base = target
     found = dataclasses.replace(base, lifted=(lifted, *base.lifted), text=ast.unparse(node), node=node, source=env.source)
     return Abs(found, first.static)

@@ -9,6 +9,7 @@ from . import bundles, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
+from .merging import Several
 from .sites import (
     Abs,
     Factory,
@@ -16,6 +17,7 @@ from .sites import (
     Repeated,
     Static,
     Table,
+    Unmigratable,
     Variable,
 )
 from .values import Array, Const, Int, Shape, Slice, Star, Tup, Unknown, Value
@@ -84,6 +86,8 @@ class Containers(Evaluation):
             if isinstance(key.value, Int) and key.value.dim.value in value.items:
                 return Abs(value.items[key.value.dim.value], static, flags)
             kinds = list(value.items.values())
+            if kinds and all(isinstance(v, Factory) for v in kinds):
+                return Abs(Several(tuple(kinds)), static, flags)
             if kinds and any(self.holds_module(v) or isinstance(v, Factory) for v in kinds):
                 return Abs(Unknown("an entry of a table under a computed key"), static, flags)
             return Abs(Unknown(ast.unparse(node)), static, flags)
@@ -167,6 +171,9 @@ class Containers(Evaluation):
         result = results[-1] if results else Abs(Unknown("empty"))
         static = all(self.evaluated[g.iter].static for g in node.generators if g.iter in self.evaluated)
         if len(self.sites) > mark or self.holds_module(result.value) or isinstance(result.value, Array):
+            if len(self.sites) > mark and isinstance(node, ast.GeneratorExp):
+                if not isinstance(env.source.parents.get(node), ast.Call):
+                    raise Unmigratable("NNX123", "a generator makes submodules when it is asked for them", node)
             if len(results) > 1 and self.trial == 0 and iteration.was_unrolled(self, node, env):
                 items = tuple(r.value for r in results)
                 return Abs(Tup(items, "list"), False, result.flags)

@@ -20,6 +20,7 @@ from .sites import (
     Module,
     ModuleField,
     Repeated,
+    SelfModule,
     Site,
     Static,
     Table,
@@ -102,6 +103,8 @@ class Evaluation:
                 bound = env.get(name.id)
                 if bound is None or name.id == "self":
                     return name
+                if isinstance(bound.value, SelfModule):
+                    return ast.copy_location(ast.Name("self", name.ctx), name)
                 if env.is_local(name.id):
                     self.deps.add(name.id)
                     return name

@@ -11,14 +11,35 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from . import mutation
+from . import jumps, mutation
+from .arguments import is_self
+from .choices import FactoryChoice, chosen
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
 from .environment import Env, Returned
+from .lifting import lift_method, run_method
 from .localization import is_sequence, named_after
 from .loop_execution import OPAQUE, LoopExecution
-from .merging import last_only, map_dims, merge
-from .sites import Abs, Block, Branch, For, Local, Site, Static, Table, Track, Unmigratable, Variable, steps_of
+from .merging import Either, decided, last_only, map_dims, merge
+from .sites import (
+    Abs,
+    Block,
+    Branch,
+    Factory,
+    For,
+    Function,
+    Lifted,
+    LiftedCall,
+    Local,
+    Localized,
+    Site,
+    Static,
+    Table,
+    Track,
+    Unmigratable,
+    Variable,
+    steps_of,
+)
 from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
 from .variable_reads import VariableRead
 
@@ -64,6 +85,14 @@ class Execution(LoopExecution):
         self.entry = ""
         self.in_setup = False
         self.depth = 0
+        self.scopes: tuple[Lifted, ...] = ()  # transforms of the functions that are being executed, outermost first
+        self.holder = "self"  # what the innermost of these functions calls the module
+        self.counts: dict[Lifted, object] = {}  # scan or vmap → the size of what it maps over
+        self.decorators: dict[ast.expr, Lifted] = {}
+        self.lifted_calls: list[LiftedCall] = []
+        self.controls: dict[ast.Call, tuple[str, Value]] = {}  # nn.cond and the like → its kind and module
+        self.unjumped: dict[ast.For, list[ast.stmt]] = {}  # loop → its body without `continue`
+        self.left: list[list[Env]] = []  # for every loop that is being executed: what held where it was left
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first
         self.trial = 0
         self.problems: list[Unmigratable] = []
@@ -196,6 +225,11 @@ class Execution(LoopExecution):
 
     # bodies ----------------------------------------------------------------------------------------------------
     def _run_body(self, method: Method, arguments: Mapping[str, Abs]) -> Abs:
+        lifted = lift_method(self, method)
+        if lifted:
+            named = [(p.arg, arguments[p.arg]) for p in method.parameters]
+            function = Function(method.node, None, method.source, method)
+            return run_method(self, method, lifted, named, None, function)
         env = Env(dict(arguments), method.source, method=method)
         return self.run_function(method.node, env)
 
@@ -246,6 +280,9 @@ class Execution(LoopExecution):
             returned.values.append(self.evaluate(node.value, env) if node.value else Abs(Const(None), static=True))
             return True
         if isinstance(node, ast.Raise):
+            return True
+        if isinstance(node, ast.Break) and self.left:
+            self.left[-1].append(env.copy())
             return True
         if isinstance(node, ast.Expr):
             self.evaluate(node.value, env)
@@ -403,7 +440,7 @@ class Execution(LoopExecution):
             if isinstance(held, Array) and not (isinstance(new, Array) and new.shape.same(held.shape)):
                 base.value.site.shape = Unknown("a variable that takes another shape")
             return
-        if isinstance(target.value, ast.Name) and target.value.id == "self":
+        if is_self(target.value, env):
             name = target.attr
             self.attributes[name] = value
             for site in self.modules_in(value.value):
@@ -500,6 +537,7 @@ class Execution(LoopExecution):
             env.restore(env_then)
         else:
             self._merge_envs(env, env_then, env_else, then, orelse, branch, calltime)
+            self._choose(node, env, env_then, env_else, localized, text)
         if calltime:  # both sides would be in the constructor, one after the other
             for step in [*steps_of(then), *steps_of(orelse)]:
                 if isinstance(step, Local) and step.changes:
@@ -508,6 +546,21 @@ class Execution(LoopExecution):
                         env.local.discard(name)
         self._took_rest = took_rest
         return False
+
+    def _choose(
+        self, node: ast.If, env: Env, then: Env, orelse: Env, localized: Localized | None, text: str
+    ) -> None:
+        """Names that hold one factory or another, or one module or another, by the condition."""
+        for name, bound in env.names.items():
+            left, right = then.names.get(name), orelse.names.get(name)
+            if left is None or right is None or left.value is right.value:
+                continue
+            if isinstance(left.value, Factory | FactoryChoice) and isinstance(right.value, Factory | FactoryChoice):
+                value = chosen(self, node.test, localized, text, left.value, right.value, env)
+                env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
+            elif isinstance(bound.value, Either) and localized is not None:
+                value = decided(bound.value, *self.self_text(node.test, env), left.value, right.value)
+                env.names[name] = dataclasses.replace(bound, value=value)
 
     def _merge_envs(self, env: Env, a: Env, b: Env, then: Block, orelse: Block, branch: Branch, calltime: bool) -> None:
         names = set(a.names) | set(b.names)
@@ -582,12 +635,32 @@ class Execution(LoopExecution):
         self._forget_assigned(node.body, env)
 
     def _run_for(self, node: ast.For, env: Env, returned: Returned) -> None:
-        def body(inner: Env) -> None:
-            self.run_block(node.body, inner, returned)
+        statements = self.unjumped.get(node)
+        if statements is None:
+            statements = self.unjumped[node] = jumps.without_continue(node.body)
+        early = jumps.left_early(statements)
+        left: list[Env] = []
 
+        def body(inner: Env) -> None:
+            self.left.append(left)
+            try:
+                self.run_block(statements, inner, returned)
+            finally:
+                self.left.pop()
+
+        made, results, trackers = len(self.sites), len(returned.values), set(self.trackers)
         self.loop(node, node.target, node.iter, env, body)
         if node.orelse:
             self.run_block(node.orelse, env, returned)
+        if early is None:
+            return
+        if any(s.kind != "rng" for s in self.sites[made:]):
+            what = type(early).__name__.lower()
+            raise Unmigratable("NNX122", f"a loop that makes submodules is left early by a `{what}`", early)
+        jumps.after_break(self, env, left, self.trackers - trackers)
+        returned.values[results:] = [
+            jumps.forget_sizes(self, v, self.trackers - trackers) for v in returned.values[results:]
+        ]
 
 
 def _tuple_length(annotation: ast.expr | None) -> int:

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from . import calls, shapes
-from .arguments import child_env, parameters_of
+from .arguments import child_env, is_self, parameters_of
 from .bundles import Bundle
 from .containers import Containers
 from .dims import Dim
@@ -22,6 +22,7 @@ from .sites import (
     Function,
     Module,
     ModuleField,
+    SelfModule,
     Static,
     Unmigratable,
     Variable,
@@ -44,7 +45,7 @@ class Expressions(Containers, Operators, Localization):
         if bound is not None:
             return bound
         if node.id == "self":
-            return Abs(Unknown("self"), static=True)
+            return Abs(SelfModule("self"), static=True)
         return self._global(node, env)
 
     def _global(self, node: ast.expr, env: Any) -> Abs:
@@ -55,7 +56,7 @@ class Expressions(Containers, Operators, Localization):
         return known if known is not None else Abs(Static(ast.unparse(node)), static=True)
 
     def _eval_Attribute(self, node: ast.Attribute, env: Any) -> Abs:
-        if isinstance(node.value, ast.Name) and node.value.id == "self" and env.get("self") is None:
+        if is_self(node.value, env):
             return self._self_attribute(node, env)
         if self.project.qualname(env.source, node) is not None and not self._rooted_local(node, env):
             return self._global(node, env)
@@ -164,7 +165,24 @@ class Expressions(Containers, Operators, Localization):
             if isinstance(child, ast.FormattedValue):
                 found = self.evaluate(child.value, env)
                 static, flags = static and found.static, flags | found.flags
-        return self._static_text(node, static, flags, env)
+        text = self._constant_text(node) if static and not flags else None
+        return Abs(Const(text), True) if text is not None else self._static_text(node, static, flags, env)
+
+    def _constant_text(self, node: ast.JoinedStr) -> str | None:
+        """An f-string of constants alone."""
+        out = ""
+        for child in node.values:
+            if isinstance(child, ast.Constant):
+                out += str(child.value)
+                continue
+            assert isinstance(child, ast.FormattedValue)
+            value = self.evaluated[child.value].value
+            if isinstance(value, Int) and value.dim.value is not None:
+                value = Const(value.dim.value)
+            if child.conversion != -1 or child.format_spec is not None or not isinstance(value, Const):
+                return None
+            out += str(value.value)
+        return out
 
     def _eval_Call(self, node: ast.Call, env: Any) -> Abs:
         return calls.call(self, node, env)

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..catalog import layers
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
-from .construction import LIFTED, OTHER_LIFTED
 from .environment import Env
 from .higher_order import TRANSPARENT
+from .lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
 from .module_calls import Transformed
-from .sites import Abs, Factory, Function, Module, Static, Unmigratable
+from .sites import Abs, Factory, Function, Lifted, LiftedFunction, Module, Static, Table, Unmigratable
 from .values import Const, Global, Int, Tup, Unknown, Value
 
 
@@ -37,11 +37,14 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
         constant = run.constant(value, source)
         if isinstance(constant.value, Int | Const | Factory | Tup):
             return Abs(constant.value, static=True)
+        if isinstance(constant.value, Table) and any(isinstance(v, Factory) for v in constant.value.items.values()):
+            return Abs(constant.value, static=True)
     return None
 
 
 def _is_simple(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant | ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Call | ast.Attribute)
+    shown = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.BinOp | ast.UnaryOp | ast.Call | ast.Attribute
+    return isinstance(node, shown)
 
 
 def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
@@ -79,6 +82,9 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
                 inner.substituted[name] = said
     if function.method is not None:
         run.inlined.add(function.method)
+        lifted = lift_method(run, function.method)
+        if lifted:
+            return _lifted_method(run, function, lifted, names, bound, node, env)
     before = len(run.sites)
     result: Abs = run.run_function(target, inner)
     if len(run.sites) > before and function.method is None and function.env is not None and function.env.method is None:
@@ -93,6 +99,22 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     return Abs(result.value, False, result.flags)
 
 
+def _lifted_method(
+    run: Any,
+    function: Function,
+    lifted: tuple[Lifted, ...],
+    names: list[str],
+    bound: dict[str, Abs],
+    node: ast.Call,
+    env: Any,
+) -> Abs:
+    """A call of a method that is lifted by its decorators."""
+    mapped = any(l.kind in ("scan", "vmap") for l in lifted)
+    if mapped and node.keywords:
+        raise Unmigratable("NNX141", "a scanned or vmapped method is called with keywords, which Linen ignores", node)
+    return run_method(run, function.method, lifted, [(n, bound[n]) for n in names], env, function)
+
+
 def _worth_following(run: Any, function: Function, arguments: Arguments) -> bool:
     return bool(run.depth < 20)
 
@@ -100,18 +122,23 @@ def _worth_following(run: Any, function: Function, arguments: Arguments) -> bool
 def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
     """A nested `def`; decorators that keep the signature are looked through."""
     function = Function(node, env, env.source)
+    lifted: list[Lifted] = []
     for decorator in node.decorator_list:
         head = decorator.func if isinstance(decorator, ast.Call) else decorator
         qualname = run.project.qualname(env.source, head) or ""
         if qualname == "functools.partial" and isinstance(decorator, ast.Call) and decorator.args:
             qualname = run.project.qualname(env.source, decorator.args[0]) or ""
         if qualname in LIFTED or qualname in OTHER_LIFTED:
-            raise Unmigratable("NNX130", f"`{ast.unparse(head)}` lifts a function of the module", node)
+            one = decorator_lift(run, decorator, env.source)
+            if one is None or len(node.decorator_list) != len(lifted) + 1:
+                raise Unmigratable("NNX130", f"`{ast.unparse(head)}` lifts a function of the module", node)
+            lifted.append(one)
+            continue
         if qualname not in TRANSPARENT and not qualname.startswith("jax."):
             return Unknown(f"decorated by {ast.unparse(head)}")
         if qualname not in TRANSPARENT:
             return Transformed(function)
-    return function
+    return LiftedFunction(function, tuple(lifted)) if lifted else function
 
 
 def super_call(run: Any, node: ast.Call, name: str, env: Any) -> Abs:

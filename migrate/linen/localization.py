@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from . import localize, mutation
-from .arguments import substituted
+from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
 from .replacing import sayable
@@ -119,12 +119,7 @@ class Localization(Evaluation):
             return self._put_value(here, put, needs)
         if isinstance(node, ast.expr):
             found = self.evaluated.get(node)
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == "self"
-                and env.get("self") is None
-            ):
+            if isinstance(node, ast.Attribute) and is_self(node.value, env):
                 if node.attr in self.attributes and node.attr not in self.fields:
                     value = self.attributes[node.attr].value
                     if isinstance(value, Module) and not self.attributes[node.attr].static:

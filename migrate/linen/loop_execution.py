@@ -12,7 +12,7 @@ from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
-from .merging import dependencies_of, dim_at, grown, last_only, local_dim, merge, with_dim
+from .merging import dependencies_of, dim_at, grown, last_only, local_dim, merge, same_lead, with_dim
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
 from .values import Array, Int, Shape, Unknown, Value
 
@@ -234,7 +234,7 @@ class LoopExecution(Expressions):
                     if left is not None and right is not None and name not in self.loose:
                         self.loose.add(name)
                         found = True
-                if left is not None and right is not None and left.lead == right.lead:
+                if left is not None and right is not None and same_lead(left, right):
                     for index, (x, y) in enumerate(zip(left.dims, right.dims)):
                         key = (name, index - len(left.dims))
                         if x != y and key not in phis:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .dims import Dim
-from .sites import Abs
-from .values import Array, Const, Global, Int, Lead, Shape, Tup, Value
+from .sites import Table, Unmigratable
+from .values import Array, Const, Global, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
 
 def scan_carry(before: Value, after: Value) -> Value:
@@ -54,25 +55,86 @@ def drop_axis(value: Value, axis: int) -> Value:
     return Array(Shape(shape.expand(1).dims[-1:], Lead.unknown(*shape.needs())))
 
 
-def axes_of(run: Any, found: Abs | None, count: int) -> list[int | None] | None:
-    """Per-argument axes; None for an argument that is broadcast."""
-    if found is None:
-        return [0] * count
-    value = found.value
-
-    def one(item: Value) -> int | str | None:
-        if isinstance(item, Int) and item.dim.value is not None:
-            return item.dim.value
-        if isinstance(item, Const) and item.value is None:
-            return None
-        if isinstance(item, Global) and item.name == "flax.linen.broadcast":
-            return None
-        return "?"
-
+def in_axes_of(lifted: Any, count: int) -> list[Value]:
+    """The axis (or tree of axes) of every argument of a scan (behind its carry) or vmap."""
+    found = lifted.abs.get("in_axes")
+    value = found.value if found is not None else Int(Dim.of(0))
     if isinstance(value, Tup):
-        axes = [one(i) for i in value.items]
+        if len(value.items) < count:
+            raise Unmigratable("NNX141", "in_axes of a lifted transform is shorter than the arguments", lifted.node)
+        axes = list(value.items[:count])
     else:
-        axes = [one(value)] * count
-    if any(a == "?" for a in axes):
-        return None
-    return [a for a in axes if not isinstance(a, str)]
+        axes = [value] * count
+    for axis in axes:
+        if not _is_axis(axis):
+            raise Unmigratable("NNX141", "in_axes of a lifted transform is not a constant", lifted.node)
+    return axes
+
+
+def _is_axis(value: Value) -> bool:
+    if isinstance(value, Tup):
+        return all(_is_axis(i) for i in value.items)
+    if isinstance(value, Table):
+        return all(_is_axis(i) for i in value.items.values())
+    return is_broadcast(value) or (isinstance(value, Int) and value.dim.value is not None)
+
+
+def is_broadcast(value: Value) -> bool:
+    """Is an argument with this axis the same for every step or member?"""
+    if isinstance(value, Const):
+        return value.value is None
+    return isinstance(value, Global) and value.name == "flax.linen.broadcast"
+
+
+def drop_axes(value: Value, axes: Value) -> Value:
+    """What one step or member sees of an argument with an axis, or a tree of them."""
+    if is_broadcast(axes):
+        return value
+    if isinstance(axes, Int) and axes.dim.value is not None:
+        if isinstance(value, Table):
+            return Table({k: drop_axes(v, axes) for k, v in value.items.items()})
+        return drop_axis(value, axes.dim.value)
+    if isinstance(axes, Tup) and isinstance(value, Tup) and len(axes.items) == len(value.items):
+        return Tup(tuple(drop_axes(v, a) for v, a in zip(value.items, axes.items)), value.kind)
+    if isinstance(axes, Table) and isinstance(value, Table) and set(axes.items) == set(value.items):
+        return Table({k: drop_axes(v, axes.items[k]) for k, v in value.items.items()})
+    return Unknown("a part of what a lifted transform is given")
+
+
+def insert_axes(value: Value, axes: Value, count: Dim | None) -> Value:
+    """A result with the axis, or tree of axes, along which a transform stacks it."""
+    if is_broadcast(axes):
+        return value
+    if isinstance(axes, Int) and axes.dim.value is not None:
+        if isinstance(value, Table):
+            return Table({k: insert_axes(v, axes, count) for k, v in value.items.items()})
+        return insert_axis(value, axes.dim.value, count)
+    if isinstance(axes, Tup) and isinstance(value, Tup) and len(axes.items) == len(value.items):
+        return Tup(tuple(insert_axes(v, a, count) for v, a in zip(value.items, axes.items)), value.kind)
+    if isinstance(axes, Table) and isinstance(value, Table) and set(axes.items) == set(value.items):
+        return Table({k: insert_axes(v, axes.items[k], count) for k, v in value.items.items()})
+    return Unknown("a part of what a lifted transform gives")
+
+
+def mapped_size(values: Sequence[Value], axes: Sequence[Value]) -> Dim | NeedsRank | None:
+    """The size of the axis that is mapped over, from the first argument that shows it."""
+    needs: list[str] = []
+    for value, axis in zip(values, axes):
+        if isinstance(value, Tup):
+            inner = axis.items if isinstance(axis, Tup) else (axis,) * len(value.items)
+            found = mapped_size(value.items, inner)
+            if isinstance(found, Dim):
+                return found
+            if isinstance(found, NeedsRank):
+                needs += found.arguments
+        if not isinstance(value, Array) or not isinstance(axis, Int) or axis.dim.value is None:
+            continue
+        number, shape = axis.dim.value, value.shape
+        if number < 0:
+            shape = shape.expand(-number)
+        if number < 0 or shape.lead is None:
+            dim = shape.dims[number] if -len(shape.dims) <= number < len(shape.dims) else None
+            if dim is not None:
+                return dim
+        needs += shape.needs()
+    return NeedsRank("the number of members", tuple(dict.fromkeys(needs))) if needs else None

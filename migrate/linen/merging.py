@@ -9,15 +9,38 @@ from typing import Any
 
 from .bundles import Bundle, common, map_values
 from .dims import Dim
-from .sites import Function, Module, Repeated, Static
+from .sites import Factory, Function, Module, Repeated, Static
 from .values import Array, Const, Global, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Either(Value):
-    """One of several modules; a call reaches them all."""
+    """One of several modules; a call reaches them all.
+
+    `test` is the condition that chooses, as the constructor evaluates it, with the names in it; `sides` are its options.
+    """
 
     modules: tuple[Module, ...]
+    test: tuple[str, frozenset[str]] | None = None
+    sides: tuple[Value, Value] | None = None
+
+
+def decided(value: Value, text: str, deps: frozenset[str], then: Value, orelse: Value) -> Value:
+    """The choice between two modules with its condition."""
+    return Either(value.modules, (text, deps), (then, orelse)) if isinstance(value, Either) else value
+
+
+def merge_by(test: tuple[str, frozenset[str]], a: Value, b: Value) -> Value:
+    """As `merge`; a size that differs is the one or the other by the condition."""
+    merged = merge(a, b)
+    if not isinstance(a, Array) or not isinstance(b, Array) or not isinstance(merged, Array):
+        return merged
+    dims = list(merged.shape.dims)
+    for place in range(-len(dims), 0):
+        x, y = a.shape.dim(place), b.shape.dim(place)
+        if dims[place] is None and x is not None and y is not None:
+            dims[place] = Dim.cond(test[0], x, y, test[1])
+    return Array(Shape(tuple(dims), merged.shape.lead))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +48,13 @@ class Choice(Unknown):
     """One of several things from outside: fields, functions."""
 
     options: tuple[Value, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Several(Value):
+    """One of several factories, and which of them is not known."""
+
+    options: tuple[Value, ...]
 
 
 def members(value: Value) -> tuple[Module, ...]:
@@ -38,10 +68,8 @@ def either(run: Any, a: Value, b: Value, node: ast.AST) -> Value:
         return b
     if isinstance(b, Const) and b.value is None:
         return a
-    if isinstance(a, Module) and isinstance(b, Module) and a.site.target == b.site.target:
-        return Either((a, b))
-    if isinstance(a, Module) and isinstance(b, Module):
-        return Either((a, b))
+    if isinstance(a, Module | Either) and isinstance(b, Module | Either):
+        return Either((*members(a), *members(b)))
     return Unknown("one of several things")
 
 
@@ -70,6 +98,8 @@ def merge(a: Value, b: Value) -> Value:
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Module | Either) and (isinstance(y, Static) or y == Const(None)):
             return x  # made here, or handed in through a field: what is known of the one made here holds
+    if isinstance(a, Factory | Several) and isinstance(b, Factory | Several):
+        return Several((a, b))
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
         return Either((*members(a), *members(b)))
     if isinstance(a, Const) and a.value is None and isinstance(b, Array):
@@ -128,6 +158,13 @@ def dependencies_of(value: Value) -> frozenset[str]:
 def dim_at(value: Value, index: int) -> Dim | None:
     """A dimension of an array; None for anything else."""
     return value.shape.dim(index) if isinstance(value, Array) else None
+
+
+def same_lead(a: Shape, b: Shape) -> bool:
+    """Are the leading dimensions the same, or not known on either side?"""
+    if a.lead is None or b.lead is None or a.lead.known or b.lead.known:
+        return a.lead == b.lead
+    return True
 
 
 def last_only(shape: Shape) -> Shape | None:

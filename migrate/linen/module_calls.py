@@ -11,7 +11,8 @@ from ..catalog import layers
 from . import shapes
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
-from .mapped_axes import axes_of, drop_axis, insert_axis, scan_carry, stacked
+from .lifting import inward, outward
+from .merging import Either, merge_by
 from .sites import Abs, BoundArg, CallRecord, Function, Module, ModuleField, Site, Static, Unmigratable
 from .values import Array, Global, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
@@ -36,9 +37,28 @@ def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
     return Abs(Unknown(f"`{ast.unparse(node)}`"), False, base.flags)
 
 
-def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any) -> Abs:
-    """A submodule is called."""
+def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any) -> Abs:
+    """One of several submodules is called: what their results have in common."""
     arguments = arguments_of(run, node, env)
+
+    def result(value: Value) -> Abs:
+        if not isinstance(value, Either):
+            return call_module(run, value, method, node, env, arguments)
+        if value.sides is None or value.test is None:
+            merged: Abs = run.merge_values([result(m) for m in value.modules])
+            return merged
+        a, b = result(value.sides[0]), result(value.sides[1])
+        return Abs(merge_by(value.test, a.value, b.value), False, a.flags | b.flags)
+
+    return result(either)
+
+
+def call_module(
+    run: Any, module: Value, method: str, node: ast.Call, env: Any, arguments: Arguments | None = None
+) -> Abs:
+    """A submodule is called."""
+    if arguments is None:
+        arguments = arguments_of(run, node, env)
     if isinstance(module, ModuleField):
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
     assert isinstance(module, Module)
@@ -51,7 +71,8 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any) 
     site.calls.append((node, method, env))
     if known is not None and any(l.kind in ("scan", "vmap") for l in site.lifted):
         return _call_lifted(run, site, method, known, arguments)
-    if site.call is None and known is not None:
+    helper = site.kind == "layer" and site.renders.get("method") == "initialize_carry"  # says nothing of the inputs
+    if (site.call is None or helper) and known is not None:
         site.call = known
         site.renders["method"] = method
     if known is None:
@@ -156,37 +177,12 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
 
 def _call_lifted(run: Any, site: Site, method: str, record: CallRecord, arguments: Arguments) -> Abs:
     """The call of a scanned or vmapped module: the inner call sees arguments without the mapped axis."""
-    lifted = next(l for l in site.lifted if l.kind in ("scan", "vmap"))
-    in_axes = axes_of(run, lifted.abs.get("in_axes"), len(record.args) - (lifted.kind == "scan"))
-    inner: list[Value] = []
-    rest = list(record.args)
-    if lifted.kind == "scan":
-        if not rest:
-            raise Unmigratable("NNX141", "a scanned module is called without a carry", arguments.node)
-        inner.append(rest.pop(0))
-    if in_axes is None:
-        raise Unmigratable("NNX141", "in_axes of a lifted transform is not a constant", lifted.node)
-    for value, axis in zip(rest, in_axes):
-        inner.append(value if axis is None else drop_axis(value, axis))
-    record = CallRecord(tuple(inner), dict(record.keywords))
-    if site.call is None:
-        site.call = record
+    inner = CallRecord(tuple(inward(run, site.lifted, record.args)), {})  # Linen ignores keywords here
+    if site.call is None or site.renders.get("method") == "initialize_carry":
+        site.call = inner
         site.renders["method"] = method
-    result = module_output(run, site, method, record)
-    if lifted.kind == "scan":
-        if isinstance(result, Tup) and len(result.items) == 2:
-            carry, ys = result.items
-            # The carry keeps its shape along the scan, so what came in also goes out.
-            return Abs(Tup((scan_carry(inner[0], carry), stacked(ys))), False, arguments.flags)
-        return Abs(Unknown("the result of a scan"), False, arguments.flags)
-    out = lifted.abs.get("out_axes")
-    axis_value = out.value if out is not None else Int(Dim.of(0))
-    size = lifted.abs.get("axis_size")
-    count = run.plain(size.value) if size is not None else Unknown("")
-    if isinstance(axis_value, Int) and axis_value.dim.value is not None:
-        axis, dim = axis_value.dim.value, count.dim if isinstance(count, Int) else None
-        return Abs(insert_axis(result, axis, dim), False, arguments.flags)
-    return Abs(Unknown("the result of a vmap"), False, arguments.flags)
+    result = module_output(run, site, method, inner)
+    return Abs(outward(run, site.lifted, result, record.args), False, arguments.flags)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import bundles, shapes
+from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .evaluation import Evaluation
-from .merging import either
+from .merging import decided, either
 from .sites import (
     Abs,
     Block,
@@ -200,9 +201,14 @@ class Operators(Evaluation):
         if isinstance(a.value, Int) and isinstance(b.value, Int) and test.static:
             cond, deps = self.self_text(node.test, env)
             return Abs(Int(Dim.cond(cond, a.value.dim, b.value.dim, deps)), static, flags)
+        if isinstance(a.value, Factory | FactoryChoice) and isinstance(b.value, Factory | FactoryChoice):
+            return Abs(chosen(self, node.test, localized, text, a.value, b.value, env), static, flags)
         merged = self.merge_values([a, b])
         if self.holds_module(a.value) or self.holds_module(b.value):
-            return Abs(either(self, a.value, b.value, node), static, flags)
+            found = either(self, a.value, b.value, node)
+            if localized is not None:
+                found = decided(found, *self.self_text(node.test, env), a.value, b.value)
+            return Abs(found, static, flags)
         if static and isinstance(merged.value, Unknown):
             return self._static_text(node, True, flags, env)
         return Abs(merged.value, static, flags)

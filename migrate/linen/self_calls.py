@@ -10,6 +10,7 @@ from typing import Any
 from . import shapes
 from .arguments import arguments_of, function_env, parameters_of
 from .construction import name_spec
+from .lifting import variable_axis
 from .sites import Abs, Function, Localized, Make, Site, Unmigratable, Variable
 from .values import Array, Const, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import get_variable
@@ -30,7 +31,10 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     rest = [(n, a) for n, a in arguments.positional[1:]]
     keywords = {k: (n, a) for k, n, a in arguments.keywords if k not in ("name", "unbox", "module")}
-    site = Site("param", node, env.source, "params", loops=tuple(run.loops), in_setup=run.in_setup, method=run.entry)
+    site = Site(
+        "param", node, env.source, "params", loops=tuple(run.loops), in_setup=run.in_setup, method=run.entry,
+        scopes=run.scopes, holder=run.holder,
+    )  # fmt: skip
     site.name = name_spec(run, name_node, name, env)
     init = rest[0] if rest else keywords.pop("init_fn", None)
     if init is None or any(isinstance(n, ast.Starred) for n, _ in rest):
@@ -100,7 +104,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     site = Site(
         "variable", node, env.source, str(collection.value.value), loops=tuple(run.loops),
-        in_setup=run.in_setup, method=run.entry,
+        in_setup=run.in_setup, method=run.entry, scopes=run.scopes, holder=run.holder,
     )  # fmt: skip
     site.name = name_spec(run, name_node, name, env)
     rest = arguments.positional[2:]
@@ -153,7 +157,9 @@ def _self_make_rng(run: Any, node: ast.Call, env: Any) -> Abs:
         if not isinstance(name.value, Const):
             raise Unmigratable("NNX144", "the rng stream is not a constant", node)
         stream = str(name.value.value)
-    site = Site("rng", node, env.source, stream, in_setup=run.in_setup, method=run.entry)
+    site = Site("rng", node, env.source, stream, in_setup=run.in_setup, method=run.entry, holder=run.holder)
+    if any(variable_axis(l)[0] == "stacked" for l in run.scopes):
+        raise Unmigratable("NNX168", "a function whose variables are stacked draws random numbers itself", node)
     site.origin = len(run.sites)
     run.sites.append(site)
     run.used_streams.add(stream)

@@ -14,7 +14,7 @@ from typing import Any
 from ..edits import Edit, Overlay, Part, Parts
 from ..source import SourceFile
 from .dims import Dim
-from .values import Value
+from .values import Unknown, Value
 
 
 class Unmigratable(Exception):
@@ -114,6 +114,9 @@ class Site:
     loops: tuple[For, ...] = ()
     conditions: tuple[Any, ...] = ()
     lifted: tuple[Lifted, ...] = ()
+    scopes: tuple[Lifted, ...] = ()  # transforms of the function that makes it, outermost first
+    choice: tuple[tuple[ast.expr, bool], ...] = ()  # conditions under which this factory is the one, outermost first
+    holder: str = "self"  # what that function calls the module that holds it
     factory: Factory | None = None
     in_setup: bool = False
     container: str = ""  # setup attribute that holds it
@@ -166,6 +169,12 @@ class Lifted:
     node: ast.Call
     options: Mapping[str, ast.expr]
     abs: Mapping[str, Abs]
+    condition: tuple[ast.expr, bool] | None = None  # the transform is there only where this holds (or does not)
+
+
+@dataclasses.dataclass(frozen=True)
+class SelfModule(Unknown):
+    """The module that is being executed: `self`, or the argument under which a lifted function has it."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -214,6 +223,34 @@ class Function(Value):
     env: Any
     source: SourceFile
     method: Any = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LiftedFunction(Value):
+    """A function of a module under lifted transforms, outermost first."""
+
+    function: Function
+    lifted: tuple[Lifted, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PartialLift(Value):
+    """`functools.partial(nn.scan, ...)`: a lifted transform with some of its options."""
+
+    kind: str
+    options: Mapping[str, ast.expr]
+    abs: Mapping[str, Abs]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LiftedCall:
+    """One call of a lifted function: what it was given behind the module."""
+
+    function: LiftedFunction
+    node: ast.AST
+    module: Value
+    count: int  # positional arguments behind the module (and the carry of a scan)
+    source: SourceFile
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -275,6 +312,7 @@ class Branch:
     orelse: Block
     source: SourceFile
     text: str = ""  # a condition made from sizes, instead of the source's
+    choice: str = ""  # the condition as written, where it chooses between factories
 
 
 @dataclasses.dataclass(eq=False)

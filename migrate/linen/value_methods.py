@@ -6,11 +6,11 @@ import ast
 from typing import Any
 
 from . import shapes
-from .arguments import arguments_of
+from .arguments import arguments_of, is_self
 from .higher_order import run_functions
 from .library_calls import reshaped_width
 from .merging import Either
-from .module_calls import call_module
+from .module_calls import call_either, call_module
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
 from .values import Array, Const, Global, NeedsRank, Tup, Unknown, Value
 
@@ -19,16 +19,14 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     """`x.reshape(...)`, `layers.append(...)`, `embed.attend(...)`; None if the base is not such a value."""
     if not run._rooted_local(func, env) and run.project.qualname(env.source, func) is not None:
         return None
-    if isinstance(func.value, ast.Name) and func.value.id == "self" and env.get("self") is None:
+    if is_self(func.value, env):
         return None
     base = run.evaluate(func.value, env)
     value = base.value
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, func.attr, node, env)
     if isinstance(value, Either):
-        results = [call_module(run, m, func.attr, node, env) for m in value.modules]
-        merged: Abs = run.merge_values(results)
-        return merged
+        return call_either(run, value, func.attr, node, env)
     if isinstance(value, Factory | Function | Static | Global):
         return None
     if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated):

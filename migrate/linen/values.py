@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from .dims import Atom, Dim, DimLike, Render
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Value:
-    """Base of all abstract values."""
+    """Base of all abstract values. Those that stand for objects compare by identity, the others by what they hold."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -127,6 +127,7 @@ class ClassText:
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
         self.final = False
         self.setup_names: dict[str, str] = {}  # attributes that hold a parameter of another name
+        self.closing = False  # a size of setup is being said
         self.moved: list[Span] = []
         # Fields whose names the constructor gives to something else: they are said as `self.<field>`.
         self.bound: frozenset[str] = constructor_names.bound_names(run)
@@ -201,7 +202,7 @@ class ClassText:
             if "flax.linen.compact_name_scope" in method.decorators:
                 raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)
             for decorator, known in zip(method.node.decorator_list, method.decorators):
-                if known not in _DECORATORS and self._mentions_linen(decorator):
+                if known not in _DECORATORS and decorator not in self.run.decorators and self._mentions_linen(decorator):
                     raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
         for decorator in self.model.node.decorator_list:
             if self._mentions_linen(decorator):
@@ -244,7 +245,9 @@ class ClassText:
         for site in self.run.sites:
             if site.kind != "rng" and not site.lazy:
                 self.needs = set()
+                self.closing = site.in_setup and site not in self.run.carried
                 lines = self.site_lines(site)
+                self.closing = False
                 if site.in_setup and site not in self.run.carried and self.needs & self.run.trackers:
                     raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
                 self.built[site] = (lines, set(self.needs))
@@ -312,6 +315,8 @@ class ClassText:
     # sizes -----------------------------------------------------------------------------------------------------
     def dim(self, dim: Dim) -> str:
         """A size as the constructor says it."""
+        if self.closing:  # setup does not run the loops of the call: sizes behind them, as the last iteration leaves them
+            dim = dim.substitute(lambda a: self.run.closed.get(a.args[0]) if a.kind == "local" else None)
         self.needs |= self.needed(dim.dependencies())
         return dim.text(self._atom)
 
@@ -393,12 +398,14 @@ class ClassText:
         """A site's object as a method says it."""
         place = self.names.places[site]
         if place.kind == "attribute":
-            return (f"self.{place.attribute}",)
+            return (f"{site.holder}.{place.attribute}",)
+        if place.iterator and site.holder != "self":
+            raise Unmigratable("NNX158", "a lifted function makes several modules that cannot be numbered", site.node)
         if place.kind == "list":
-            return (f"next({place.iterator})" if place.iterator else f"self.{place.attribute}[{place.index}]",)
+            return (f"next({place.iterator})" if place.iterator else f"{site.holder}.{place.attribute}[{place.index}]",)
         name = site.name.node if site.name is not None else None
         shown: Part = site.source.span(name) if name is not None else repr(site.name.constant if site.name else "")
-        return ("getattr(self, ", shown, ")")
+        return (f"getattr({site.holder}, ", shown, ")")
 
     def resolve(self, part: SitePart | DimPart | ShapePart) -> str:
         if isinstance(part, ShapePart):
@@ -441,14 +448,17 @@ class ClassText:
     def site_lines(self, site: Site) -> InitLines:
         """The constructor expression of a site, and what must stand before it."""
         if site.kind == "param":
-            return InitLines((), self._param(site))
+            return self._under_transforms(site, self._param(site))
         if site.kind == "variable":
-            return InitLines((), self._variable(site))
+            return self._under_transforms(site, self._variable(site))
         if self.is_wrapper(site):
             site = dataclasses.replace(site, in_setup=True)  # said where it stands, in the method's own words
             return InitLines((), self._layer(site))
         inner = self._layer(site) if site.kind == "layer" else self._class(site)
-        return lifted.constructor(self, site, inner) if site.lifted else InitLines((), inner)
+        return self._under_transforms(site, inner)
+
+    def _under_transforms(self, site: Site, inner: Parts) -> InitLines:
+        return lifted.constructor(self, site, inner) if site.lifted or site.scopes else InitLines((), inner)
 
     @staticmethod
     def is_wrapper(site: Site) -> bool:
@@ -521,7 +531,8 @@ class ClassText:
         assert factory is not None
         func = site.node.func
         direct = self.run.evaluated.get(func)
-        if site.lifted or (direct is not None and isinstance(direct.value, Factory) and direct.value.node is func):
+        spelled = direct is not None and isinstance(direct.value, Factory) and direct.value.node is func
+        if site.lifted or site.choice or spelled:
             if target.startswith("linen_parity."):
                 return (self.namer.parity(target.removeprefix("linen_parity.")),)
             if site.kind == "class":
@@ -736,6 +747,8 @@ class ClassText:
         if place.kind == "list":
             return (f"self.{place.attribute}.append(", *expression, ")")
         assert site.name is not None
+        if site.name.constant is not None and site.name.constant.isidentifier():
+            return (f"self.{site.name.constant} = ", *expression)
         if site.name.localized is not None:
             name: Parts = self.said(site.name.localized)
         else:

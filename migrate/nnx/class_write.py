@@ -9,13 +9,13 @@ from ..catalog import layers
 from ..edits import Part, Parts, Span
 from ..linen.classes import Field, Method
 from ..linen.execute import Execution
-from ..linen.merging import members
+from ..linen.merging import Either, members
 from ..linen.passed import held_modules
 from ..linen.self_calls import SetupParam
-from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, Site, Unmigratable, Variable
+from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, SelfModule, Site, Unmigratable, Variable
 from ..linen.values import Const
 from ..source import SourceFile
-from . import lifted
+from . import choices, lifted, lifted_functions
 from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
 
 
@@ -56,6 +56,18 @@ class ClassWriter:
     def insert(self, at: int, *parts: Part, source: SourceFile | None = None, order: int = 0) -> None:
         self.edits.append(MethodEdit(source or self.source, Span(at, at), tuple(parts), insert=True, order=order))
 
+    def remove(self, source: SourceFile, span: Span) -> None:
+        """Take lines away."""
+        self.edits.append(MethodEdit(source, span, ()))
+
+    def laid_out_at(self, site: Site, parts: Parts) -> Parts:
+        """Generated text for the statement that holds a site."""
+        return self._laid_out(parts, site.source.indent_of(self._statement(site)))
+
+    def calls_of(self, site: Site) -> None:
+        """The edits of a site's calls."""
+        self._calls(site)
+
     # header ----------------------------------------------------------------------------------------------------
     def _header(self) -> None:
         for base, name in zip(self.model.node.bases, self.model.info.bases):
@@ -91,10 +103,16 @@ class ClassWriter:
             self._constant(call, value)
         for read in self.run.variable_reads.values():
             self.put(read.node, *self.text.variable_read(read), source=read.source)
+        for where, span, parts in lifted_functions.edits(self.text):
+            self.put(span, *parts, source=where)
         for sow in self.run.sows:
             self._sow(sow)
         self._calltime_parameters()
         self._drop_unused()
+        bodies = [(m.node, m.source) for m in own]
+        choices.drop_factories(self, bodies)
+        for left in choices.left_over(self, bodies):
+            raise Unmigratable("NNX130", f"`{ast.unparse(left)}` is used in a way that cannot be followed", left)
 
     def _decorators(self, method: Method) -> None:
         for decorator, name in zip(method.node.decorator_list, method.decorators):
@@ -103,6 +121,9 @@ class ClassWriter:
                 self.put(span, source=method.source)
 
     def _site_edit(self, site: Site) -> None:
+        if site.choice and site.kind in ("layer", "class"):
+            choices.write(self, site)
+            return
         if site.in_setup and site.kind != "rng":
             self._setup_site(site)
             self._calls(site)
@@ -111,7 +132,7 @@ class ClassWriter:
             self._lazy_variable(site)
             return
         if site.kind == "rng":
-            self.put(site.node, f"self.{self._stream(site.target)}()", source=site.source)
+            self.put(site.node, f"{site.holder}.{self._stream(site.target)}()", source=site.source)
             return
         if self.text.is_wrapper(site):
             expression = self.text.built[site][0].expression
@@ -160,7 +181,17 @@ class ClassWriter:
     def _setup_site(self, site: Site) -> None:
         before, expression = self.text.built[site][0].before, self.text.built[site][0].expression
         if before:
-            raise Unmigratable("NNX130", "a lifted transform stacks a module in setup", site.node)
+            statement = self._statement(site)
+            indent, unit, newline = site.source.indent_of(statement), site.source.indent_unit, site.source.newline
+            lines: list[Part] = []
+            for depth, line in before:
+                lines += [unit * depth, *self._laid_out(line, indent + unit * depth), newline, indent]
+            self.insert(site.source.span(statement).start, *lines, source=site.source)
+        for name, option in lifted.kept_options(self.text, site).values():
+            statement = self._statement(site)
+            after = f"{site.source.newline}{site.source.indent_of(statement)}"
+            at = site.source.span(statement).start
+            self.insert(at, f"self.{name} = ", site.source.span(option), after, source=site.source)
         carried = self.run.carried.get(site)
         if carried:
             self._carried_list(site, carried, expression)
@@ -208,7 +239,7 @@ class ClassWriter:
             if site.kind == "layer" and not site.lifted:
                 self._layer_call(site, node, method, env.source)
             elif site.lifted and any(l.kind in ("remat", "scan", "vmap") for l in site.lifted):
-                self._lifted_call(site, node, method, env)
+                self._lifted_call(site, node, method)
             elif site.kind == "class":
                 self._class_call(site, node, env.source)
 
@@ -290,8 +321,8 @@ class ClassWriter:
             raise Unmigratable("NNX172", "a call that does not end in a bracket", node)
         self.insert(end, *extra, source=source)
 
-    def _lifted_call(self, site: Site, node: ast.Call, method: str, env: object) -> None:
-        lines, expression = lifted.call_edit(self.text, site, node, method, env)
+    def _lifted_call(self, site: Site, node: ast.Call, method: str) -> None:
+        lines, expression = lifted.call_edit(self.text, site, node, method)
         statement = _statement_of(site.source, node)
         if lines:
             indent = site.source.indent_of(statement)
@@ -312,7 +343,7 @@ class ClassWriter:
                     self.put(node, source.span(node.value), "[...]", source=source)
                 elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
                     self._module_attribute(node, members(base.value), source)
-                elif isinstance(node.value, ast.Name) and node.value.id == "self":
+                elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
                     held = run.attributes.get(node.attr)
                     key = self.text.setup_names.get(node.attr)
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
@@ -382,13 +413,25 @@ class ClassWriter:
             self.put(node.value, f"{self.namer.name('flax.nnx.data')}(None)", source=source)
             return
         found = self.run.evaluated.get(node.value)
-        if found is None or isinstance(found.value, Module) or next(self.run.modules_in(found.value), None) is None:
+        if found is None or isinstance(found.value, Module | Either) or next(self.run.modules_in(found.value), None) is None:
             return
         if any(self.run.carried.get(site) for site in self.run.modules_in(found.value)):
             return
-        kind = "Dict" if isinstance(node.value, ast.Dict | ast.DictComp) else "List"
-        span = source.span(node.value)
-        self.put(span, f"{self.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+        for container in [node.value, *self._inner_containers(node.value)]:
+            kind = "Dict" if isinstance(container, ast.Dict | ast.DictComp) else "List"
+            span = source.span(container)
+            self.put(span, f"{self.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+    def _inner_containers(self, outer: ast.expr) -> Iterator[ast.expr]:
+        """Lists and dicts of modules within another, which NNX refuses as well; not those given to a layer."""
+        for child in ast.iter_child_nodes(outer):
+            if not isinstance(child, ast.expr) or isinstance(child, ast.Call | ast.Lambda):
+                continue
+            found = self.run.evaluated.get(child)
+            if isinstance(child, ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.DictComp) and found is not None:
+                if next(self.run.modules_in(found.value), None) is not None:
+                    yield child
+            yield from self._inner_containers(child)
 
     def _holds_module(self, attribute: str) -> bool:
         """Is a module assigned to the attribute in setup? NNX must be told, where it is None first."""
@@ -707,6 +750,10 @@ class ClassWriter:
                 out.append(part)
         del depth
         return tuple(out)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _locals(block: object) -> Iterator[Local]:

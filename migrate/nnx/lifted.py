@@ -2,23 +2,29 @@
 
 `nn.remat(Block)(...)` makes a plain Block and calls it through `nnx.remat(Block.__call__, ...)`. `nn.scan` and `nn.vmap`
 with mapped parameters make a stack of modules under `nnx.vmap`, and run it with `nnx.scan` or `nnx.vmap`; the stacked
-parameters have Linen's layout and keep their keys.
+parameters have Linen's layout and keep their keys. Transforms around transforms nest in the same order.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.axis_rules import stacked_axis
-from ..linen.sites import Abs, Lifted, Site, Static, Table, Unmigratable
-from ..linen.values import Const, Global, Int, Tup, Value
+from ..linen.lifting import members_needed, variable_axis
+from ..linen.mapped_axes import in_axes_of, is_broadcast
+from ..linen.sites import Lifted, Site, Table, Unmigratable
+from ..linen.values import Const, Int, Tup, Value
 
 if TYPE_CHECKING:
     from .class_text import ClassText, InitLines
+
+Lines = list[tuple[int, Parts]]
+_COMPREHENSIONS = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda
 
 
 def base_text(writer: ClassText, site: Site) -> Parts:
@@ -31,7 +37,8 @@ def base_text(writer: ClassText, site: Site) -> Parts:
         node = node.args[0]
     found = writer.run.evaluated.get(node)
     target = getattr(found.value, "target", None) if found is not None else None
-    if target == site.target and isinstance(node, ast.Name | ast.Attribute) and not _local(writer, site, node):
+    plain = not getattr(found.value, "lifted", ()) if found is not None else False
+    if target == site.target and plain and isinstance(node, ast.Name | ast.Attribute) and not _local(site, node):
         if site.kind == "layer":
             return (writer.namer.name(_layer_target(site)),)
         if site.source is writer.source:
@@ -45,7 +52,7 @@ def base_text(writer: ClassText, site: Site) -> Parts:
     return (writer.namer.name(site.target),)
 
 
-def _local(writer: ClassText, site: Site, node: ast.expr) -> bool:
+def _local(site: Site, node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name) and (site.source.names.is_hidden(node.id, node) or node.id == "self")
@@ -58,94 +65,90 @@ def _layer_target(site: Site) -> str:
     return layer.partial(args).target
 
 
-def mapped(lifted: Lifted) -> tuple[bool, int]:
-    """Is the module stacked (one per step), and along which axis of its variables?"""
-    axes = _collections(lifted.abs.get("variable_axes"))
-    if axes is None:
-        raise Unmigratable("NNX168", "variable_axes of a lifted transform is not a literal", lifted.node)
-    carry = lifted.abs.get("variable_carry")
-    if carry is not None and not (isinstance(carry.value, Const) and carry.value.value in (None, False)):
-        raise Unmigratable("NNX168", "a scan carries variables from step to step (variable_carry)", lifted.node)
-    found = {k: v for k, v in axes.items() if k != "intermediates"}
-    if not found or "params" not in found:
-        others = {v for v in found.values() if v is not None}
-        if others:
-            raise Unmigratable("NNX168", "some collections are mapped and the parameters are not", lifted.node)
-        return False, 0
-    numbers = set(found.values())
-    if numbers == {None}:
-        return False, 0
-    if len(numbers) > 1 or None in numbers:
-        raise Unmigratable("NNX168", "collections are mapped along different axes", lifted.node)
-    return True, next(n for n in numbers if n is not None)
+# what the module under a transform uses ---------------------------------------------------------------------------
+def used_by(writer: ClassText, site: Site) -> tuple[frozenset[str], frozenset[str]]:
+    """The collections of a module, and the rng streams that it draws from when called."""
+    if site.kind == "class":
+        plan = writer.plans.get(site.target)
+        return (plan.collections, plan.rng_streams) if plan is not None else (frozenset(), frozenset())
+    layer = layers.lookup(site.target)
+    return (frozenset(layer.collections), frozenset(layer.streams)) if layer is not None else (frozenset(), frozenset())
 
 
-def _collections(found: Abs | None) -> Mapping[str, int | None] | None:
-    """`{'params': 0, 'batch_stats': 0}` as axes by collection; None if it is not a literal."""
-    if found is None:
-        return {}
-    value = found.value
-    if not isinstance(value, Table):
-        return None
-    out: dict[str, int | None] = {}
-    for key, axis in value.items.items():
-        if isinstance(axis, Int) and axis.dim.value is not None:
-            out[str(key)] = axis.dim.value
-        elif isinstance(axis, Const) and axis.value is None:
-            out[str(key)] = None
-        else:
-            return None
-    return out
+def treatment(lifted: Lifted, collections: frozenset[str], streams: frozenset[str]) -> tuple[str, int]:
+    """As `variable_axis`, with what random streams ask for: `streams` is a vmap whose members share all but these."""
+    how, axis = variable_axis(lifted, collections)
+    split = lifted.abs.get("split_rngs")
+    table = split.value.items if split is not None and isinstance(split.value, Table) else {}
+    if split is not None and not isinstance(split.value, Table):
+        raise Unmigratable("NNX168", "split_rngs of a lifted transform is not a literal", lifted.node)
+    drawn = [s for s in sorted(streams - {"params"}) if s in table or True in table]
+    if not drawn:
+        if how == "shared" and lifted.kind == "scan" and "batch_stats" in collections:
+            return "carried", 0
+        return how, axis
+    for stream in drawn:
+        given = table.get(stream, table.get(True))
+        if not (isinstance(given, Const) and given.value is True):
+            reason = f"every step or member of nn.{lifted.kind} draws the same numbers from the stream {stream!r}"
+            raise Unmigratable("NNX168", reason, lifted.node)
+    if how == "shared":
+        return ("carried", 0) if lifted.kind == "scan" else ("streams", 0)
+    return how, axis
 
 
-def _option(lifted: Lifted, name: str) -> Value | None:
-    found = lifted.abs.get(name)
-    return found.value if found is not None else None
-
-
+# the constructor --------------------------------------------------------------------------------------------------
 def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
-    """How the site's module is made under its transforms."""
+    """How the site's module, parameter or variable is made under its transforms, those of its function outermost."""
     from .class_text import InitLines
 
-    before: list[tuple[int, Parts]] = []
+    collections, streams = used_by(writer, site)
+    stacks = [
+        (lifted, axis)
+        for lifted in (*site.scopes, *site.lifted)
+        if lifted.kind in ("scan", "vmap")
+        for how, axis in [treatment(lifted, collections, streams)]
+        if how == "stacked"
+    ]
+    if not stacks:
+        return InitLines((), inner)
+    if site.in_setup:
+        _not_in_comprehension(site, site.node)
+    lines: Lines = []
     expression = inner
-    for position, lifted in enumerate(reversed(site.lifted)):
-        if lifted.kind in ("remat", "jit"):
-            _check_remat(lifted)
-            continue
-        if lifted.kind not in ("scan", "vmap"):
-            raise Unmigratable("NNX130", f"nn.{lifted.kind} is used", lifted.node)
-        if position and before:
-            raise Unmigratable("NNX130", "scan and vmap are nested around one module", lifted.node)
-        stacked, axis = mapped(lifted)
-        if not stacked:
-            continue
-        if site.in_setup:
-            raise Unmigratable("NNX130", f"nn.{lifted.kind} is used in setup", lifted.node)
-        place = writer.names.places.get(site)
-        if place is None or place.kind != "attribute":
-            raise Unmigratable("NNX130", f"nn.{lifted.kind} is used in a loop", lifted.node)
-        count = _count(writer, site, lifted)
-        split = _split(lifted)
-        name = f"create_{_snake(place.attribute)}"
+    for position, (lifted, axis) in reversed(list(enumerate(stacks))):
+        name = f"create_{_snake(label_of(writer, site))}" if position == 0 else "create_member"
+        count: Parts = (writer.dim(members_needed(writer.run, lifted)),)
         metadata = _metadata(writer, lifted)
         nnx_vmap = writer.namer.name("flax.nnx.vmap")
-        if split:
-            before.append((0, (f"@{writer.namer.name('flax.nnx.split_rngs')}(splits=", *count, ")")))
-            before.append((0, (f"@{nnx_vmap}(in_axes=0, out_axes={axis}", *metadata, ")")))
+        head: Lines
+        if _split(lifted):
+            head = [
+                (0, (f"@{writer.namer.name('flax.nnx.split_rngs')}(splits=", *count, ")")),
+                (0, (f"@{nnx_vmap}(in_axes=0, out_axes={axis}", *metadata, ")")),
+            ]
         else:
-            before.append((0, (f"@{nnx_vmap}(in_axes=None, out_axes={axis}, axis_size=", *count, *metadata, ")")))
-        before.append((0, (f"def {name}(rngs: {writer.namer.name('flax.nnx.Rngs')}):",)))
-        before.append((1, ("return ", *inner)))
+            head = [(0, (f"@{nnx_vmap}(in_axes=None, out_axes={axis}, axis_size=", *count, *metadata, ")"))]
+        head.append((0, (f"def {name}(rngs: {writer.namer.name('flax.nnx.Rngs')}):",)))
+        lines = [*head, *((depth + 1, parts) for depth, parts in lines), (1, ("return ", *expression))]
         expression = (f"{name}(rngs)",)
-    return InitLines(tuple(before), expression)
+    return InitLines(tuple(lines), expression)
 
 
-def _check_remat(lifted: Lifted) -> None:
-    allowed = {"prevent_cse", "static_argnums", "policy", "concrete", "variables", "rngs", "donate_argnums"}
-    for name in lifted.options:
-        if name not in allowed:
-            raise Unmigratable("NNX130", f"nn.{lifted.kind} has the option {name}", lifted.node)
+def label_of(writer: ClassText, site: Site) -> str:
+    """What the site's object is called, for the names of functions around it."""
+    place = writer.names.places.get(site)
+    if place is not None and place.attribute.strip("_"):
+        return place.attribute
+    return site.target.rpartition(".")[2] or "value"
+
+
+def _not_in_comprehension(site: Site, node: ast.AST) -> None:
+    for parent in site.source.ancestors(node):
+        if isinstance(parent, ast.stmt):
+            return
+        if isinstance(parent, _COMPREHENSIONS):
+            raise Unmigratable("NNX130", "a lifted transform is used in a comprehension or lambda", node)
 
 
 def _split(lifted: Lifted) -> bool:
@@ -156,43 +159,39 @@ def _split(lifted: Lifted) -> bool:
     value = found.value
     if not isinstance(value, Table):
         raise Unmigratable("NNX168", "split_rngs of a lifted transform is not a literal", lifted.node)
-    params = value.items.get("params")
+    params = value.items.get("params", value.items.get(True))
     return isinstance(params, Const) and params.value is True
-
-
-def _count(writer: ClassText, site: Site, lifted: Lifted) -> Parts:
-    """Number of steps or members."""
-    name = "length" if lifted.kind == "scan" else "axis_size"
-    found = lifted.abs.get(name)
-    if found is None or (isinstance(found.value, Const) and found.value.value is None):
-        raise Unmigratable(
-            "NNX169", f"nn.{lifted.kind} has no `{name}`: how many modules it stacks is not written", lifted.node
-        )
-    value = found.value
-    if isinstance(value, Int):
-        return (writer.dim(value.dim),)
-    if isinstance(value, Static):
-        return (writer.dim(writer.run.dim_of(value)),)
-    raise Unmigratable("NNX169", f"`{name}` of nn.{lifted.kind} is not known to the constructor", lifted.node)
 
 
 def _metadata(writer: ClassText, lifted: Lifted) -> Parts:
     """`metadata_params={nn.PARTITION_NAME: 'layers'}` → the name of the stacked axis."""
-    node = lifted.options.get("metadata_params")
-    if node is None:
+    named = _axis_name(writer, lifted)
+    if named is None:
         return ()
+    said = stacked_axis(writer.run.project, named)
+    return (", transform_metadata={", writer.namer.name("flax.nnx.PARTITION_NAME"), ": ", said, "}")
+
+
+def _axis_name(writer: ClassText, lifted: Lifted) -> str | None:
+    node = lifted.options.get("metadata_params")
+    func = lifted.node.func if isinstance(lifted.node, ast.Call) else lifted.node
+    if node is None and writer.run.project.qualname(writer.source, func) == "flax.linen.partitioning.scan_with_axes":
+        given = lifted.abs.get("axis_name")
+        if given is None:
+            return "layers"
+        return str(given.value.value) if isinstance(given.value, Const) else None
+    if node is None or (isinstance(node, ast.Dict) and not node.keys):
+        return None
     if not isinstance(node, ast.Dict) or len(node.keys) != 1:
         raise Unmigratable("NNX168", "metadata_params of a lifted transform is not a literal", lifted.node)
     value = lifted.abs["metadata_params"].value
     name = next(iter(value.items.values())) if isinstance(value, Table) and value.items else None
     if isinstance(name, Const):
-        said: Parts = (stacked_axis(writer.run.project, name.value),)
-    else:
-        # The key is nn.PARTITION_NAME, which evaluates to a constant that no table holds; take the value's text.
-        if not isinstance(node.values[0], ast.Constant):
-            raise Unmigratable("NNX168", "the partition name of a lifted transform is not a literal", lifted.node)
-        said = (stacked_axis(writer.run.project, node.values[0].value),)
-    return (", transform_metadata={", writer.namer.name("flax.nnx.PARTITION_NAME"), ": ", *said, "}")
+        return None if name.value is None else str(name.value)
+    # The key is nn.PARTITION_NAME, which evaluates to a constant that no table holds; take the value's text.
+    if not isinstance(node.values[0], ast.Constant):
+        raise Unmigratable("NNX168", "the partition name of a lifted transform is not a literal", lifted.node)
+    return str(node.values[0].value)
 
 
 def _snake(name: str) -> str:
@@ -205,88 +204,199 @@ def _snake(name: str) -> str:
 
 
 # calls -----------------------------------------------------------------------------------------------------------
-def remat_call(writer: ClassText, site: Site, method: str) -> Parts:
+def remat_call(writer: ClassText, site: Site, remats: Sequence[Lifted], method: str) -> Parts:
     """`nnx.remat(Block.__call__, ...)`: to be called with the module first."""
-    remats = [l for l in site.lifted if l.kind == "remat"]
     if not remats:
         return ()
-    options: list[Part] = []
-    for name in ("prevent_cse", "static_argnums", "policy"):
-        node = remats[0].options.get(name)
-        if node is not None:
-            options += [f", {name}=", site.source.span(node)]
+    options = remat_options(writer, site, remats[0])
     return (f"{writer.namer.name('flax.nnx.remat')}(", *base_text(writer, site), f".{method}", *options, ")")
 
 
-def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str, env: Any) -> tuple[list[Parts], Parts]:
+def remat_options(writer: ClassText, site: Site, remat: Lifted) -> Parts:
+    """The options that nn.remat and nnx.remat share."""
+    options: list[Part] = []
+    kept = kept_options(writer, site)
+    for name in ("prevent_cse", "static_argnums", "policy"):
+        node = remat.options.get(name)
+        if name in kept:
+            options += [f", {name}=self.{kept[name][0]}"]
+        elif node is not None:
+            options += [f", {name}=", site.source.span(node)]
+    return tuple(options)
+
+
+def called_module(writer: ClassText, site: Site, node: ast.Call, method: str) -> Parts:
+    """The module of a call as the method says it: its attribute where it was made at the call, else its own words."""
+    func = node.func
+    if method != "__call__" and isinstance(func, ast.Attribute):
+        func = func.value
+    return writer.reference(site) if func is site.node else (site.source.span(func),)
+
+
+def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr]]:
+    """Options of nn.remat that setup computes into its own names: they are kept as attributes for the call."""
+    found: dict[str, tuple[str, ast.expr]] = {}
+    for lifted in [l for l in site.lifted if l.kind == "remat"][:1] if site.in_setup else []:
+        for name, node in lifted.options.items():
+            names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id != "self"]
+            if any(site.source.names.is_hidden(n.id, n) for n in names):
+                found[name] = (f"{writer.names.places[site].attribute}_{name}", node)
+    return found
+
+
+@dataclasses.dataclass
+class _Call:
+    """The call of a lifted module while its transforms are written, from the outermost in."""
+
+    writer: ClassText
+    site: Site
+    method: str
+    labels: list[str]
+    keywords: Parts  # only under remat: Linen's scan and vmap ignore keywords
+
+
+def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
     """The call of a lifted module: lines to put before its statement, and the expression."""
     source = site.source
-    place = writer.names.places[site]
-    module = writer.reference(site)
-    outer = next((l for l in site.lifted if l.kind in ("scan", "vmap")), None)
-    remat = remat_call(writer, site, method)
-    arguments: list[tuple[str | None, ast.expr]] = [(None, a) for a in node.args]
-    arguments += [(k.arg, k.value) for k in node.keywords]
-    if outer is None:
-        rest: list[Part] = []
-        for name, value in arguments:
-            rest += [", ", f"{name}=" if name else "", source.span(value)]
-        if remat:
-            return [], (*remat, "(", *module, *rest, ")")
-        return [], (*module, "(" if method == "__call__" else f".{method}(", *rest[1:], ")")
-    stacked, _ = mapped(outer)
-    extra = [name for name, _ in arguments if name is not None]
-    if outer.kind == "vmap" and extra:
-        raise Unmigratable("NNX141", "a vmapped module is called with keywords", node)
-    axes = _in_axes(writer, outer, len(node.args) - (outer.kind == "scan"))
-    function = f"apply_{_snake(place.attribute)}"
-    label = _argument_names(writer, site, method, len(node.args))
-    parameters: list[str] = ["module"]
-    in_axes: list[str] = ["0" if stacked else "None"]
-    passed: list[Parts] = [module]
-    inner: list[Part] = []
-    carry = writer.namer.name("flax.nnx.Carry")
-    for position, value in enumerate(node.args):
-        if outer.kind == "scan" and position == 0:
-            axis: str | None = carry
-        else:
-            axis = axes[position - (outer.kind == "scan")]
-        separator = ", " if position else ""
-        if axis is None:  # broadcast: closed over, as Linen does, so that Python values stay Python values
-            inner += [separator, source.span(value)]
-            continue
-        parameters.append(label[position])
-        in_axes.append(axis)
-        passed.append((source.span(value),))
-        inner += [separator, label[position]]
-    for name, value in arguments[len(node.args) :]:
-        inner += [", " if inner else "", f"{name}=", source.span(value)]
-    invoked: Parts = (*remat, "(module", ", " if inner else "", *inner, ")") if remat else (
-        "module" if method == "__call__" else f"module.{method}", "(", *inner, ")"
-    )  # fmt: skip
-    metadata = _metadata(writer, outer)
-    transform = writer.namer.name(f"flax.nnx.{outer.kind}")
-    header: list[Part] = [f"@{transform}(in_axes=({', '.join(in_axes)}{',' if len(in_axes) == 1 else ''})"]
-    if outer.kind == "scan":
-        header.append(f", out_axes=({carry}, {_out_axes(outer)})")
-        for name in ("length", "reverse", "unroll"):
-            if name in outer.options:
-                header += [f", {name}=", source.span(outer.options[name])]
+    levels = [l for l in site.lifted if l.kind in ("scan", "vmap", "remat")]
+    mapped = any(l.kind in ("scan", "vmap") for l in levels)
+    if mapped:
+        _not_in_comprehension(site, node)
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            raise Unmigratable("NNX141", "a scanned or vmapped module is called with *args", node)
+    keywords: list[Part] = []
+    for keyword in [] if mapped else node.keywords:
+        keywords += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
+    module = called_module(writer, site, node, method)
+    call = _Call(writer, site, method, _argument_names(writer, site, method, len(node.args)), tuple(keywords))
+    arguments: list[Parts] = [(source.span(a),) for a in node.args]
+    lines, expression = _level(call, levels, module, arguments, list(range(len(arguments))), 0)
+    unit = source.indent_unit
+    return [(unit * depth, *parts) for depth, parts in lines], expression
+
+
+def _level(
+    call: _Call, levels: Sequence[Lifted], module: Parts, arguments: list[Parts], places: list[int], depth: int
+) -> tuple[Lines, Parts]:
+    """What one transform and those within it become: lines, and the expression that calls them."""
+    if not any(l.kind in ("scan", "vmap") for l in levels):
+        return [], _innermost(call, levels, module, arguments)
+    lifted, inner = levels[0], levels[1:]
+    writer, site = call.writer, call.site
+    how, _ = treatment(lifted, *used_by(writer, site)) if lifted.kind != "remat" else ("stacked", 0)
+    scan = lifted.kind == "scan"
+    if scan and not arguments:
+        raise Unmigratable("NNX141", "a scanned module is called without a carry", lifted.node)
+    if lifted.kind == "remat":
+        if lifted.condition is not None:
+            raise Unmigratable("NNX130", "nn.remat around a scan or vmap has a condition", lifted.node)
+        if "static_argnums" in lifted.options:
+            raise Unmigratable("NNX130", "nn.remat around a scan or vmap has static arguments", lifted.node)
+        axes: list[Value] = [Const(0)] * len(arguments)
     else:
-        header.append(f", out_axes={_out_axes(outer)}")
-        for name in ("axis_size", "axis_name"):
-            if name in outer.options:
-                header += [f", {name}=", source.span(outer.options[name])]
-    header += [*metadata, ")"]
-    lines: list[Parts] = [
-        tuple(header),
-        (f"def {function}({', '.join(parameters)}):",),
-        (source.indent_unit, "return ", *invoked),
+        axes = [*([Const("carry")] if scan else []), *in_axes_of(lifted, len(arguments) - scan)]
+    parameters, passed, seen, given = ["module"], [module], [], []
+    for argument, axis, place in zip(arguments, axes, places):
+        if is_broadcast(axis):  # closed over, as Linen does, so that Python values stay Python values
+            seen.append(argument)
+            continue
+        parameters.append(call.labels[place])
+        passed.append(argument)
+        seen.append((call.labels[place],))
+        given.append(axis)
+    body, expression = _level(call, inner, ("module",), seen, places, depth + 1)
+    name = f"apply_{_snake(label_of(writer, site))}" if depth == 0 else f"apply_{('member', 'part')[min(depth, 2) - 1]}"
+    lines: Lines = [
+        (0, _decorator(call, lifted, how, given)),
+        (0, (f"def {name}({', '.join(parameters)}):",)),
+        *((d + 1, parts) for d, parts in body),
+        (1, ("return ", *expression)),
     ]
-    call: list[Part] = [f"{function}("]
+    out: list[Part] = [f"{name}("]
     for position, parts in enumerate(passed):
-        call += [", " if position else "", *parts]
-    return lines, (*call, ")")
+        out += [", " if position else "", *parts]
+    return lines, (*out, ")")
+
+
+def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: list[Parts]) -> Parts:
+    """The module itself is called, perhaps under nnx.remat."""
+    remat = remat_call(call.writer, call.site, remats, call.method)
+    inner: list[Part] = []
+    for argument in arguments:
+        inner += [", ", *argument]
+    inner += call.keywords
+    if remat and remats[0].condition is not None:
+        test, holds = remats[0].condition
+        plain: Parts = (*base_text(call.writer, call.site), f".{call.method}")
+        yes, no = (remat, plain) if holds else (plain, remat)
+        return ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")(", *module, *inner, ")")
+    if remat:
+        return (*remat, "(", *module, *inner, ")")
+    return (*module, "(" if call.method == "__call__" else f".{call.method}(", *inner[1:], ")")
+
+
+def _decorator(call: _Call, lifted: Lifted, how: str, axes: list[Value]) -> Parts:
+    """`@nnx.scan(in_axes=..., out_axes=..., ...)`."""
+    writer, source = call.writer, call.site.source
+    if lifted.kind == "remat":
+        options = remat_options(writer, call.site, lifted)
+        remat = writer.namer.name("flax.nnx.remat")
+        return (f"@{remat}",) if not options else (f"@{remat}(", *_without_comma(options), ")")
+    return ("@", *transform_call(writer, lifted, how, axes, source))
+
+
+def transform_call(writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: object) -> Parts:
+    """`nnx.scan(in_axes=..., out_axes=..., ...)`, or its counterpart in linen_parity where the module changes."""
+    name, options = transform_options(writer, lifted, how, axes, source)
+    return (f"{name}(", *options, ")")
+
+
+def transform_options(
+    writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: object
+) -> tuple[str, Parts]:
+    """The function that maps, and its options. `axes` are those of the arguments behind the module, the carry included."""
+    carry = writer.namer.name("flax.nnx.Carry")
+    scan = lifted.kind == "scan"
+    helper = how in ("carried", "streams")
+    texts = [carry if a == Const("carry") else axis_text(a, lifted) for a in axes]
+    if helper:
+        texts = texts[1:] if scan else texts
+        name = writer.namer.parity("scan_with_state" if scan else "vmap_with_streams")
+    else:
+        texts = [str(variable_axis(lifted, ())[1]) if how == "stacked" else "None", *texts]
+        name = writer.namer.name(f"flax.nnx.{lifted.kind}")
+    options: list[Part] = [f"in_axes=({', '.join(texts)}{',' if len(texts) == 1 else ''})"]
+    out = lifted.abs.get("out_axes")
+    out_text = axis_text(out.value, lifted) if out is not None else "0"
+    options.append(f", out_axes=({carry}, {out_text})" if scan and not helper else f", out_axes={out_text}")
+    for option in ("length", "reverse", "unroll") if scan else ("axis_size", "axis_name"):
+        if option in lifted.options:
+            options += [f", {option}=", source.span(lifted.options[option])]  # type: ignore[attr-defined]
+    if "spmd_axis_name" in lifted.options:
+        raise Unmigratable("NNX130", f"nn.{lifted.kind} has the option spmd_axis_name", lifted.node)
+    return name, (*options, *(_metadata(writer, lifted) if how == "stacked" else ()))
+
+
+def axis_text(value: Value, lifted: Lifted) -> str:
+    """An axis, or a tree of axes, as NNX is given it."""
+    if is_broadcast(value):
+        return "None"
+    if isinstance(value, Int) and value.dim.value is not None:
+        return str(value.dim.value)
+    if isinstance(value, Tup):
+        items = [axis_text(i, lifted) for i in value.items]
+        if value.kind == "list":
+            return f"[{', '.join(items)}]"
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if isinstance(value, Table):
+        return "{" + ", ".join(f"{k!r}: {axis_text(v, lifted)}" for k, v in value.items.items()) + "}"
+    raise Unmigratable("NNX141", "an axis of a lifted transform is not a constant", lifted.node)
+
+
+def _without_comma(options: Parts) -> Parts:
+    head = options[0]
+    assert isinstance(head, str)
+    return (head.removeprefix(", "), *options[1:])
 
 
 def _argument_names(writer: ClassText, site: Site, method: str, count: int) -> list[str]:
@@ -299,33 +409,4 @@ def _argument_names(writer: ClassText, site: Site, method: str, count: int) -> l
     return [n if n != "module" else "module_" for n in names]
 
 
-def _in_axes(writer: ClassText, lifted: Lifted, count: int) -> list[str | None]:
-    found = lifted.abs.get("in_axes")
-    if found is None:
-        return ["0"] * count
-
-    def one(value: Value) -> str | None:
-        if isinstance(value, Int) and value.dim.value is not None:
-            return str(value.dim.value)
-        if isinstance(value, Const) and value.value is None:
-            return None
-        if isinstance(value, Global) and value.name == "flax.linen.broadcast":
-            return None
-        raise Unmigratable("NNX141", "in_axes of a lifted transform is not a constant", lifted.node)
-
-    if isinstance(found.value, Tup):
-        axes = [one(i) for i in found.value.items]
-        if len(axes) < count:
-            raise Unmigratable("NNX141", "in_axes of a lifted transform is shorter than the arguments", lifted.node)
-        return axes[:count]
-    return [one(found.value)] * count
-
-
-def _out_axes(lifted: Lifted) -> str:
-    node = lifted.options.get("out_axes")
-    if node is None:
-        return "0"
-    try:
-        return repr(ast.literal_eval(node))
-    except ValueError as error:
-        raise Unmigratable("NNX141", "out_axes of a lifted transform is not a constant", lifted.node) from error
+__all__ = ["base_text", "call_edit", "constructor", "kept_options", "transform_options", "treatment"]

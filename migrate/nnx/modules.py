@@ -11,8 +11,8 @@ from ..diagnostics import Severity
 from ..edits import Conflict, Edit, Span
 from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
-from ..linen.construction import LIFTED
 from ..linen.index import Project
+from ..linen.lifting import LIFTED
 from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan

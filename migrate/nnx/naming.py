@@ -8,7 +8,10 @@ that the key `Dense/3` answers to Linen's `Dense_3`.
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
 
 from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, For, Make, Site, Unmigratable
@@ -55,10 +58,11 @@ def class_label(run: Execution, site: Site) -> str:
 def assign(run: Execution, entry: str, names: Names) -> None:
     """Name the sites of one entry method's skeleton."""
     block = run.blocks[entry]
-    auto: dict[str, list[tuple[Site, int | None]]] = {}
-    _number(run, block, {}, auto)
+    auto = _auto_names(run, block)
+    modules = [s for s in run.sites if s.method == entry and s.kind in ("layer", "class")]
+    made = collections.Counter((id(s.node), s.choice) for s in modules)
     for label, members in auto.items():
-        if any(site.loops or number is None for site, number in members):
+        if any(site.loops or number is None or made[id(site.node), site.choice] > 1 for site, number in members):
             _as_list(run, label, [s for s, _ in members], names)
             continue
         for site, number in members:
@@ -70,7 +74,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
         spec = site.name
         assert spec is not None, site.node
         if spec.constant is not None:
-            if not spec.constant.isidentifier():
+            if not spec.constant.isidentifier() or (made[id(site.node), site.choice] > 1 and spec.node is not None):
                 names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))
                 continue
             if site.loops and site.kind != "param":
@@ -114,7 +118,39 @@ def _stem(node: ast.expr, site: Site) -> str | None:
     return head.value[:-1]
 
 
-def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: dict) -> None:
+def _auto_names(run: Execution, block: Block) -> dict[str, list[tuple[Site, int | None]]]:
+    """The automatic names by label: sites and their numbers, for all ways in which factories may be chosen."""
+    tests = list(dict.fromkeys(_choices_in(block)))
+    numbers: dict[Site, set[int | None]] = {}
+    labels: dict[Site, str] = {}
+    for holds in itertools.product((True, False), repeat=len(tests)) if len(tests) <= 4 else ():
+        auto: dict[str, list[tuple[Site, int | None]]] = {}
+        _number(run, block, {}, auto, dict(zip(tests, holds)))
+        for label, members in auto.items():
+            for site, number in members:
+                labels[site] = label
+                numbers.setdefault(site, set()).add(number)
+    if len(tests) > 4:
+        raise Unmigratable("NNX132", "too many conditions choose between kinds of modules")
+    found: dict[str, list[tuple[Site, int | None]]] = {}
+    for site in sorted(numbers, key=lambda s: s.origin):
+        number = next(iter(numbers[site])) if len(numbers[site]) == 1 else None
+        found.setdefault(labels[site], []).append((site, number))
+    return found
+
+
+def _choices_in(block: Block) -> Iterator[str]:
+    for step in block.steps:
+        if isinstance(step, For):
+            yield from _choices_in(step.body)
+        elif isinstance(step, Branch):
+            if step.choice:
+                yield step.choice
+            yield from _choices_in(step.then)
+            yield from _choices_in(step.orelse)
+
+
+def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: dict, holds: Mapping[str, bool]) -> None:
     """Walk the skeleton as Linen's run would, counting auto names; None: it depends on a condition."""
     for step in block.steps:
         if isinstance(step, Make):
@@ -126,11 +162,13 @@ def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: d
             auto.setdefault(label, []).append((site, number))
             counts[label] = None if number is None else number + 1
         elif isinstance(step, For):
-            _number(run, step.body, counts, auto)
+            _number(run, step.body, counts, auto, holds)
+        elif isinstance(step, Branch) and step.choice:
+            _number(run, step.then if holds[step.choice] else step.orelse, counts, auto, holds)
         elif isinstance(step, Branch):
             then, orelse = dict(counts), dict(counts)
-            _number(run, step.then, then, auto)
-            _number(run, step.orelse, orelse, auto)
+            _number(run, step.then, then, auto, holds)
+            _number(run, step.orelse, orelse, auto, holds)
             for label in {*then, *orelse}:
                 a, b = then.get(label, 0), orelse.get(label, 0)
                 if a == b:
@@ -151,9 +189,12 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names) -> Non
     names.lists.append(label)
     looped = [s for s in sites if s.loops]
     simple = (
-        all(len(s.loops) == 1 and isinstance(s.loops[0].node, ast.For) for s in looped)
+        bool(looped)
+        and all(len(s.loops) == 1 and isinstance(s.loops[0].node, ast.For) for s in looped)
+        and all(s.loops[0].node in s.source.ancestors(s.node) for s in looped)
         and len({id(s.loops[0].node) for s in looped}) == 1
-        and not any(s.conditions for s in sites)
+        and len({s.conditions for s in sites}) == 1
+        and all(_unchanged(looped[0], condition) for condition, _ in looped[0].conditions)
     )
     if simple:
         loop = looped[0].loops[0]
@@ -178,15 +219,27 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names) -> Non
         raise Unmigratable(
             "NNX157", f"a {label} in a loop is made or not depending on how the module is called", sites[0].node
         )
-    if len({s.source.path for s in sites}) > 1 or any(isinstance(s.loops[0].node, ast.comprehension) for s in looped):
+    if len({s.source.path for s in sites}) > 1:
         raise Unmigratable("NNX158", f"{label} modules are made in loops that cannot be numbered", sites[0].node)
-    if len({_method_of(s) for s in sites}) > 1:
+    holders = {_method_of(s) for s in sites}
+    if len(holders) > 1:
         raise Unmigratable("NNX153", f"{label} modules made in several methods cannot be numbered", sites[0].node)
+    entry = run.model.method(sites[0].method)
+    if entry is None or holders != {entry.node}:
+        raise Unmigratable("NNX153", f"{label} modules made in a helper method cannot be numbered", sites[0].node)
     first = _outermost(run, sites)
     iterator = _fresh_name(run, label.lower())
     for site in sites:
         names.places[site] = Place("list", label, "", iterator=iterator)
     names.iterators[label] = (first, iterator)
+
+
+def _unchanged(site: Site, condition: ast.AST) -> bool:
+    """Does a condition hold in all iterations of the site's loop, or in none?"""
+    test = getattr(condition, "test", condition)
+    loop = site.loops[0].node
+    changed = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return not any(isinstance(n, ast.Name) and n.id in changed for n in ast.walk(test))
 
 
 def _method_of(site: Site) -> ast.AST | None:
@@ -202,9 +255,9 @@ def _outermost(run: Execution, sites: list[Site]) -> ast.stmt:
     for site in sites:
         chain = [a for a in [site.node, *source.ancestors(site.node)] if isinstance(a, ast.stmt)]
         functions = [i for i, a in enumerate(chain) if isinstance(a, ast.FunctionDef)]
-        if not functions or len([a for a in chain if isinstance(a, ast.FunctionDef)]) > 1:
-            raise Unmigratable("NNX158", "modules are made in a nested function and a loop", site.node)
-        top = chain[functions[0] - 1]
+        if not functions:
+            raise Unmigratable("NNX158", "modules are made outside of a method", site.node)
+        top = chain[functions[-1] - 1]
         if best is None or top.lineno < best.lineno:
             best = top
     assert best is not None
@@ -239,7 +292,7 @@ def _check(run: Execution, entry: str, names: Names) -> None:
             exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
             if not exclusive:
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
-        if other is not None and other.node is site.node:
+        if other is not None and other.node is site.node and other.choice == site.choice:
             raise Unmigratable("NNX159", f"`{ast.unparse(site.node)}` makes several modules from one place", site.node)
         taken[place.attribute] = site
     methods = run.model.methods()

@@ -56,16 +56,6 @@ class M(nn.Module):
     return getattr(nn, self.kind)(8)(x)
 """,
     ),
-    "a parameter of the module under another name": (
-        "NNX134",
-        """class M(nn.Module):
-  def _norm(self, module, x):
-    return x * module.param('scale', nn.initializers.ones, (x.shape[-1],))
-  @nn.compact
-  def __call__(self, x):
-    return self._norm(self, x)
-""",
-    ),
     "a parameter of setup that no attribute holds": (
         "NNX180",
         """class M(nn.Module):
@@ -187,13 +177,13 @@ class M(nn.Module):
     return nn.Dense(4)(x)
 """,
     ),
-    "a method lifted by a decorator": (
-        "NNX130",
+    "a lifted method with optional arguments": (
+        "NNX141",
         """class M(nn.Module):
   @functools.partial(nn.scan, variable_broadcast='params', split_rngs={'params': False})
   @nn.compact
-  def __call__(self, c, x):
-    return nn.GRUCell(4)(c, x)
+  def __call__(self, c, x, scale=1.0):
+    return nn.GRUCell(4)(c, x * scale)
 """,
     ),
     "a transform applied outside of a module": (
@@ -239,13 +229,122 @@ Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False
     return nn.Dense(width)(x)
 """,
     ),
-    "one place that makes two modules": (
-        "NNX170",
+    "a function that stacks some variables of its module and not others": (
+        "NNX130",
         """class M(nn.Module):
   @nn.compact
   def __call__(self, x):
-    head = lambda z: nn.Dense(4)(z)
-    return head(x) + head(x)
+    x = nn.Dense(4, name='before')(x)
+
+    def body(mdl, c, _):
+      return nn.Dense(4)(c), None
+
+    x, _ = nn.scan(body, variable_axes={'params': 0}, split_rngs={'params': True}, length=3)(self, x, None)
+    return x
+""",
+    ),
+    "every step of a scan drops the same": (
+        "NNX168",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def body(mdl, c, _):
+      return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(c)), None
+
+    f = nn.scan(body, variable_broadcast='params', split_rngs={'params': False, 'dropout': False}, length=3)
+    return f(self, x, None)[0]
+""",
+    ),
+    "a scan that carries some variables and stacks others": (
+        "NNX168",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def body(mdl, c, _):
+      return nn.Dense(4)(c), None
+
+    f = nn.scan(body, variable_axes={'params': 0}, variable_carry='state', split_rngs={'params': True}, length=3)
+    return f(self, x, None)[0]
+""",
+    ),
+    "a lifted function called with keywords, which Linen ignores": (
+        "NNX141",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    f = nn.vmap(lambda mdl, x, y=1: nn.Dense(4)(x) * y, variable_axes={'params': None}, split_rngs={'params': False})
+    return f(self, x, y=2)
+""",
+    ),
+    "modules made in a branch of nn.cond": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.cond(x.sum() > 0, lambda m, x: nn.Dense(4)(x), lambda m, x: nn.Dense(4)(x), self, x)
+""",
+    ),
+    "a loop with modules that is left by break": (
+        "NNX122",
+        """class M(nn.Module):
+  n: int = 3
+  @nn.compact
+  def __call__(self, x):
+    for i in range(self.n):
+      x = nn.Dense(4)(x)
+      if i == 1:
+        break
+    return x
+""",
+    ),
+    "a loop with modules that is left by return": (
+        "NNX122",
+        """class M(nn.Module):
+  n: int = 3
+  @nn.compact
+  def __call__(self, x):
+    for i in range(self.n):
+      x = nn.Dense(4)(x)
+      if i == 1:
+        return x
+    return nn.Dense(7)(x)
+""",
+    ),
+    "a generator that makes its modules when it is asked": (
+        "NNX123",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    layers = (nn.Dense(4) for _ in range(3))
+    for layer in layers:
+      x = layer(x)
+    return x
+""",
+    ),
+    "a factory out of a table, under a computed key": (
+        "NNX132",
+        """NORMS = {'layer': nn.LayerNorm, 'rms': nn.RMSNorm}
+
+
+class M(nn.Module):
+  kind: str = 'layer'
+  @nn.compact
+  def __call__(self, x):
+    return NORMS[self.kind]()(x)
+""",
+    ),
+    "a helper method that makes modules in a loop": (
+        "NNX153",
+        """class M(nn.Module):
+  n: int = 3
+  def block(self, x):
+    return nn.relu(nn.Dense(4)(x))
+
+  @nn.compact
+  def __call__(self, x):
+    for i in range(self.n):
+      x = self.block(x)
+    return x
 """,
     ),
     "a layer in a function given to a transform": (

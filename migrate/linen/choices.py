@@ -1,0 +1,91 @@
+"""A factory chosen by a condition: `nn.LayerNorm if self.ln else nn.RMSNorm`, `nn.remat(Block) if self.remat else Block`.
+
+What it makes is made under the same condition in the constructor, and asked for under it in the method.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Any
+
+from .arguments import Arguments, arguments_of
+from .merging import Several, decided, either
+from .sites import Abs, Block, Branch, Factory, Lifted, Localized, Unmigratable
+from .values import Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FactoryChoice(Value):
+    """One of two factories (or further choices), by a condition that the constructor can say."""
+
+    test: ast.expr
+    localized: Localized | None
+    text: str
+    then: Value
+    orelse: Value
+
+
+def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, then: Value, orelse: Value, env: Any) -> Value:
+    """The choice between two factories; `Several` where the condition cannot be repeated elsewhere in the method."""
+    options = (then, orelse)
+    if not all(isinstance(o, Factory | FactoryChoice) for o in options) or (localized is None and not text):
+        return Several(options)
+    if any(isinstance(o, Factory) and o.field for o in options):
+        return Several(options)
+    for node in ast.walk(test):
+        if isinstance(node, ast.Name) and node.id != "self" and env.get(node.id) is not None:
+            return Several(options)
+    return FactoryChoice(test, localized, text, then, orelse)
+
+
+def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
+    """A module is made by one of several factories."""
+    from .construction import construct
+
+    if arguments is None:
+        arguments = arguments_of(run, node, env)
+    lifted = _lifted_or_not(choice)
+    named = any(k.arg == "name" for k in node.keywords)
+    if lifted is not None and (run.in_setup or named):
+        return construct(run, lifted, node, env, arguments=arguments)
+    outer = run.block
+    then, orelse = Block(), Block()
+    outer.steps.append(Branch(choice.localized, then, orelse, env.source, choice.text, ast.unparse(choice.test)))
+    results: list[Abs] = []
+    for block, option, holds in ((then, choice.then, True), (orelse, choice.orelse, False)):
+        run.block = block
+        mark = len(run.sites)
+        if isinstance(option, FactoryChoice):
+            results.append(construct_choice(run, option, node, env, arguments))
+        else:
+            assert isinstance(option, Factory)
+            results.append(construct(run, option, node, env, inline=True, arguments=arguments))
+        for site in run.sites[mark:]:
+            if site.node is not node:
+                raise Unmigratable("NNX132", "one of several factories is given modules", node)
+            site.conditions = ((choice.test, False), *site.conditions)
+            site.choice = ((choice.test, holds), *site.choice)
+    run.block = outer
+    a, b = results[0].value, results[1].value
+    text, deps = run.self_text(choice.test, env)
+    return Abs(decided(either(run, a, b, node), text, deps, a, b), False)
+
+
+def _lifted_or_not(choice: FactoryChoice) -> Factory | None:
+    """`nn.remat(Block) if test else Block`: one factory whose transform has a condition."""
+    a, b = choice.then, choice.orelse
+    if not isinstance(a, Factory) or not isinstance(b, Factory):
+        return None
+    more, less, holds = (a, b, True) if len(a.lifted) > len(b.lifted) else (b, a, False)
+    extra = more.lifted[: len(more.lifted) - len(less.lifted)]
+    if len(extra) != 1 or extra[0].kind != "remat" or more.lifted[1:] != less.lifted:
+        return None
+    if more.target != less.target or dict(more.args) != dict(less.args) or more.positional != less.positional:
+        return None
+    one = extra[0]
+    conditional = Lifted(one.kind, one.node, one.options, one.abs, (choice.test, holds))
+    return dataclasses.replace(more, lifted=(conditional, *less.lifted))
+
+
+__all__ = ["FactoryChoice", "chosen", "construct_choice"]

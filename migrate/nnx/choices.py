@@ -1,0 +1,167 @@
+"""Modules made by one of several factories, and what is left of factories once their modules are made by the constructor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..edits import Parts, Span
+from ..linen.choices import FactoryChoice
+from ..linen.sites import Factory, PartialLift, Site, Unmigratable
+from ..source import SourceFile
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+
+def group_of(writer: ClassWriter, site: Site) -> list[Site]:
+    """The sites of one construction, one for each factory that it may use, in the order of their making."""
+    return [s for s in writer.run.sites if s.node is site.node and s.choice]
+
+
+def write(writer: ClassWriter, site: Site) -> None:
+    """The construction and its calls, each under the condition that chooses."""
+    group = group_of(writer, site)
+    if site is not group[0]:
+        return
+    source = site.source
+    if site.in_setup:
+        if any(writer.text.built[s][0].before for s in group):
+            raise Unmigratable("NNX132", "a stack of modules is made by one of several factories", site.node)
+        made = combined(source, group, {s: writer.text.built[s][0].expression for s in group})
+        writer.put(site.node, *writer.laid_out_at(site, made), source=source)
+    else:
+        writer.put(site.node, *combined(source, group, {s: writer.text.reference(s) for s in group}), source=source)
+        writer.moved.append((source, source.span(site.node)))
+    edits = {}
+    for one in group:
+        kept, writer.edits = writer.edits, []
+        writer.calls_of(one)
+        edits[one], writer.edits = writer.edits, kept
+    for span in sorted({e.span for found in edits.values() for e in found}, key=lambda s: (s.start, s.end)):
+        said: dict[Site, Parts] = {}
+        for one, found in edits.items():
+            here = [e for e in found if e.span == span]
+            if any(e.insert or e.source is not source for e in here):
+                reason = "one of several modules is called in a way that differs between them"
+                raise Unmigratable("NNX132", reason, site.node)
+            said[one] = here[0].parts if here else _as_it_stands(writer, one, span)
+        writer.put(span, *combined(source, group, said), source=source)
+
+
+def _as_it_stands(writer: ClassWriter, site: Site, span: Span) -> Parts:
+    """A call that needs no edit, of the module of this site alone."""
+    func = site.source.span(site.node)
+    if span.start == func.start and not site.in_setup:
+        return (*writer.text.reference(site), Span(func.end, span.end))
+    return (span,)
+
+
+def combined(source: SourceFile, group: Sequence[Site], said: dict[Site, Parts], depth: int = 0) -> Parts:
+    """`(a if test else b)` of what every site says; what all say alike stands by itself."""
+    first = said[group[0]]
+    if all(said[s] == first for s in group):
+        return first
+    test = group[0].choice[depth][0]
+    yes = [s for s in group if s.choice[depth][1]]
+    no = [s for s in group if not s.choice[depth][1]]
+    a, b = combined(source, yes, said, depth + 1), combined(source, no, said, depth + 1)
+    return a if a == b else ("(", *a, " if ", source.span(test), " else ", *b, ")")
+
+
+# what is left over -------------------------------------------------------------------------------------------------
+def drop_factories(writer: ClassWriter, bodies: Sequence[tuple[ast.FunctionDef, SourceFile]]) -> None:
+    """Names of lifted classes and of choices are removed where nothing reads them any more."""
+    for function, source in bodies:
+        gone = [e.span for e in writer.edits if e.source is source and not e.insert and e.in_place is False]
+        kept = [p for e in writer.edits if e.source is source for p in e.parts if isinstance(p, Span)]
+        kept = [k for k in kept if k not in gone]
+        holders = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and _is_factory(writer, n)]
+        names = {t.id for n in holders for t in n.targets if isinstance(t, ast.Name)}
+        for name in sorted(names):
+            own = [h for h in holders if any(isinstance(t, ast.Name) and t.id == name for t in h.targets)]
+            stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
+            outside = [n for n in stores if not any(n in ast.walk(h) for h in own)]
+            if not own or not outside or any(not _replaced(source.span(n), gone, kept) for n in outside):
+                continue
+            for statement in own:
+                if not any(g.contains(source.span(statement)) for g in gone):
+                    _remove(writer, source, statement, function)
+
+
+def _is_factory(writer: ClassWriter, node: ast.Assign) -> bool:
+    found = writer.run.evaluated.get(node.value)
+    if found is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return False
+    value: Any = found.value
+    return isinstance(value, Factory | FactoryChoice | PartialLift)
+
+
+def _replaced(span: Span, gone: Sequence[Span], kept: Sequence[Span]) -> bool:
+    inside = [g for g in gone if g.contains(span)]
+    return bool(inside) and not any(k.contains(span) and any(g.contains(k) for g in inside) for k in kept)
+
+
+def _remove(writer: ClassWriter, source: SourceFile, statement: ast.stmt, function: ast.FunctionDef) -> None:
+    """Remove a statement; where a branch holds nothing else, the branch, or leave `pass`."""
+    parent = source.parents.get(statement)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and statement in block:
+            alive = [s for s in block if s is not statement and not _removed(writer, source, s)]
+            if alive:
+                writer.remove(source, _lines_of(writer, source, statement, function))
+                return
+            other = getattr(parent, "orelse" if field == "body" else "body", [])
+            if isinstance(parent, ast.If) and all(_is_gone(writer, source, s) for s in other):
+                whole = source.line_span(parent)
+                writer.edits = [e for e in writer.edits if e.source is not source or not whole.contains(e.span)]
+                _remove(writer, source, parent, function)
+                return
+            writer.put(statement, "pass", source=source)
+            return
+
+
+def _lines_of(writer: ClassWriter, source: SourceFile, statement: ast.stmt, function: ast.FunctionDef) -> Span:
+    """What goes with a statement; the head of `setup` reaches to its first statement, which keeps its indentation."""
+    whole = source.line_span(statement)
+    if function.name != "setup" or statement not in function.body:
+        return whole
+    place = function.body.index(statement)
+    before = function.body[:place]
+    if place + 1 == len(function.body) or not all(_removed(writer, source, s) for s in before):
+        return whole
+    return Span(source.span(statement).start, source.span(function.body[place + 1]).start)
+
+
+def _is_gone(writer: ClassWriter, source: SourceFile, statement: ast.stmt) -> bool:
+    return _removed(writer, source, statement) or _only_passes(writer, source, statement)
+
+
+def _removed(writer: ClassWriter, source: SourceFile, statement: ast.stmt) -> bool:
+    span = source.span(statement)
+    return any(e.source is source and not e.insert and not e.parts and e.span.contains(span) for e in writer.edits)
+
+
+def _only_passes(writer: ClassWriter, source: SourceFile, statement: ast.stmt) -> bool:
+    span = source.span(statement)
+    return any(e.source is source and e.span == span and e.parts == ("pass",) for e in writer.edits)
+
+
+def left_over(writer: ClassWriter, bodies: Sequence[tuple[ast.FunctionDef, SourceFile]]) -> Iterator[ast.expr]:
+    """Mentions of Linen's transforms that no edit has replaced."""
+    from ..linen.lifting import LIFTED, OTHER_LIFTED
+
+    for function, source in bodies:
+        gone = [e.span for e in writer.edits if e.source is source and not e.insert]
+        kept: list[Span] = [p for e in writer.edits if e.source is source for p in e.parts if isinstance(p, Span)]
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name | ast.Attribute) and not isinstance(source.parents.get(node), ast.Attribute):
+                name = writer.run.project.qualname(source, node) or ""
+                if name in LIFTED or name in OTHER_LIFTED:
+                    if not _replaced(source.span(node), gone, [k for k in kept if k not in gone]):
+                        yield node
+
+
+__all__ = ["combined", "drop_factories", "left_over", "write"]

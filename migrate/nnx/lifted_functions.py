@@ -1,0 +1,129 @@
+"""Lifted functions and methods of a module: `nn.scan(body, ...)(self, carry, xs)` → `nnx.scan(body, ...)(self, carry, xs)`.
+
+The function stays as it is; the transform is told what becomes of the module that it is given first. What the function
+makes is made by the constructor, stacked where the transform maps the variables (`lifted.constructor`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..edits import Part, Parts, Span
+from ..linen.mapped_axes import in_axes_of, is_broadcast
+from ..linen.sites import Lifted, LiftedCall, Module, SelfModule, Unmigratable
+from ..linen.values import Const, Value
+from ..source import SourceFile
+from . import lifted as lifted_modules
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+Edits = Iterator[tuple[SourceFile, Span, Parts]]
+
+
+def edits(writer: ClassText) -> Edits:
+    """The edits of all transforms of functions in a class, and of `nn.cond` and its like."""
+    for call in writer.run.lifted_calls:
+        count = call.count
+        for one in call.function.lifted:
+            yield from _transform(writer, call, one, count)
+    for node, (name, module) in writer.run.controls.items():
+        yield from _control(writer, node, name, module)
+
+
+def _state(writer: ClassText, module: Value) -> tuple[frozenset[str], frozenset[str]]:
+    """The collections of the module that a lifted function is given, and the streams that it draws from."""
+    if isinstance(module, Module):
+        return lifted_modules.used_by(writer, module.site)
+    collections: set[str] = set()
+    streams: set[str] = set(writer.run.used_streams)
+    for site in writer.run.sites:
+        if site.kind == "param":
+            collections.add("params")
+        elif site.kind == "variable":
+            collections.add(site.target)
+        elif site.kind in ("layer", "class"):
+            held, drawn = lifted_modules.used_by(writer, site)
+            collections |= held
+            streams |= drawn
+    return frozenset(collections), frozenset(streams)
+
+
+def _transform(writer: ClassText, call: LiftedCall, one: Lifted, count: int) -> Edits:
+    """The edit of one `nn.scan(...)`, or of a decorator."""
+    source = call.function.function.source if _decorates(call, one) else call.source
+    node = one.node
+    first: Parts = ()
+    if isinstance(node, ast.Call) and not _decorates(call, one):
+        target = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("target", "fn")), None)
+        if target is None:
+            raise Unmigratable("NNX130", f"nn.{one.kind} has no target", node)
+        first = (source.span(target),)
+    name, options = _said(writer, call, one, count, source)
+    if not isinstance(node, ast.Call):
+        yield source, source.span(node), (name,)
+        return
+    inner: list[Part] = [*first, *((", ",) if first and options else ()), *options]
+    if not first:  # a decorator: functools.partial(nn.scan, ...)
+        inner = [name, *((", ",) if options else ()), *options]
+    callee: Part = name if first else source.span(node.func)
+    yield source, source.span(node), (callee, "(", *inner, ")")
+
+
+def _decorates(call: LiftedCall, one: Lifted) -> bool:
+    node = call.function.function.node
+    return isinstance(node, ast.FunctionDef) and any(d is one.node for d in node.decorator_list)
+
+
+def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: SourceFile) -> tuple[str, Parts]:
+    if one.kind == "remat":
+        options: list[Part] = []
+        for option in ("prevent_cse", "static_argnums", "policy"):
+            if option in one.options:
+                options += [", " if options else "", f"{option}=", source.span(one.options[option])]
+        return writer.namer.name("flax.nnx.remat"), tuple(options)
+    if one.kind == "jit":
+        options = []
+        for option in ("static_argnums", "static_argnames", "donate_argnums"):
+            if option in one.options:
+                options += [", " if options else "", f"{option}=", source.span(one.options[option])]
+        return writer.namer.name("flax.nnx.jit"), tuple(options)
+    how, _ = lifted_modules.treatment(one, *_state(writer, call.module))
+    if how == "stacked" and isinstance(call.module, SelfModule):
+        _only_its_own(writer, call, one)
+    scan = one.kind == "scan"
+    axes = [*([Const("carry")] if scan else []), *in_axes_of(one, count - scan)]
+    if scan and any(is_broadcast(a) for a in axes):
+        # nnx.scan would trace what Linen leaves alone; arrays are the same either way.
+        raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
+    return lifted_modules.transform_options(writer, one, how, axes, source)
+
+
+def _only_its_own(writer: ClassText, call: LiftedCall, one: Lifted) -> None:
+    """A function whose variables are stacked is given the module whole: all that it holds must be stacked."""
+    for site in writer.run.sites:
+        if site.kind != "rng" and one not in site.scopes:
+            raise Unmigratable("NNX130", "a lifted function stacks some variables of its module and not others", one.node)
+    if writer.run.used_streams:
+        raise Unmigratable("NNX168", "a function whose variables are stacked draws random numbers itself", one.node)
+
+
+def _control(writer: ClassText, node: ast.Call, name: str, module: Value) -> Edits:
+    source = writer.source
+    if name in ("cond", "switch"):
+        yield source, source.span(node.func), (writer.namer.name(f"flax.nnx.{name}"),)
+        return
+    collections, streams = _state(writer, module)
+    if streams - {"params"} or collections - {"params"}:
+        raise Unmigratable("NNX130", "nn.while_loop over a module with more than parameters", node)
+    test, body, held, carry = node.args
+    partial, loop = writer.namer.name("functools.partial"), writer.namer.name("jax.lax.while_loop")
+    span = source.span
+    parts: list[Part] = [f"{loop}({partial}(", span(test), ", ", span(held), f"), {partial}(", span(body), ", "]
+    parts += [span(held), "), ", span(carry), ")"]
+    yield source, span(node), tuple(parts)
+
+
+__all__ = ["edits"]
