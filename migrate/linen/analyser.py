@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import re
 from collections.abc import Iterable, Mapping
 
@@ -13,6 +14,7 @@ from .classes import Classes, ClassModel, Field
 from .dims import Dim
 from .environment import Env
 from .execute import Execution
+from .given_outside import given_outside
 from .needed_sizes import needed_sizes
 from .passed import Given, Passed, Plain, held_value, joined, passed_value, tell_giver
 from .replacing import replace_dims
@@ -43,6 +45,11 @@ class Analyser:
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
         self.special: dict[tuple[str, str, str], Execution | None] = {}
+
+    @functools.cached_property
+    def given_outside(self) -> Mapping[str, str]:
+        """Class → where code outside of modules gives it a module."""
+        return given_outside(self.classes.project)
 
     def execution(self, qualname: str) -> Execution:
         """The execution of a class; raises Unmigratable as it did when first run."""

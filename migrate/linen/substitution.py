@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -111,8 +112,7 @@ class Substitution:
             value = self._input(atom.args[0])
             if not isinstance(value, Array):
                 return None
-            shape = value.shape.expand(atom.args[1])
-            return Shape(shape.dims[: len(shape.dims) - atom.args[1]], shape.lead).size()
+            return _middle_size(value.shape, atom.args[1], atom.args[2] if len(atom.args) > 2 else 0)
         if atom.kind == "local":
             return None
         if atom.kind in ("opaque", "cond"):
@@ -202,6 +202,23 @@ def argument_value(run: Any, site: Site, name: str) -> Value:
 def _from_call(dim: Dim) -> bool:
     """Is the size made of the call's arguments, whose text means nothing elsewhere?"""
     return any(atom.kind in ("input", "rank", "lead") for atom in dim.atoms())
+
+
+def _middle_size(shape: Shape, dropped: int, skipped: int) -> Dim | None:
+    """The product of all dimensions of a shape but the last `dropped` and the first `skipped`."""
+    shape = shape.expand(dropped)
+    if len(shape.dims) < dropped:
+        return None
+    dims, lead = shape.dims[: len(shape.dims) - dropped], shape.lead
+    if lead is None or not skipped:
+        return Shape(dims[skipped:], lead).size() if lead is not None or len(dims) >= skipped else None
+    if not lead.known:
+        return None
+    head = lead.head[skipped:]
+    further = max(0, skipped - len(lead.head))
+    if further and dims:
+        return None  # whether a dimension after the leading ones is among the first depends on the rank
+    return Shape(dims, dataclasses.replace(lead, head=head, skipped=lead.skipped + further)).size()
 
 
 def _dim_from_text(text: str, deps: frozenset[str]) -> Dim:

@@ -207,6 +207,14 @@ class ClassText:
         for decorator in self.model.node.decorator_list:
             if self._mentions_linen(decorator):
                 raise Unmigratable("NNX130", "the class is lifted by a decorator", self.model.node)
+        outside = self.analyser.given_outside.get(self.model.qualname)
+        if outside is not None:
+            raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", self.model.node)
+        given = self.analyser.given.get(self.model.qualname, {})
+        for name, field in fields.items():
+            if name not in given and field.annotation is not None and _holds_modules(field.annotation):
+                text = f"the field {name} holds modules that nothing in the project gives it"
+                raise Unmigratable("NNX138", text, field.node)
         conflict = self.analyser.conflicts.get(self.model.qualname)
         if conflict:
             raise Unmigratable("NNX163", conflict)
@@ -808,3 +816,11 @@ def _needs_brackets(localized: Localized, site: Site) -> bool:
 
 
 __all__ = ["BREAK", "CLOSE", "ClassText", "Details", "Edit", "Field", "InitLines", "Method", "Module", "Variable"]
+
+
+_CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|Iterable)\[.*\bModule\b", re.S)
+
+
+def _holds_modules(annotation: ast.expr) -> bool:
+    """`Sequence[nn.Module]` and the like."""
+    return _CONTAINER.search(ast.unparse(annotation)) is not None

@@ -11,6 +11,37 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "modules in a list that code outside of modules gives": (
+        "NNX127",
+        """class M(nn.Module):
+  layers: Any
+  @nn.compact
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+
+
+def build(n):
+  layers = [nn.Dense(n)]
+  layers.append(nn.Dense(2))
+  return M(layers)
+""",
+    ),
+    "a list of modules that nothing gives": (
+        "NNX138",
+        """from collections.abc import Sequence
+
+
+class M(nn.Module):
+  layers: Sequence[nn.Module]
+  @nn.compact
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+""",
+    ),
     "a layer of another package": (
         "NNX138",
         """from elsewhere import Block
