@@ -27,7 +27,7 @@ from .sites import (
     Unmigratable,
     Variable,
 )
-from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
+from .values import Array, Const, DtypeOf, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "mT", "real", "imag", "value", "aval"})
 
@@ -70,6 +70,8 @@ class Expressions(Containers, Operators, Localization):
             return module_attribute(self, node, base, env)
         if isinstance(value, Variable) and node.attr == "value":
             return Abs(value.site.shape or Unknown(ast.unparse(node)), False, base.flags)
+        if isinstance(value, Array) and node.attr == "dtype" and not base.static:
+            return Abs(DtypeOf(ast.unparse(node)), False, base.flags)
         if isinstance(value, Array | Tup | Int) or type(value).__name__ not in ("Unknown",):
             found = shapes.attribute(value, node.attr)
             if not isinstance(found, Unknown):

@@ -64,6 +64,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     if qualname == "flax.linen.merge_param" and len(arguments.positional) == 3:
         flags = arguments.flags
         return Abs(Unknown("merge_param"), False, flags)
+    if qualname == "flax.linen._canonicalize_tuple" and len(arguments.positional) == 1:
+        return _canonicalize_tuple(run, arguments, env)
     run_functions(run, arguments)
     args, keywords = arguments.values(run)
     if qualname in _POOLS and args:
@@ -76,6 +78,18 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     static = arguments.static and not qualname.startswith("jax.random.")
     return Abs(found, static, arguments.flags)
+
+
+def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:
+    """Linen's helper: an iterable as a tuple, anything else in one."""
+    found = arguments.positional[0][1]
+    several = instance_test(run, found.value, ast.Name("Iterable", ast.Load()), env)
+    if several is None:
+        return run._static_text(arguments.node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
+    items = found.value.items if isinstance(found.value, Tup) else (found.value,)
+    if several and not isinstance(found.value, Tup):
+        return Abs(found.value, found.static, found.flags)
+    return Abs(Tup(items), found.static, found.flags)
 
 
 def reshaped_width(args: Sequence[Value], found: Value) -> Value:

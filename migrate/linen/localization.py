@@ -29,6 +29,8 @@ def is_opaque(value: Value) -> bool:
     if isinstance(value, Tup):
         plain = all(isinstance(item, Int | Static | Const) or is_opaque(item) for item in value.items)
         return plain and any(is_opaque(item) for item in value.items)
+    if isinstance(value, ShapeOf):
+        return not sayable(value.shape)
     return type(value) is Unknown or isinstance(value, Array)
 
 
@@ -157,27 +159,7 @@ class Localization(Evaluation):
                 elif localize.works_on(node, bound):
                     if isinstance(node, ast.Call) and not localize.is_free_call(self, node):
                         return False
-                elif (
-                    (isinstance(found.value, Array) and not localize.is_repeatable(self, node, env))
-                    or (
-                        isinstance(found.value, Unknown)
-                        and not isinstance(
-                            node,
-                            ast.BoolOp
-                            | ast.UnaryOp
-                            | ast.IfExp
-                            | ast.BinOp
-                            | ast.JoinedStr
-                            | ast.Subscript
-                            | ast.Call
-                            | ast.ListComp
-                            | ast.GeneratorExp
-                            | ast.Tuple
-                            | ast.List,
-                        )
-                    )
-                    or (isinstance(node, ast.Call) and not localize.is_plain_call(self, node, env))
-                ):
+                elif not localize.is_said_by_parts(self, node, found.value, env):
                     return False
             if isinstance(node, ast.Call):
                 known = localize.localize_call(self, node, env, bound, replaced, needs)

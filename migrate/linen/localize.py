@@ -18,7 +18,7 @@ from .sites import (
     Table,
     Variable,
 )
-from .values import Array, Const, Int, Shape, ShapeOf, Tup
+from .values import Array, Const, Int, Shape, ShapeOf, Tup, Unknown, Value
 
 BUILTINS = frozenset({"int", "min", "max", "len", "tuple", "list", "abs", "round", "sum", "bool", "str", "range"})
 
@@ -33,9 +33,19 @@ def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
     return qualname.startswith(("jax.", "numpy.", "math.", "flax.", "functools.", "optax."))
 
 
-def is_repeatable(run: Any, node: ast.AST, env: Any) -> bool:
-    """An array that comes of a call which can be repeated."""
-    return isinstance(node, ast.Call) and is_plain_call(run, node, env)
+_PARTS = (
+    ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.BinOp, ast.JoinedStr, ast.Subscript, ast.ListComp, ast.GeneratorExp,
+    ast.Tuple, ast.List,
+)  # fmt: skip
+
+
+def is_said_by_parts(run: Any, node: ast.AST, value: Value, env: Any) -> bool:
+    """May the constructor say the expression in its own words, if it can say every part? Its names then decide."""
+    if isinstance(node, ast.Call):
+        return is_plain_call(run, node, env)
+    if isinstance(value, Array):
+        return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript | ast.IfExp)
+    return not isinstance(value, Unknown) or isinstance(node, _PARTS)
 
 
 def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:

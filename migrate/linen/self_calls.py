@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,8 +12,8 @@ from . import shapes
 from .arguments import arguments_of, function_env, parameters_of
 from .construction import name_spec
 from .lifting import variable_axis
-from .sites import Abs, Function, Localized, Make, Site, Unmigratable, Variable
-from .values import Array, Const, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
+from .sites import Abs, DtypePart, Function, Localized, Make, Site, Unmigratable, Variable
+from .values import Array, Const, DtypeOf, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import get_variable
 
 
@@ -40,8 +41,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     if init is None or any(isinstance(n, ast.Starred) for n, _ in rest):
         raise Unmigratable("NNX142", f"`{ast.unparse(node)}` has no plain initializer", node)
     localized: list[Localized] = []
-    for argument_node, _ in [init, *rest[1:]]:
-        said = run.localize(argument_node, env)
+    for argument_node, given in [init, *rest[1:]]:
+        said = run.localize(argument_node, env) or _dtype_argument(site, argument_node, given, env)
         if said is None:
             raise Unmigratable(
                 "NNX111",
@@ -50,7 +51,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
             )
         localized.append(said)
     for key, (argument_node, value) in keywords.items():
-        said = run.localize(argument_node, env)
+        said = run.localize(argument_node, env) or _dtype_argument(site, argument_node, value, env)
         if said is None or key is None:
             raise Unmigratable("NNX111", f"the parameter `{_shown(name)}` needs `{key}` when it is called", node)
         if key != "axes":
@@ -65,6 +66,15 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     if not run.in_setup:
         run.block.steps.append(Make(site))
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
+
+
+def _dtype_argument(site: Site, node: ast.expr, given: Abs, env: Any) -> Localized | None:
+    """A parameter with the dtype of an array of the call: an argument of the constructor, checked where it is used."""
+    if not isinstance(given.value, DtypeOf) or site.name is None or site.name.constant is None or site.in_setup:
+        return None
+    argument = re.sub(r"\W", "_", site.name.constant) + "_dtype"
+    site.renders["dtype"] = (argument, node)
+    return Localized(env.source.span(node), env.source, ((env.source.span(node), (DtypePart(argument),)),), frozenset())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

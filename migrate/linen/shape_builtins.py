@@ -142,17 +142,6 @@ def _reordered(call: Call) -> Value:
         raise stop("sorted of unlike items") from error
 
 
-@rule("_canonicalize_tuple", "x", "flax.linen")
-def _canonicalize_tuple(call: Call) -> Value:
-    """Linen's helper: an iterable as a tuple, anything else in one."""
-    value = call.value("x")
-    if isinstance(value, Tup):
-        return Tup(value.items)
-    if isinstance(value, Int):
-        return Tup((value,))
-    raise value_stop(value, "not known to be one number or several")
-
-
 @rule("_normalize_axes", "axes ndim", "flax.linen")
 def _normalize_axes(call: Call) -> Value:
     """Linen's helper: axes counted from the front."""

@@ -77,13 +77,20 @@ class ShapePart:
 
 
 @dataclasses.dataclass(frozen=True)
+class DtypePart:
+    """Stands in generated text for the dtype of a parameter that takes that of an array of the call."""
+
+    argument: str  # the constructor's own argument for it
+
+
+@dataclasses.dataclass(frozen=True)
 class LocalizedPart:
     """Stands for an expression said elsewhere (an argument of an inlined function)."""
 
     localized: Localized
 
 
-InitPart = Part | SitePart | DimPart | ShapePart | LocalizedPart
+InitPart = Part | SitePart | DimPart | ShapePart | DtypePart | LocalizedPart
 
 
 @dataclasses.dataclass(frozen=True)
@@ -345,7 +352,7 @@ def overlay(localized: Localized, resolve: Any) -> Overlay:
     def said(part: InitPart) -> Part:
         if isinstance(part, LocalizedPart):
             return overlay(part.localized, resolve)
-        if isinstance(part, SitePart | DimPart | ShapePart):
+        if isinstance(part, SitePart | DimPart | ShapePart | DtypePart):
             text: str = resolve(part)
             return text
         return part

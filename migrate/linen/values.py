@@ -31,6 +31,11 @@ class NeedsRank(Unknown):
 
 
 @dataclasses.dataclass(frozen=True)
+class DtypeOf(Unknown):
+    """`x.dtype` of an array whose dtype is known only when the module is called."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Const(Value):
     """A Python constant: str, float, bool, None, bytes, Ellipsis, slice-free. Integers are `Int`."""
 

@@ -29,6 +29,7 @@ from ..linen.sites import (
     BoundArg,
     Branch,
     DimPart,
+    DtypePart,
     Factory,
     For,
     Local,
@@ -304,6 +305,15 @@ class ClassText:
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
         return found
 
+    def dtypes(self) -> list[str]:
+        """Arguments for the dtypes of parameters that Linen made with the dtype of an array of the call."""
+        found = [s.renders["dtype"][0] for s in self.run.sites if s.kind == "param" and "dtype" in s.renders]
+        taken = self.bound | self.run.fields.keys()
+        for name in found:
+            if name in taken:
+                raise Unmigratable("NNX111", f"a dtype would be called `{name}`, and that name is taken", self.model.node)
+        return list(dict.fromkeys(found))
+
     def size_name(self, argument: str) -> str:
         whole = self.used.get(argument, {-1}) != {-1}
         stem = "in" if argument == self._first() else re.sub(r"\W+", "_", argument).strip("_")
@@ -415,9 +425,11 @@ class ClassText:
         shown: Part = site.source.span(name) if name is not None else repr(site.name.constant if site.name else "")
         return (f"getattr({site.holder}, ", shown, ")")
 
-    def resolve(self, part: SitePart | DimPart | ShapePart) -> str:
+    def resolve(self, part: SitePart | DimPart | ShapePart | DtypePart) -> str:
         if isinstance(part, ShapePart):
             return self.shape(part.shape)
+        if isinstance(part, DtypePart):
+            return part.argument
         if isinstance(part, DimPart):
             text = self.dim(part.dim)
             return f"({text})" if part.factor and " " in text else text

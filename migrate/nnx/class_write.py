@@ -143,6 +143,9 @@ class ClassWriter:
         said = self.text.reference(site)
         if site.kind == "param":
             said = (*said, "[...]")
+        if "dtype" in site.renders:
+            argument, node = site.renders["dtype"]
+            said = (f"{self.namer.parity('in_dtype')}(", *said, ", ", site.source.span(node), f", {argument!r})")
         self.put(site.node, *said, source=site.source)
         self.moved.append((site.source, site.source.span(site.node)))
         self._calls(site)
@@ -703,6 +706,9 @@ class ClassWriter:
                 kind = "tuple[int | None, ...]"
             optional = " | None" if added.origin.startswith("None if") else ""
             only.append((f"{added.name}: {kind}{optional}",))
+        for name in self.text.dtypes():
+            any_type, default = self.namer.name("typing.Any"), self.namer.name("jax.numpy.float32")
+            only.append((f"{name}: {any_type} = {default}",))
         only.append((f"rngs: {nnx_rngs}",))
         everything: list[Parts] = [("self",), *plain, ("*",), *only]
         total = sum(length(piece) + 2 for piece in everything) + len(indent) + 16
