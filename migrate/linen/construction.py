@@ -26,6 +26,7 @@ from .sites import (
     Static,
     Unmigratable,
 )
+from .unpacking import unpacked
 from .values import Const, Global, Unknown
 
 
@@ -41,13 +42,11 @@ def construct(
         arguments = arguments_of(run, node, env)
     if not factory.target:
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` makes is not known", node)
-    unpacked = [(n, a) for k, n, a in arguments.keywords if k is None]
     project_class = run.analyser.classes.get(factory.target)
-    if any(isinstance(n, ast.Starred) for n, _ in arguments.positional) or (
-        unpacked and (project_class is None or len(unpacked) > 1 or not isinstance(unpacked[0][1].value, Static))
-    ):
-        raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args or **kwargs", node)
-    keywords = {k: (n, a) for k, n, a in arguments.keywords if k is not None}
+    if any(isinstance(n, ast.Starred) for n, _ in arguments.positional):
+        raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args", node)
+    known, mapping = unpacked(run, factory.target, arguments, env)
+    keywords = {k: (n, a) for k, n, a in known}
     name = keywords.pop("name", None)
     parent = keywords.pop("parent", None)
     if parent is not None and not (isinstance(parent[1].value, Const) and parent[1].value.value is None):
@@ -64,15 +63,14 @@ def construct(
         bound[parameter] = argument
     for key, (value_node, value) in keywords.items():
         bound[key] = _bound(run, value_node, value, env)
-    if unpacked:
-        mapping = unpacked[0][1].value
-        assert isinstance(mapping, Static)
+    if mapping is not None and project_class is not None:
+        held_in = run.evaluated[mapping].value
         for field in project_class.fields():
             if field.name not in bound:
-                text = f"{mapping.text}[{field.name!r}]"
+                text = f"{held_in.text}[{field.name!r}]" if isinstance(held_in, Static) else ""
                 if field.default is not None or field.factory is not None:
                     text = ""  # given or not: nothing is known of it
-                said = Abs(Static(text, mapping.deps), True) if text else Abs(Unknown(field.name))
+                said = Abs(Static(text, held_in.deps), True) if text else Abs(Unknown(field.name))
                 bound[field.name] = BoundArg(None, said, None, given=False)
     is_layer = layers.lookup(factory.target) is not None and run.analyser.classes.get(factory.target) is None
     site = Site(
@@ -94,8 +92,8 @@ def construct(
         site.name = name_spec(run, name[0], name[1], env)
     site.origin = len(run.sites)
     site.renders["func"] = run.localize(node.func, env) if not inline else None
-    if unpacked:
-        site.renders["**"] = run.localize(unpacked[0][0], env)
+    if mapping is not None:
+        site.renders["**"] = run.localize(mapping, env)
     if site.kind == "class":
         check_passing(run, site)
     run.sites.append(site)
@@ -137,9 +135,10 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
     calltime = dict(base.calltime)
     bound = dict(base.args)
     flags: frozenset[str] = frozenset()
-    for key, value_node, value in arguments.keywords:
-        if key is None:
-            raise Unmigratable("NNX137", "`functools.partial` of a module is given **kwargs", node)
+    known, mapping = unpacked(run, base.target, arguments, env)
+    if mapping is not None and (layer is None or run.localize(mapping, env) is None):
+        raise Unmigratable("NNX137", "`functools.partial` of a module is given **kwargs", node)
+    for key, value_node, value in known:
         said = run.localize(value_node, env) if not value.flags else None
         if said is None and key in movable:
             calltime[key] = (value_node, env.source, value)
@@ -158,6 +157,7 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
         base.lifted,
         node,
         env.source,
+        unpacked=(*base.unpacked, *([mapping] if mapping is not None else [])),
     )
     return Abs(found, static, flags)
 

@@ -20,6 +20,7 @@ from .sites import (
     Unmigratable,
     Variable,
 )
+from .unpacking import entry, merged
 from .values import Array, Const, Int, Shape, Slice, Star, Tup, Unknown, Value
 
 
@@ -49,20 +50,23 @@ class Containers(Evaluation):
     _eval_List = _eval_Tuple
 
     def _eval_Dict(self, node: ast.Dict, env: Any) -> Abs:
-        items: dict[object, Value] = {}
+        tables: list[Table] = []
         static, flags, known = True, frozenset[str](), True
         for key, value in zip(node.keys, node.values):
             found = self.evaluate(value, env)
             static, flags = static and found.static, flags | found.flags
             label = self.evaluate(key, env).value if key is not None else None
+            own = entry(self, value, found, env)
             if isinstance(label, Const):
-                items[label.value] = found.value
+                tables.append(Table({label.value: found.value}, {label.value: own}))
             elif isinstance(label, Int) and label.dim.value is not None:
-                items[label.dim.value] = found.value
+                tables.append(Table({label.dim.value: found.value}, {label.dim.value: own}))
+            elif key is None and isinstance(found.value, Table):
+                tables.append(found.value)
             else:
                 known = False
         if known:
-            return Abs(Table(items), static, flags)
+            return Abs(merged(tables), static, flags)
         return self._static_text(node, static, flags, env)
 
     def _eval_Subscript(self, node: ast.Subscript, env: Any) -> Abs:

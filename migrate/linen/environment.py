@@ -19,6 +19,7 @@ class Env:
     method: Method | None = None
     parent: Env | None = None
     substituted: dict[str, Localized] = dataclasses.field(default_factory=dict)
+    scope: object = dataclasses.field(default_factory=object)  # the same in all copies
     caller: Env | None = None  # where the function that is followed here was called
 
     def get(self, name: str) -> Abs | None:

@@ -40,6 +40,7 @@ from .sites import (
     Variable,
     steps_of,
 )
+from .unpacking import entry, merged
 from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
 from .variable_reads import VariableRead
 
@@ -84,6 +85,7 @@ class Execution(LoopExecution):
         self.loops: list[For] = []
         self.entry = ""
         self.in_setup = False
+        self.assigned: dict[ast.expr, ast.expr] = {}  # the targets of the assignment at hand → what is assigned
         self.depth = 0
         self.scopes: tuple[Lifted, ...] = ()  # transforms of the functions that are being executed, outermost first
         self.holder = "self"  # what the innermost of these functions calls the module
@@ -375,6 +377,7 @@ class Execution(LoopExecution):
                 copied = True
                 if not value.static and len(names) == 1 and isinstance(targets[0], ast.Name):
                     value = named_after(targets[0].id, value.value, is_sequence(value_node, env))
+        self.assigned = dict.fromkeys(targets, value_node)
         for target in targets:
             self.bind(target, value, env)
             if copied and not value.static and isinstance(target, ast.Tuple):
@@ -422,7 +425,9 @@ class Execution(LoopExecution):
             if isinstance(holder.value, Table) and isinstance(target.value, ast.Name):
                 key = self.evaluate(target.slice, env).value
                 if isinstance(key, Const):
-                    table = Table({**holder.value.items, key.value: value.value})
+                    node = self.assigned.get(target)
+                    own = {key.value: entry(self, node, value, env)} if node is not None else {}
+                    table = merged([holder.value, Table({key.value: value.value}, own)])
                     env.names[target.value.id] = dataclasses.replace(holder, value=table)
                     return
             if self.holds_module(value.value):

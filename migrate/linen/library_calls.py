@@ -16,6 +16,7 @@ from .localize import BUILTINS
 from .module_calls import Transformed, assume_rank
 from .sites import Abs, Function, Repeated, Unmigratable
 from .type_tests import instance_test
+from .unpacking import dict_call
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
 _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.min_pool"})
@@ -32,6 +33,10 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         known = instance_test(run, arguments.positional[0][1].value, node.args[1], env)
         if known is not None:
             return Abs(Const(known), True)
+    if name == "dict":
+        made = dict_call(run, arguments, env)
+        if made is not None:
+            return made
     args, keywords = arguments.values(run)
     if name in ("list", "tuple") and len(arguments.positional) == 1:
         inner = arguments.positional[0][1].value

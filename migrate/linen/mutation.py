@@ -9,8 +9,8 @@ import ast
 import functools
 from typing import Any
 
-from .sites import Abs, InitPart, Local, Localized, Repeated
-from .values import Array, Tup, Unknown
+from .sites import Abs, InitPart, Local, Localized, Repeated, Table
+from .values import Array, Tup, Unknown, Value
 
 _CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "fill", "add"}
@@ -59,11 +59,13 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
         held = scope.names.get(name) or Abs(Unknown(name))
         if localized is None:
             scope.local.discard(name)
-            grown = _is_append(statement) and isinstance(held.value, Tup | Repeated)
-            known = isinstance(held.value, Array) or run.holds_module(held.value) or grown
+            followed = _sets_item(statement, held.value)
+            followed |= _is_append(statement) and isinstance(held.value, Tup | Repeated)
+            known = isinstance(held.value, Array) or run.holds_module(held.value) or followed
             scope.names[name] = Abs(held.value if known else Unknown(name), False, held.flags)
             continue
-        kept = isinstance(held.value, Array) or (_is_append(statement) and isinstance(held.value, Tup))
+        followed = _sets_item(statement, held.value) or (_is_append(statement) and isinstance(held.value, Tup))
+        kept = isinstance(held.value, Array) or followed
         scope.names[name] = Abs(held.value if kept else Unknown(name), False, held.flags)
         run.block.steps.append(Local(statement, names, localized, env.source, changes=True))
 
@@ -72,6 +74,11 @@ def _is_append(statement: ast.stmt) -> bool:
     """`items.append(x)`: the execution has followed it."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+
+
+def _sets_item(statement: ast.stmt, held: Value) -> bool:
+    """`table["key"] = x`: the execution has followed it."""
+    return isinstance(statement, ast.Assign) and isinstance(held, Table)
 
 
 def _scope(name: str, env: Any) -> Any:

@@ -220,6 +220,7 @@ class Factory(Value):
     node: ast.AST | None = None
     source: SourceFile | None = None
     field: str = ""  # the field that holds it, if any
+    unpacked: tuple[ast.expr, ...] = ()  # mappings that a partial hands on as they are
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -270,10 +271,27 @@ class Repeated(Value):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Entry:
+    """How an item of a dict is written: its expression, in which scope, and what the names in it were bound to."""
+
+    node: ast.expr
+    found: Abs
+    scope: object
+    reads: Mapping[str, Abs]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Table(Value):
     """A dict with constant keys."""
 
     items: Mapping[object, Value]
+    entries: Mapping[object, Entry] = dataclasses.field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # two dicts are never taken to be one, whatever `Value` says
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 # The constructor's skeleton ------------------------------------------------------------------------------------

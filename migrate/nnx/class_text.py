@@ -529,9 +529,18 @@ class ClassText:
         callee = self.callee(site, built.target)
         arguments: list[Parts] = [self.named(p) for p in built.positional]
         arguments += [(f"{name}=", *self.named(parts)) for name, parts in built.keywords]
+        arguments += self.handed_on(site)
         if built.rngs:
             arguments.append(("rngs=rngs",))
         return joined(callee, arguments)
+
+    def handed_on(self, site: Site) -> list[Parts]:
+        """`**mapping`, where a construction is given one whose keys are not known."""
+        if "**" not in site.renders:
+            return []
+        if site.renders["**"] is None:
+            raise Unmigratable("NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node)
+        return [("**", *self.expression(site.renders["**"], site))]
 
     def named(self, parts: Parts) -> Parts:
         return tuple(self._ref(p) if isinstance(p, layers.Ref) else p for p in parts)
@@ -582,10 +591,7 @@ class ClassText:
             parts = self.argument(bound, name, site)
             in_place = position < positional and position < len(order) and order[position] == name
             arguments.append(parts if in_place else (f"{name}=", *parts))
-        if "**" in site.renders:
-            if site.renders["**"] is None:
-                raise Unmigratable("NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node)
-            arguments.append(("**", *self.expression(site.renders["**"], site)))
+        arguments += self.handed_on(site)
         details: Details = called.details
         for added, argument, index in details.added:
             arguments.append((f"{added.name}=", self.added_value(site, added, argument, index)))

@@ -404,6 +404,7 @@ class ClassWriter:
         )
         arguments: list[Parts] = [(callee,)]
         arguments += [(f"{k}=", *self.text.named(p)) for k, p in built.keywords]
+        arguments += [("**", source.span(mapping)) for mapping in factory.unpacked]
         laid = self._laid_out(joined((source.span(node.func),), arguments), source.indent_of(_statement_of(source, node)))
         self.put(node, *laid, source=source)
 

@@ -492,6 +492,39 @@ class M(nn.Module):
     return x * self.param('p', first, x.shape[-1:])
 """,
     ),
+    "a norm with options that nobody shows": (
+        "NNX137",
+        """class M(nn.Module):
+  options: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return nn.LayerNorm(**self.options)(x)
+""",
+    ),
+    "options that are set where a flag says so, for a layer whose keywords differ": (
+        "NNX137",
+        """class M(nn.Module):
+  fast: bool = False
+  @nn.compact
+  def __call__(self, x):
+    options = dict(epsilon=1e-5)
+    if self.fast:
+      options['use_bias'] = False
+    return nn.LayerNorm(**options)(x)
+""",
+    ),
+    "an option that reads a name bound anew": (
+        "NNX137",
+        """class M(nn.Module):
+  width: int = 4
+  @nn.compact
+  def __call__(self, x):
+    eps = 1e-5
+    options = dict(epsilon=eps)
+    eps = 1e-3
+    return nn.LayerNorm(**options)(x + eps)
+""",
+    ),
     "a local variable called rngs": (
         "NNX151",
         """class M(nn.Module):

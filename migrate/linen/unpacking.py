@@ -1,0 +1,103 @@
+"""`**mapping` in the construction of a module: by its keys where they are known, else handed on as it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from .arguments import Arguments
+from .sites import Abs, Entry, Table, Unmigratable
+from .values import Int
+
+Keyword = tuple[str, ast.expr, Abs]
+# Layers whose every keyword means the same in NNX, so that an unknown mapping can be handed on: what NNX does not take
+# raises a TypeError.
+HANDED_ON = frozenset({"flax.linen.Dense"})
+
+
+def entry(run: Any, node: ast.expr, found: Abs, env: Any) -> Entry:
+    """An item of a dict, with what its expression reads as it is now."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return Entry(node, found, env.scope, {n: bound for n in names if (bound := env.get(n)) is not None})
+
+
+def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[list[Keyword], ast.expr | None]:
+    """All keywords of a construction, those of mappings too; and a mapping that is handed on as it is."""
+    found: list[Keyword] = []
+    rest: list[ast.expr] = []
+    for key, node, value in arguments.keywords:
+        items = [(key, node, value)] if key is not None else _items(run, node, value, env)
+        if items is None:
+            rest.append(node)
+        else:
+            found += items
+    twice = {k for k, _, _ in found if [k for k, _, _ in found].count(k) > 1}
+    if twice or len(rest) > 1:
+        raise Unmigratable("NNX137", f"`{ast.unparse(arguments.node.func)}` is given keywords twice", arguments.node)
+    if rest and target not in HANDED_ON and run.analyser.classes.get(target) is None:
+        what = f"`{ast.unparse(arguments.node.func)}` is given `**{ast.unparse(rest[0])}`, whose keys are not known"
+        raise Unmigratable("NNX137", what, arguments.node)
+    return found, rest[0] if rest else None
+
+
+def _items(run: Any, node: ast.expr, value: Abs, env: Any) -> list[Keyword] | None:
+    """The items of a mapping that is written out in the same function, and whose expressions still mean the same."""
+    if not isinstance(value.value, Table) or not _is_own(node):
+        return None
+    found: list[Keyword] = []
+    for key, item in value.value.entries.items():
+        if not isinstance(key, str) or not key.isidentifier():
+            return None
+        if isinstance(item.node, ast.Name) and item.node.id == "self":
+            return None
+        sized = isinstance(item.found.value, Int) and not item.found.static and not isinstance(item.node, ast.Name)
+        changed = any(env.get(name) is not bound for name, bound in item.reads.items())
+        if item.scope not in _scopes(env) or (changed and not sized):  # a size is said by its value
+            return None
+        found.append((key, item.node, item.found))
+    return found if len(found) == len(value.value.items) else None
+
+
+def _is_own(node: ast.expr) -> bool:
+    """A dict written out, or the name of one: a call may give another each time."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "dict"
+    return isinstance(node, ast.Name | ast.Dict)
+
+
+def _scopes(env: Any) -> Sequence[object]:
+    found = []
+    while env is not None:
+        found.append(env.scope)
+        env = env.parent
+    return found
+
+
+def merged(tables: Sequence[Table]) -> Table:
+    """One dict from several, the last one first."""
+    items: dict[object, Any] = {}
+    entries: dict[object, Entry] = {}
+    for table in tables:
+        for key in table.items:
+            entries.pop(key, None)
+        items.update(table.items)
+        entries.update(table.entries)
+    return Table(items, entries)
+
+
+def dict_call(run: Any, arguments: Arguments, env: Any) -> Abs | None:
+    """`dict(a=1, **other)`, `dict(table, a=1)`; None where a part is not known."""
+    tables: list[Table] = []
+    for _, value in arguments.positional:
+        if not isinstance(value.value, Table):
+            return None
+        tables.append(value.value)
+    for key, node, value in arguments.keywords:
+        if key is not None:
+            tables.append(Table({key: value.value}, {key: entry(run, node, value, env)}))
+        elif isinstance(value.value, Table):
+            tables.append(value.value)
+        else:
+            return None
+    return Abs(merged(tables), arguments.static, arguments.flags)
