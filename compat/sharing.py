@@ -37,6 +37,7 @@ def _places(target: Any) -> dict[int, Path]:
 
     claimed: dict[int, Path] = {}
     variables: dict[int, Path] = {}
+    owned = _owned(target)
 
     def claim(node: Any, path: Path) -> None:
         """A node and all that it holds, unless another has it already."""
@@ -50,7 +51,8 @@ def _places(target: Any) -> dict[int, Path]:
         fields = [name for name in _parameters(node) if name in children]
         own = [name for name in children if name not in fields]
         for name in fields:
-            enter(children[name], (*path, name))
+            if id(children[name]) not in owned:  # else some module made it for itself, and has it
+                enter(children[name], (*path, name))
         direct: list[tuple[Any, Path]] = []
         for name in own:
             reserve(children[name], (*path, name), direct)
@@ -77,6 +79,28 @@ def _places(target: Any) -> dict[int, Path]:
 
     claim(target, ())
     return variables
+
+
+def _owned(target: Any) -> set[int]:
+    """Modules (by identity) that some module has as an attribute that is no field: it made them itself."""
+    from flax import nnx
+
+    found: set[int] = set()
+
+    def take(child: Any) -> None:
+        found.add(id(child))
+        if _is_container(child):
+            for item in _children(child).values():
+                take(item)
+
+    for _, node in nnx.iter_graph(target):
+        if isinstance(node, nnx.Module) and not _is_container(node):
+            children, fields = _children(node), _parameters(node)
+            handed_in = {id(children[name]) for name in fields if name in children}
+            for name, child in children.items():
+                if name not in fields and id(child) not in handed_in:
+                    take(child)
+    return found
 
 
 def _children(node: Any) -> Mapping[Any, Any]:

@@ -20,6 +20,7 @@ from .sites import (
     Unmigratable,
     Variable,
 )
+from .size_lists import SizeList, indexed
 from .unpacking import entry, merged
 from .values import Array, Const, Int, Shape, Slice, Star, Tup, Unknown, Value
 
@@ -99,6 +100,11 @@ class Containers(Evaluation):
             if static:
                 return self._static_text(node, True, flags, env)
             return Abs(Unknown(ast.unparse(node)), False, flags)
+        from_end = self._from_end(value, key.value)
+        if from_end is not None:
+            return Abs(from_end, static, flags)
+        if isinstance(value, SizeList):
+            return Abs(indexed(self, value, node, env), False, flags)
         if isinstance(value, Variable):
             return Abs(value.site.shape or Unknown("variable"), False, flags)
         if (
@@ -125,6 +131,20 @@ class Containers(Evaluation):
         if isinstance(found, Unknown) and static:
             return self._static_text(node, True, flags, env)
         return Abs(found, static, flags)
+
+    def _from_end(self, value: Value, key: Value) -> Value | None:
+        """`self.features[-1]` of a field whose length is that of its default: another length may be given."""
+        if not (isinstance(value, Tup) and value.items and isinstance(key, Int)):
+            return None
+        first, place = value.items[0], key.dim.value
+        atom = first.dim.single_atom() if isinstance(first, Int) else None
+        if atom is None or atom.kind != "opaque" or place is None or place >= 0:
+            return None
+        head, _, _ = str(atom.args[0]).rpartition("[0]")
+        field = self.fields.get(head.removeprefix("self."))
+        if field is None or not isinstance(field.default, ast.Tuple):
+            return None
+        return Int(Dim.opaque(f"{head}[{place}]"))
 
     def _index(self, node: ast.expr, env: Any) -> Abs:
         if isinstance(node, ast.Slice):

@@ -39,6 +39,7 @@ class Evaluation:
     attributes: dict[str, Abs]
     sites: list[Site]
     block: Block
+    mark: tuple[Block, int]
     loops: list[For]
     in_setup: bool
     evaluated: dict[ast.AST, Abs]

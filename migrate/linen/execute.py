@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from . import jumps, mutation
+from . import jumps, mutation, size_lists
 from .arguments import is_self
 from .choices import FactoryChoice, chosen
 from .classes import ClassModel, Field, Method
@@ -120,6 +120,10 @@ class Execution(LoopExecution):
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
         self.held: dict[str, Value] = {}  # field → the module that it hands in
+        self.list_ranks: dict[str, set[int | None]] = {}  # lists of arrays: the ranks of what is in them
+        self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
+        self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin
+        self.reached: dict[str, Site] = {}  # modules that submodules made for themselves, by the text that reads them
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
 
     # entry points ----------------------------------------------------------------------------------------------
@@ -210,7 +214,8 @@ class Execution(LoopExecution):
             return self.given[name]
         field = self.fields[name]
         annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
-        if annotation in ("int", "'int'", '"int"'):
+        optional = isinstance(field.default, ast.Constant) and field.default.value is None
+        if annotation in ("int", "'int'", '"int"') and not optional:
             return Abs(Int(Dim.field(name)), static=True)
         factory = self.analyser.field_factory(self, field) or self.analyser.field_module(self, field)
         if factory is not None:
@@ -242,6 +247,7 @@ class Execution(LoopExecution):
             return Abs(Unknown("recursion"))
         self.depth += 1
         self.active.append(node)
+        mark = self.mark
         try:
             if isinstance(node, ast.Lambda):
                 return self.evaluate(node.body, env)
@@ -251,6 +257,7 @@ class Execution(LoopExecution):
         finally:
             self.depth -= 1
             self.active.pop()
+            self.mark = mark
 
     def run_block(self, statements: Sequence[ast.stmt], env: Env, returned: Returned) -> bool:
         """Execute statements; True where every path has returned."""
@@ -269,12 +276,14 @@ class Execution(LoopExecution):
     _took_rest = False
 
     def run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
-        changed = frozenset(n for n in mutation.changed_names(node) if env.is_local(n)) if not self.in_setup else None
+        self.mark = (self.block, len(self.block.steps))
+        names = frozenset() if self.in_setup else mutation.changed_names(node)
+        changed = {n for n in names if env.is_local(n) and not size_lists.variable_of(env.get(n).value)}  # type: ignore[union-attr]
         if changed:
             self.keep_stale(set(changed), env)
         done = self._run_statement(node, env, returned)
         if changed:
-            mutation.record(self, node, changed, env)
+            mutation.record(self, node, frozenset(changed), env)
         return done
 
     def _run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
@@ -362,6 +371,9 @@ class Execution(LoopExecution):
     def _assign(self, statement: ast.stmt, targets: list[ast.expr], value_node: ast.expr, env: Env) -> None:
         before = len(self.sites)
         value = self.evaluate(value_node, env)
+        if len(targets) == 1 and isinstance(targets[0], ast.Name):
+            followed = size_lists.cut(self, targets[0].id, value_node, env)
+            value = dataclasses.replace(value, value=followed or size_lists.noticed(self, value.value, targets[0].id))
         made = len(self.sites) > before
         names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         simple = all(
@@ -434,6 +446,7 @@ class Execution(LoopExecution):
                 raise Unmigratable("NNX121", "a submodule is stored under a computed key", target)
             if isinstance(target.value, ast.Name):
                 old = env.get(target.value.id)
+                size_lists.broken(self, {size_lists.variable_of(holder.value)} - {""})
                 if old is not None and not isinstance(old.value, Array):
                     env.names[target.value.id] = Abs(Unknown("item assigned"))
                     env.local.discard(target.value.id)
@@ -449,6 +462,8 @@ class Execution(LoopExecution):
             name = target.attr
             self.attributes[name] = value
             for site in self.modules_in(value.value):
+                if site.held and site.held not in self.fields:
+                    raise Unmigratable("NNX127", f"`self.{name}` is a module of another module", target)
                 if not site.container and site.in_setup:
                     if site.adopted:
                         reason = f"`self.{name}` is a module that was passed to another one before"
@@ -471,6 +486,15 @@ class Execution(LoopExecution):
             return
         name = node.target.id
         left = env.get(name) or Abs(OPAQUE)
+        if op == "Add" and size_lists.variable_of(left.value):
+            grown = size_lists.grown(self, left.value, right.value, False)
+            if grown is not None:
+                variable = size_lists.variable_of(left.value)
+                if sum(size_lists.variable_of(v.value) == variable for v in env.names.values()) > 1:
+                    size_lists.broken(self, {variable})
+                env.names[name] = Abs(grown, False, left.flags | right.flags)
+                env.local.discard(name)
+                return
         value = Abs(self.combine(op, left, right, node), left.static and right.static, left.flags | right.flags)
         if self.holds_module(left.value) or self.holds_module(right.value):
             value = Abs(self.extended(left.value, right.value, node), left.static, left.flags | right.flags)
@@ -492,6 +516,7 @@ class Execution(LoopExecution):
 
     # branches --------------------------------------------------------------------------------------------------
     def _run_if(self, node: ast.If, rest: Sequence[ast.stmt], env: Env, returned: Returned) -> bool:
+        self.mark = (self.block, len(self.block.steps))
         test = self.evaluate(node.test, env)
         certain = self.truth(test.value)
         if certain is not None:
@@ -527,6 +552,8 @@ class Execution(LoopExecution):
             done_then, done_else = (finished, True) if done_else else (True, finished)
         self.block = outer
         calltime = localized is None and not text
+        if calltime:
+            size_lists.broken(self, size_lists.changed_in([branch]))
         for site in self.sites[mark:]:
             site.conditions = (*site.conditions, (node, calltime))
         self.attributes = {**attributes_then, **self.attributes}
@@ -591,6 +618,9 @@ class Execution(LoopExecution):
         """One value for both branches: sizes that differ are followed by a variable assigned in each."""
         static = a.static and b.static and not calltime
         flags = a.flags | b.flags
+        variable = size_lists.variable_of(a.value)
+        if variable and variable == size_lists.variable_of(b.value) and not calltime:
+            return Abs(size_lists.SizeList(variable), False, flags)
         if isinstance(a.value, Array) and isinstance(b.value, Array) and not calltime:
             count = max(len(a.value.shape.dims), len(b.value.shape.dims))
             left, right = a.value.shape.expand(count), b.value.shape.expand(count)
@@ -634,7 +664,12 @@ class Execution(LoopExecution):
         before = len(self.sites)
         self.evaluate(node.test, env)
         self._forget_assigned(node.body, env)
+        outer, self.block = self.block, Block()
+        self.repeating += 1
         self.run_block(node.body, env.copy(), returned)
+        size_lists.broken(self, size_lists.changed_in(self.block.steps))
+        self.repeating -= 1
+        self.block = outer
         if len(self.sites) > before:
             raise Unmigratable("NNX122", "submodules are made in a while loop", node)
         self._forget_assigned(node.body, env)

@@ -13,8 +13,8 @@ from .dims import Dim
 from .environment import Env
 from .functions import decorated_function, global_value
 from .localization import Localization
-from .module_calls import module_attribute
 from .operators import Operators
+from .reached import module_attribute
 from .sites import (
     Abs,
     Block,

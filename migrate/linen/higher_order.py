@@ -11,6 +11,7 @@ from .arguments import Arguments, function_env, parameters_of
 from .mapped_axes import drop_axis, scan_carry, stacked
 from .module_calls import invoke
 from .sites import Abs, Function, Repeated, Unmigratable
+from .size_lists import SizeList, last_item
 from .values import Const, Global, Tup, Unknown, Value
 
 TRANSPARENT = frozenset(
@@ -109,6 +110,8 @@ def _higher_reduce(run: Any, arguments: Arguments, env: Any) -> Abs:
     items: list[Value] = [v.value for v in values[2:3]]
     if isinstance(sequence, Tup):
         items += sequence.items
+    elif isinstance(sequence, SizeList):
+        items += [last_item(run, sequence)] * 2
     elif isinstance(sequence, Repeated):
         items += [sequence.element] * 2
     total = items[0] if items else Unknown("reduce")
@@ -117,6 +120,8 @@ def _higher_reduce(run: Any, arguments: Arguments, env: Any) -> Abs:
             total = shapes.call(values[0].value.name, [run.plain(total), run.plain(item)], {})
         else:
             total = invoke(run, values[0], [total, item])
+    if isinstance(sequence, SizeList) and total != items[-1]:
+        total = Unknown("reduce")  # as many times as there are items, and that is not known
     if isinstance(total, Unknown):
         return run._static_text(arguments.node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
     return Abs(total, arguments.static, arguments.flags)

@@ -9,7 +9,11 @@ from . import shapes
 from .arguments import child_env
 from .dims import Dim
 from .sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
+from .size_lists import SizeItem
+from .size_lists import item as size_item
 from .values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
+
+COUNT = Static("\0int")  # a loop variable that is an integer
 
 
 def elements(run: Any, node: ast.expr, iterated: Abs, env: Any) -> Abs:
@@ -58,6 +62,10 @@ def _element(run: Any, node: ast.expr, value: Value, env: Any) -> Value:
 def name_elements(run: Any, target: ast.expr, element: Abs, inner: Any) -> None:
     """Bind a loop target: integers and opaque elements become the local names themselves."""
     value = element.value
+    if isinstance(value, SizeItem) and isinstance(target, ast.Name):
+        # The constructor's loop runs over the sizes themselves.
+        run.bind(target, Abs(size_item(run, value.variable, Dim.local(target.id)), False, element.flags), inner)
+        return
     if isinstance(target, ast.Tuple | ast.List):
         if isinstance(value, Tup) and len(value.items) == len(target.elts):
             for one, item in zip(target.elts, value.items):

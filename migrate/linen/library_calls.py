@@ -15,10 +15,12 @@ from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functio
 from .localize import BUILTINS
 from .module_calls import Transformed, assume_rank
 from .sites import Abs, Function, Repeated, Unmigratable
+from .size_lists import SizeList, joined
 from .type_tests import instance_test
 from .unpacking import dict_call
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
+_JOINS = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.min_pool"})
 
 
@@ -42,7 +44,9 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         inner = arguments.positional[0][1].value
         if isinstance(inner, Bundle) and name == "tuple":
             return Abs(inner, False, arguments.flags)
-        if isinstance(inner, Repeated | Tup):
+        if isinstance(inner, Tup):
+            return Abs(Tup(inner.items, name), arguments.static, arguments.flags)
+        if isinstance(inner, Repeated):
             return Abs(dataclasses.replace(inner, kind=name), arguments.static, arguments.flags)
     if arguments.starred():
         found: Value = Unknown(name)
@@ -76,6 +80,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     if qualname in _POOLS and args:
         window = keywords.get("window_shape", args[1] if len(args) > 1 else Unknown(""))
         assume_rank(run, layers.Arg((), window), args[0])
+    if qualname in _JOINS and args and isinstance(args[0], SizeList):
+        return Abs(joined(run, args[0], [*args[1:2], *keywords.values()]), False, arguments.flags)
     found = shapes.call(qualname, args, keywords)
     if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
         found = reshaped_width(args[1:2], found)

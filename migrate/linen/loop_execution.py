@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import size_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -54,6 +55,9 @@ class LoopExecution(Expressions):
             return None
         elements = self.elements(iterator, iterated, env)
         localized = self.localize(iterator, env) if iterated.static else None
+        sized = size_lists.loop_iterator(self, iterator, env) if localized is None else None
+        if sized is not None:
+            localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
         names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
 
         def enter(inner: Env) -> None:
@@ -74,6 +78,7 @@ class LoopExecution(Expressions):
             trial_env = self._loop_start(start, phis, rank_lost, env)
             snapshot = self._snapshot()
             self.block = Block()
+            place, self.mark = self.mark, (self.block, 0)
             self.trial += 1
             try:
                 enter(trial_env)
@@ -81,6 +86,7 @@ class LoopExecution(Expressions):
                 body(trial_env)
             finally:
                 self.trial -= 1
+                self.mark = place
                 self._rollback(snapshot)
             if not self._new_phis(start, entry, trial_env, phis, rank_lost, names):
                 break
@@ -91,7 +97,7 @@ class LoopExecution(Expressions):
             bound = start.names[name]
             self.block.steps.append(Track(tracker, self._phi_dim(bound.value, phis, name, tracker)))
         step: For | None = None
-        outer = self.block
+        outer, place = self.block, self.mark
         block = Block()
         step = For(
             node,
@@ -105,15 +111,17 @@ class LoopExecution(Expressions):
             outer.steps.append(step)
             self.loops.append(step)
         mark = len(self.sites)
-        self.block = block
+        self.block, self.mark = block, (block, 0)
         try:
             enter(inner)
             body(inner)
         finally:
-            self.block = outer
+            self.block, self.mark = outer, place
             self.repeating -= 1
             if localized is not None:
                 self.loops.pop()
+        if localized is None:
+            size_lists.broken(self, size_lists.changed_in(block.steps))
         if localized is None and any(s.kind != "rng" for s in self.sites[mark:]):
             raise Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
         for (name, index), tracker in phis.items():
@@ -129,7 +137,7 @@ class LoopExecution(Expressions):
                 last = self._last_value(dim, target, iterator, iterated, {t for t in phis.values() if t is not None})
                 if last is not None:
                     self.closed[tracker] = last
-        self._carry_sizes(iterator, start, inner, phis)
+        self._carry_sizes(target, iterator, start, inner, phis)
         self._leave_loop(env, inner, phis, rank_lost, names)
         if localized is None:  # what the loop assigns is not in the constructor
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
@@ -139,7 +147,9 @@ class LoopExecution(Expressions):
         self.loose = outer_loose
         return step if localized is not None else None
 
-    def _carry_sizes(self, iterator: ast.expr, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
+    def _carry_sizes(
+        self, target: ast.expr, iterator: ast.expr, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]
+    ) -> None:
         """A loop over a list made in setup: the sizes that its elements see follow the loop that made them."""
         if not phis or self.trial:
             return
@@ -154,6 +164,9 @@ class LoopExecution(Expressions):
                     isinstance(n, ast.Slice) or getattr(n, "id", "") in ("reversed", "sorted") for n in ast.walk(iterator)
                 ):
                     raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
+                if not _runs_along(site, target, iterator):
+                    reason = "the loop that calls a list whose sizes change is not a loop over the list"
+                    raise Unmigratable("NNX114", reason, site.node)
                 first, after = dim_at(start.names[name].value, index), inner.get(name)
                 following = dim_at(after.value, index) if after is not None else None
                 if first is not None and following is not None:
@@ -224,13 +237,17 @@ class LoopExecution(Expressions):
             a, b = before.value, now.value
             if self.holds_module(b) or grown(a, b) is not None:
                 continue
+            if isinstance(b, size_lists.SizeList) and size_lists.variable_of(a) == b.variable:
+                start.names[name] = dataclasses.replace(start.names[name], value=b)
+                found = True
+                continue
             if isinstance(a, Array) and isinstance(b, Array):
                 count = max(len(a.shape.dims), len(b.shape.dims))
                 left: Shape | None = a.shape.expand(count)
                 right: Shape | None = b.shape.expand(count)
                 assert left is not None and right is not None
                 if len(left.dims) != len(right.dims) or left.lead != right.lead:
-                    left, right = last_only(a.shape), last_only(b.shape)
+                    left, right = _last_of_both(a.shape, b.shape)
                     if left is not None and right is not None and name not in self.loose:
                         self.loose.add(name)
                         found = True
@@ -264,6 +281,7 @@ class LoopExecution(Expressions):
     def _leave_loop(
         self, env: Env, inner: Env, phis: Mapping[tuple[str, int], str | None], lost: set[str], targets: set[str]
     ) -> None:
+        changing = targets | {t for t in phis.values() if t is not None}
         for name, now in inner.names.items():
             old = env.names.get(name)
             keys = [(k, t) for k, t in phis.items() if k[0] == name]
@@ -282,9 +300,7 @@ class LoopExecution(Expressions):
                     env.names[name] = Abs(Int(Dim.local(name)), True, now.flags)
                 else:
                     env.names[name] = Abs(OPAQUE, False, old.flags | now.flags)
-            elif (element := grown(old.value, now.value)) is not None and not dependencies_of(element) & (
-                targets | {t for t in phis.values() if t is not None}
-            ):
+            elif isinstance(now.value, size_lists.SizeList) or _grew(old.value, now.value, changing):
                 env.names[name] = Abs(now.value, False, old.flags | now.flags)
             elif now.value != old.value:
                 env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, now.value))
@@ -292,10 +308,12 @@ class LoopExecution(Expressions):
 
     def _snapshot(self) -> Any:
         calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}
-        return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls), self.repeating)
+        names = (set(self.trackers), dict(self.closed), self.repeating)
+        return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls), names)
 
     def _rollback(self, snapshot: Any) -> None:
-        count, self.block, self.attributes, calls_of, self.super_calls, self.repeating = snapshot
+        count, self.block, self.attributes, calls_of, self.super_calls, names = snapshot
+        self.trackers, self.closed, self.repeating = set(names[0]), dict(names[1]), names[2]
         del self.sites[count:]
         for site, (call, length, renders) in calls_of.items():
             site.call, site.renders = call, renders
@@ -330,6 +348,37 @@ class LoopExecution(Expressions):
             name = f"{stem}_{count}"
         self.trackers.add(name)
         return name
+
+
+def _grew(before: Value, after: Value, changing: set[str]) -> bool:
+    """Is it a list that grew in a loop, by items of one kind in every iteration?"""
+    element = grown(before, after)
+    return element is not None and not dependencies_of(element) & changing
+
+
+def _runs_along(site: Site, target: ast.expr, iterator: ast.expr) -> bool:
+    """Does a loop go through the list that holds a module, item by item?"""
+    held = {n.attr for n in ast.walk(iterator) if isinstance(n, ast.Attribute)}
+    if site.container in held:
+        return True
+    made = site.loops[-1].node.iter if site.loops else None
+    same = made is not None and ast.unparse(made) == ast.unparse(iterator)
+    counters = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    indices = [
+        node.func.slice.id
+        for node, _, _ in site.calls
+        if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Name)
+    ]
+    return same and len(indices) == len(site.calls) and set(indices) <= counters
+
+
+def _last_of_both(a: Shape, b: Shape) -> tuple[Shape | None, Shape | None]:
+    """The last dimensions of two shapes, with one lead: what is not known of either is not known."""
+    left, right = last_only(a), last_only(b)
+    if left is None or right is None:
+        return left, right
+    lead = Shape.unknown(*left.needs(), *right.needs()).lead
+    return Shape(left.dims, lead), Shape(right.dims, lead)
 
 
 def _no_iterator(env: Env) -> Localized:

@@ -137,7 +137,7 @@ def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
         return map_values(value, lambda item: map_dims(item, change))
     if isinstance(value, Tup):
         items = tuple(map_dims(item, change) for item in value.items)
-        return value if all(x is y for x, y in zip(items, value.items)) else Tup(items, value.kind)
+        return value if all(x is y for x, y in zip(items, value.items)) else Tup(items, value.kind, value.variable)
     return value
 
 

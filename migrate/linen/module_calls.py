@@ -26,17 +26,6 @@ _KEEP_SHAPE = frozenset(
 _MANY_FEATURES = frozenset({"flax.linen.DenseGeneral"})
 
 
-def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
-    """An attribute of a submodule: a field of its class, or something of its own."""
-    value = base.value
-    if isinstance(value, Module) and node.attr in ("variables", "scope"):
-        raise Unmigratable("NNX164", f"`{ast.unparse(node)}` is used", node)
-    if isinstance(value, Module) and node.attr in value.site.bound:
-        found = value.site.bound[node.attr].abs
-        return Abs(found.value, found.static and base.static and bool(value.site.held), base.flags)
-    return Abs(Unknown(f"`{ast.unparse(node)}`"), False, base.flags)
-
-
 def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any) -> Abs:
     """One of several submodules is called: what their results have in common."""
     arguments = arguments_of(run, node, env)

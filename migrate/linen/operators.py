@@ -182,25 +182,27 @@ class Operators(Evaluation):
         localized, text, _ = self.condition(node.test, test, env)
         from .sites import Branch
 
-        outer = self.block
+        outer, place = self.block, self.mark
         then, orelse = Block(), Block()
-        self.block = then
+        self.block, self.mark = then, (then, 0)
         env_then, env_else = env.copy(), env.copy()
         self.narrow(node.test, env_then, True)
         self.narrow(node.test, env_else, False)
         a = self.evaluate(node.body, env_then)
-        self.block = orelse
+        self.block, self.mark = orelse, (orelse, 0)
         b = self.evaluate(node.orelse, env_else)
-        self.block = outer
+        self.block, self.mark = outer, place
         if then.steps or orelse.steps:
             outer.steps.append(Branch(localized, then, orelse, env.source, text))
         for site in self.sites[mark:]:
             site.conditions = (*site.conditions, (node, localized is None and not text))
         static = test.static and a.static and b.static
         flags = test.flags | a.flags | b.flags
-        if isinstance(a.value, Int) and isinstance(b.value, Int) and test.static:
+        one, other = (self.plain(v.value) if isinstance(v.value, Static) else v.value for v in (a, b))
+        either_size = isinstance(a.value, Int) or isinstance(b.value, Int)
+        if isinstance(one, Int) and isinstance(other, Int) and either_size and test.static:
             cond, deps = self.self_text(node.test, env)
-            return Abs(Int(Dim.cond(cond, a.value.dim, b.value.dim, deps)), static, flags)
+            return Abs(Int(Dim.cond(cond, one.dim, other.dim, deps)), static, flags)
         if isinstance(a.value, Factory | FactoryChoice) and isinstance(b.value, Factory | FactoryChoice):
             return Abs(chosen(self, node.test, localized, text, a.value, b.value, env), static, flags)
         merged = self.merge_values([a, b])

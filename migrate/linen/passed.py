@@ -207,6 +207,7 @@ def check_passing(run: Any, site: Site) -> None:
         if modules and any(l.kind in ("scan", "vmap") for l in site.lifted):
             raise Unmigratable("NNX127", "a module is passed to a class under nn.scan or nn.vmap", site.node)
         for inner in modules:
+            inner.passed = True
             if not (inner.in_setup and not inner.container and run.in_setup):
                 continue
             # Not an attribute yet: Linen names it after the field of the first module that it is passed to.

@@ -136,7 +136,8 @@ class Site:
     lazy: bool = False  # a variable made where it is first asked for, as its first value needs the call
     bridged: str = ""  # why its class stays Linen, where it is wrapped
     traits: Any = None  # where it is wrapped: what its Linen code has of collections and streams
-    held: str = ""  # the field that hands the module in: it is made elsewhere
+    held: str = ""  # the field that hands the module in, or the attribute of another module: it is made elsewhere
+    passed: bool = False  # handed to another module's constructor
     adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
 
 
@@ -326,6 +327,22 @@ class Track:
 
     name: str
     dim: Dim
+
+
+@dataclasses.dataclass(eq=False)
+class SizeStep:
+    """One change of, or look into, a list of sizes that goes along with a list of arrays (`size_lists`).
+
+    kind    new (`dims`), append (`dims`), extend (by the list `text`), pop and read (into `tracker`, at `text` or
+            `where`), cut (`variable` from the list `tracker`, sliced as `where` says)
+    """
+
+    kind: str
+    variable: str
+    dims: tuple[Dim | None, ...]
+    tracker: str = ""
+    text: str = ""
+    where: Localized | None = None
 
 
 @dataclasses.dataclass(eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 from .dims import Atom, Dim
 from .merging import Either, dependencies_of, members
 from .sites import Abs, BoundArg, Module, Site, Static
-from .values import Array, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
+from .values import Array, Const, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
 _FIELD = re.compile(r"self\.([A-Za-z_]\w*)")
 
@@ -132,6 +132,11 @@ class Substitution:
                 return said_of
             if passed is not None:
                 return None
+        if atom.kind == "cond":
+            certain = self._certain(str(atom.args[0]))
+            if certain is not None:
+                taken: Dim = atom.args[1] if certain else atom.args[2]
+                return taken
         text = self.text(str(atom.args[0]))
         if text is None:
             return None
@@ -139,6 +144,22 @@ class Substitution:
         if atom.kind == "cond":
             return Dim.cond(said, atom.args[1], atom.args[2], deps)
         return _dim_from_text(said, deps)
+
+    def _certain(self, text: str) -> bool | None:
+        """`self.width is None`, where it is known what the site gives."""
+        node = ast.parse(text, mode="eval").body
+        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)):
+            return None
+        holder, none = node.left, node.comparators[0]
+        if not (isinstance(none, ast.Constant) and none.value is None and isinstance(holder, ast.Attribute)):
+            return None
+        if not (isinstance(holder.value, ast.Name) and holder.value.id == "self"):
+            return None
+        value = self._field(holder.attr)
+        if not isinstance(value, Const | Int):
+            return None
+        is_none = isinstance(value, Const) and value.value is None
+        return is_none == isinstance(node.ops[0], ast.Is)
 
     def text(self, text: str) -> tuple[str, frozenset[str]] | None:
         """Source in terms of the class's fields → in terms of the caller."""

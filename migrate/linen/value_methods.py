@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import shapes
+from . import shapes, size_lists
 from .arguments import arguments_of, is_self
 from .higher_order import run_functions
 from .library_calls import reshaped_width
 from .merging import Either
 from .module_calls import call_either, call_module
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
+from .size_lists import SizeList
 from .values import Array, Const, Global, NeedsRank, Tup, Unknown, Value
 
 
@@ -29,6 +30,10 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         return call_either(run, value, func.attr, node, env)
     if isinstance(value, Factory | Function | Static | Global):
         return None
+    if isinstance(value, SizeList | Tup) and value.variable:
+        changed = _change_sizes(run, node, func, base, env)
+        if changed is not None:
+            return changed
     if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated):
         return _append(run, node, func, base, env)
     if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
@@ -55,6 +60,41 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     if func.attr == "reshape" and isinstance(found, Unknown):
         found = reshaped_width(args, found)
     return Abs(found, base.static and arguments.static, base.flags | arguments.flags)
+
+
+def _change_sizes(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) -> Abs | None:
+    """A method of a list of arrays whose widths the constructor keeps along."""
+    value = base.value
+    if func.attr in ("append", "extend") and len(node.args) == 1:
+        added = run.evaluate(node.args[0], env).value
+        new = size_lists.grown(run, value, added, func.attr == "append")
+        if new is None:
+            return None  # modules, or something else that is no array
+        _rebind(run, func.value, Abs(new, False, base.flags), env)
+        return Abs(Const(None))
+    if func.attr == "pop":
+        found = size_lists.popped(run, value, node, env)
+        if found is not None:
+            _rebind(run, func.value, Abs(found[1], False, base.flags), env)
+            return Abs(found[0], False, base.flags)
+    if func.attr not in ("index", "count", "copy"):
+        size_lists.broken(run, {size_lists.variable_of(value)})
+        _rebind(run, func.value, Abs(Unknown("a list of arrays"), False, base.flags), env)
+    arguments_of(run, node, env)
+    return Abs(Unknown("an item of a list"), False, base.flags)
+
+
+def _rebind(run: Any, node: ast.expr, value: Abs, env: Any) -> None:
+    """The name that holds a list now holds the list after a change."""
+    if not isinstance(node, ast.Name):
+        size_lists.broken(run, {size_lists.variable_of(value.value)} - {""})
+        return
+    scope = env
+    while scope is not None and node.id not in scope.names:
+        scope = scope.parent
+    if scope is not None:
+        scope.names[node.id] = value
+        scope.local.discard(node.id)
 
 
 def _append(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) -> Abs:

@@ -73,6 +73,7 @@ class Tup(Value):
 
     items: tuple[Value, ...]
     kind: str = "tuple"  # or list
+    variable: str = ""  # for arrays: the constructor's list of their widths, see `size_lists`
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,6 +39,7 @@ from ..linen.sites import (
     ShapePart,
     Site,
     SitePart,
+    SizeStep,
     Track,
     Unmigratable,
     Variable,
@@ -48,7 +49,17 @@ from ..linen.values import Array, Const, Shape, Unknown, Value
 from ..linen.variable_reads import VariableRead, own_variable
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
-from . import bridging, constructor_names, lifted, linen_copies, naming, setup_params
+from . import (
+    bridging,
+    carried,
+    constructor_names,
+    lifted,
+    linen_copies,
+    naming,
+    setup_names,
+    setup_params,
+    size_steps,
+)
 from .naming import Names, Place
 
 VARIABLE_TYPES = {
@@ -127,33 +138,42 @@ class ClassText:
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
         self.final = False
-        self.setup_names: dict[str, str] = {}  # attributes that hold a parameter of another name
+        self.setup_params: dict[str, str] = {}  # attributes that hold a parameter of another name
         self.closing = False  # a size of setup is being said
         self.moved: list[Span] = []
         # Fields whose names the constructor gives to something else: they are said as `self.<field>`.
         self.bound: frozenset[str] = constructor_names.bound_names(run)
         self.shadowed = self.bound & run.fields.keys()
         self.emitted: set[str] = set()
+        self.renamed: dict[str, str] = {}  # attributes of setup that take Linen's name
         self.with_compact = [n for n in run.blocks if n != "setup" and any(not s.in_setup for s in run.sites_of(n))]
 
     # planning --------------------------------------------------------------------------------------------------
     def prepare(self) -> None:
         """Name and build everything once; raises Unmigratable."""
         self._refuse()
-        self.setup_names = setup_params.check(self.run, self.model)
+        self.setup_params = setup_params.check(self.run, self.model)
+        self.renamed = setup_names.renamed(self.run)
         for entry in self.run.blocks:
             if entry != "setup":
                 naming.assign(self.run, entry, self.names)
         for site in self.run.sites:
             if site.in_setup and site.kind in ("layer", "class", "param", "variable"):
-                self.names.places[site] = Place("attribute", self.setup_names.get(site.container, site.container) or "_")
+                attribute = site.container or "_"
+                attribute = self.renamed.get(attribute, self.setup_params.get(attribute, attribute))
+                if attribute.isidentifier():
+                    self.names.places[site] = Place("attribute", attribute)
+                else:
+                    self.names.places[site] = Place("dynamic", "", dynamic=ast.Constant(attribute))
+        for text, site in self.run.reached.items():
+            self.names.places[site] = Place("attribute", text)
         for field, module in held_modules(self.run):
             self.names.places[module.site] = Place("list" if module.element else "attribute", field)
         self._call_keywords()
         self._build_all()
         self._find_shadowed()
-        for carried in self.run.carried.values():
-            for _, first, following in carried:
+        for sizes in self.run.carried.values():
+            for _, first, following in sizes:
                 self.dim(first), self.dim(following)
         for entry in self.run.blocks:
             self.constructor_lines(entry)
@@ -257,7 +277,8 @@ class ClassText:
                 self.closing = site.in_setup and site not in self.run.carried
                 lines = self.site_lines(site)
                 self.closing = False
-                if site.in_setup and site not in self.run.carried and self.needs & self.run.trackers:
+                unmet = self.needs & self.run.trackers if site.in_setup and site not in self.run.carried else set()
+                if unmet - (carried.available(self.run, site) if unmet else set()):
                     raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
                 self.built[site] = (lines, set(self.needs))
 
@@ -552,7 +573,13 @@ class ClassText:
 
     def moved_fields(self, site: Site, layer: layers.Layer) -> list[str]:
         """Constructor arguments that depend on the call, and that NNX takes at the call."""
-        return [n for n, b in site.bound.items() if b.localized is None and n in layer.call_time_fields]
+        if site.held:  # settled where it is made
+            return []
+        moved = [n for n, b in site.bound.items() if b.localized is None and n in layer.call_time_fields]
+        if moved and site.passed:
+            reason = f"`{moved[0]}` of a module that is passed on is known only when called"
+            raise Unmigratable("NNX172", reason, site.node)
+        return moved
 
     def callee(self, site: Site, target: str) -> Parts:
         """What is called to make the site: the class, or the factory's own name."""
@@ -715,6 +742,8 @@ class ClassText:
             self.needs = set()
             text_line = f"{step.name} = {self.dim(step.dim)}"
             return [(depth, (text_line,))], (live - {step.name}) | self.needs
+        if isinstance(step, SizeStep):
+            return size_steps.emit(self, step, depth, live)
         if isinstance(step, Branch):
             return self._emit_branch(step, depth, live)
         assert isinstance(step, For)

@@ -15,7 +15,9 @@ from ..linen.self_calls import SetupParam
 from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, SelfModule, Site, Unmigratable, Variable
 from ..linen.values import Const
 from ..source import SourceFile
-from . import choices, lifted, lifted_functions
+from . import carried as carried_lists
+from . import choices, lifted, lifted_functions, setup_names
+from .branches import exclusive
 from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
 
 
@@ -32,6 +34,7 @@ class ClassWriter:
         self.edits: list[MethodEdit] = []
         self.moved: list[tuple[SourceFile, Span]] = []
         self.collection_classes: set[str] = set()
+        self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
         text.namer = namer
 
     def write(self) -> list[MethodEdit]:
@@ -89,8 +92,12 @@ class ClassWriter:
             self._decorators(method)
         for site in self.run.sites:
             self._site_edit(site)
+        for span, parts in setup_names.edits(self.run, self.text.renamed):
+            self.put(span, *parts)
         for _, module in held_modules(self.run):
             self._calls(module.site)
+        for site in self.run.reached.values():
+            self._calls(site)
         for method in own:
             self._rewrite_body(method)
         for label, (statement, name) in self.text.names.iterators.items():
@@ -197,7 +204,7 @@ class ClassWriter:
             self.insert(at, f"self.{name} = ", site.source.span(option), after, source=site.source)
         carried = self.run.carried.get(site)
         if carried:
-            self._carried_list(site, carried, expression)
+            carried_lists.write(self, site, carried, expression)
             return
         self.put(site.node, *self._laid_out(expression, site.source.indent_of(self._statement(site))), source=site.source)
 
@@ -206,32 +213,6 @@ class ClassWriter:
             if isinstance(node, ast.stmt):
                 return node
         raise AssertionError("a construction stands in a statement")
-
-    def _carried_list(self, site: Site, carried: list, expression: Parts) -> None:
-        """`self.layers = [Dense(f) for f in ...]`, whose sizes follow from one to the next, becomes a loop."""
-        statement = self._statement(site)
-        source = site.source
-        comprehension = next((a for a in source.ancestors(site.node) if isinstance(a, ast.ListComp)), None)
-        if (
-            not isinstance(statement, ast.Assign)
-            or comprehension is None
-            or statement.value is not comprehension
-            or len(comprehension.generators) != 1
-            or comprehension.generators[0].ifs
-            or comprehension.elt is not site.node
-        ):
-            raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
-        generator = comprehension.generators[0]
-        indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
-        target = source.span(statement.targets[0])
-        parts: list[Part] = [target, f" = {self.namer.name('flax.nnx.List')}()", newline]
-        for tracker, first, _ in carried:
-            parts += [f"{indent}{tracker} = {self.text.dim(first)}", newline]
-        parts += [f"{indent}for ", source.span(generator.target), " in ", source.span(generator.iter), ":", newline]
-        parts += [f"{indent}{unit}", target, ".append(", *self._laid_out(expression, indent + unit), ")"]
-        for tracker, _, following in carried:
-            parts += [newline, f"{indent}{unit}{tracker} = {self.text.dim(following)}"]
-        self.put(statement, *parts, source=source)
 
     def _calls(self, site: Site) -> None:
         seen: set[ast.Call] = set()
@@ -348,11 +329,9 @@ class ClassWriter:
                     self._module_attribute(node, members(base.value), source)
                 elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
                     held = run.attributes.get(node.attr)
-                    key = self.text.setup_names.get(node.attr)
+                    key = self.text.setup_params.get(node.attr)
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
-                    if held is not None and isinstance(held.value, Module) and key is not None:
-                        self.put(node, f"self.{key}", source=source)
-                    elif held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
+                    if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
                         shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
                         self.put(node, *shown, *(("[...]",) if read else ()), source=source)
             elif isinstance(node, ast.Call) and found is not None:
@@ -413,13 +392,15 @@ class ClassWriter:
         target = node.targets[0]
         if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"):
             return
-        if isinstance(node.value, ast.Constant) and node.value.value is None and self._holds_module(target.attr):
+        if isinstance(node.value, ast.Constant) and node.value.value is None and self._holds_module(target.attr, node):
             self.put(node.value, f"{self.namer.name('flax.nnx.data')}(None)", source=source)
             return
         found = self.run.evaluated.get(node.value)
         if found is None or isinstance(found.value, Module | Either) or next(self.run.modules_in(found.value), None) is None:
             return
-        if any(self.run.carried.get(site) for site in self.run.modules_in(found.value)):
+        if isinstance(node.value, ast.ListComp) and any(
+            self.run.carried.get(site) for site in self.run.modules_in(found.value)
+        ):
             return
         for container in [node.value, *self._inner_containers(node.value)]:
             kind = "Dict" if isinstance(container, ast.Dict | ast.DictComp) else "List"
@@ -437,15 +418,17 @@ class ClassWriter:
                     yield child
             yield from self._inner_containers(child)
 
-    def _holds_module(self, attribute: str) -> bool:
-        """Is a module assigned to the attribute in setup? NNX must be told, where it is None first."""
+    def _holds_module(self, attribute: str, none: ast.Assign) -> bool:
+        """Is a module assigned to the attribute in setup besides None? NNX must be told, where it is None first."""
         setup = self.model.method("setup")
         for node in ast.walk(setup.node) if setup is not None else ():
             targets = node.targets if isinstance(node, ast.Assign) else []
             if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets):
                 found = self.run.evaluated.get(node.value)
                 if found is not None and next(self.run.modules_in(found.value), None) is not None:
-                    return True
+                    assert setup is not None
+                    if not exclusive(none, node, setup.node):
+                        return True
         return False
 
     def _count_loop(self, loop: ast.For, counter: str) -> None:

@@ -82,7 +82,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             names.places[site] = Place("attribute", spec.constant)
             continue
         assert spec.node is not None
-        stem = _stem(spec.node, site)
+        stem = stem_of(spec.node, site)
         if stem is not None and site.kind not in ("param", "variable"):
             explicit.setdefault(stem, []).append(site)
         else:
@@ -104,7 +104,7 @@ def _counts(site: Site) -> bool:
     return len(site.loops) == 1 and not site.conditions and bool(site.loops[0].index)
 
 
-def _stem(node: ast.expr, site: Site) -> str | None:
+def stem_of(node: ast.expr, site: Site) -> str | None:
     """`f"layer_{i}"` with i counting from 0 → `layer`; anything else has no stem."""
     if not (isinstance(node, ast.JoinedStr) and len(node.values) == 2):
         return None

@@ -30,21 +30,9 @@ def check(run: Any, model: Any) -> dict[str, str]:
     for name, method in model.methods().items():
         if name == "setup" or any(id(node) in made for node in ast.walk(method.node)):
             _check_method(run, method, made, renamed, holders, whole=name == "setup")
-    renamed.update(_named_modules(run))
     for attribute, key in renamed.items():
         _may_rename(run, model, attribute, key)
     return renamed
-
-
-def _named_modules(run: Any) -> dict[str, str]:
-    """Attributes that hold a module made with a `name=` of its own, which is its key."""
-    found: dict[str, str] = {}
-    for site in run.sites:
-        if site.in_setup and site.kind in ("layer", "class") and _key(site) is not None and site.container:
-            held = run.attributes.get(site.container)
-            if held is not None and isinstance(held.value, Module) and _key(site) != site.container:
-                found[site.container] = str(_key(site))
-    return found
 
 
 def _check_method(
@@ -147,9 +135,14 @@ def _may_rename(run: Any, model: Any, attribute: str, key: str) -> None:
     text = f"the attribute `{attribute}` holds what is called `{key}`"
     if key in taken or not key.isidentifier():
         raise Unmigratable(_CODE, f"{text}, and that name cannot be given to it", model.node)
-    outside = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b|\.bind\([^)]*\)\.{re.escape(attribute)}\b")
-    if any(outside.search(file.text) for file in run.project.files.values()):
+    if read_elsewhere(run, attribute):
         raise Unmigratable(_CODE, f"{text}, and another class reads `.{attribute}`", model.node)
 
 
-__all__ = ["check"]
+def read_elsewhere(run: Any, attribute: str) -> bool:
+    """Does any code ask an instance for the attribute?"""
+    outside = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b|\.bind\([^)]*\)\.{re.escape(attribute)}\b")
+    return any(outside.search(file.text) for file in run.project.files.values())
+
+
+__all__ = ["check", "read_elsewhere"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
+from ..nnx.branches import exclusive
 from ..nnx.early import Types, is_self_attribute
 from ..rule import Example, Rule
 
@@ -102,7 +103,7 @@ def containers(node: ast.AST, ctx: FileContext) -> None:
 
 def _wrapper(value: ast.expr, attribute: str, cls: ast.ClassDef, types: Types, ctx: FileContext) -> str:
     if isinstance(value, ast.Constant) and value.value is None:
-        others = [v for v in types.attribute_values(cls, attribute) if v is not value and not _exclusive(v, value, cls)]
+        others = [v for v in types.attribute_values(cls, attribute) if v is not value and not exclusive(v, value, cls)]
         return "data" if any(_is_data(v, types) for v in others) else ""
     if isinstance(value, ast.List) and not value.elts:
         return "List" if _appended(attribute, cls, types) else ""
@@ -120,16 +121,6 @@ def _wrapper(value: ast.expr, attribute: str, cls: ast.ClassDef, types: Types, c
     if found is not None and found.what == "state" and ctx.qualname(getattr(value, "func", value)) != "flax.nnx.data":
         return "data"
     return ""
-
-
-def _exclusive(a: ast.expr, b: ast.expr, cls: ast.ClassDef) -> bool:
-    """Do the two stand in different branches of one `if`, so that an object gets one or the other?"""
-
-    def holds(statements: list[ast.stmt], node: ast.AST) -> bool:
-        return any(n is node for s in statements for n in ast.walk(s))
-
-    branches = [n for n in ast.walk(cls) if isinstance(n, ast.If)]
-    return any(holds(n.body, x) and holds(n.orelse, y) for n in branches for x, y in ((a, b), (b, a)))
 
 
 def _is_data(value: ast.expr, types: Types) -> bool:

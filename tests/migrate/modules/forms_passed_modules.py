@@ -197,6 +197,42 @@ class Rematerialised(nn.Module):
         return nn.remat(Layer)(bias)(x) + Layer(bias)(x)
 
 
+class Base(nn.Module):
+    vocabulary: int
+
+    def setup(self):
+        self.shared = nn.Embed(self.vocabulary, 6)
+        self.encoder = Encoder(8, self.shared)
+        self.out = nn.Dense(6)
+
+    def __call__(self, tokens):
+        return self.out(self.encoder(tokens))
+
+
+class Head(nn.Module):
+    """Reaches into a submodule: its modules, their arguments and its fields."""
+
+    vocabulary: int = 9
+
+    def setup(self):
+        self.model = Base(self.vocabulary)
+        self.head = nn.Dense(self.model.shared.num_embeddings)
+        self.bias = self.param('bias', nn.initializers.ones, (1, self.model.shared.num_embeddings))
+        self.scale = self.param('scale', nn.initializers.ones, (self.model.vocabulary, self.model.out.features))
+
+    def __call__(self, tokens):
+        x = self.model(tokens)
+        return self.head(x) + self.model.shared.attend(x) + self.bias, x @ self.scale.T * self.model.out.features
+
+
+class HeadInCompact(nn.Module):
+    @nn.compact
+    def __call__(self, tokens):
+        model = Base(9)
+        x = model(tokens)
+        return nn.Dense(model.vocabulary)(x)
+
+
 TOKENS = [[1, 2, 3]]
 CASES = [
     ('Seq2Seq', {}, [TOKENS], {}),
@@ -212,4 +248,6 @@ CASES = [
     ('Holds', dict(width=3), [(2, 4)], {}),
     ('TwoKinds', {}, [(2, 4)], {}),
     ('Rematerialised', {}, [(2, 4)], {}),
+    ('Head', {}, [TOKENS], {}),
+    ('HeadInCompact', {}, [TOKENS], {}),
 ]

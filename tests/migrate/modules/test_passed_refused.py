@@ -76,6 +76,25 @@ REFUSED = {
     return self.inner(t)
 """,
     ),
+    "a module of another module as an attribute": (
+        "NNX127",
+        """class M(nn.Module):
+  def setup(self):
+    self.inner = N()
+    self.table = self.inner.embed
+
+  def __call__(self, t):
+    return self.inner(t) + self.table(t)
+
+
+class N(nn.Module):
+  def setup(self):
+    self.embed = nn.Embed(5, 4)
+
+  def __call__(self, t):
+    return self.embed(t)
+""",
+    ),
     "a module at one place, a function at another": (
         "NNX163",
         """class M(nn.Module):

@@ -441,6 +441,40 @@ class M(nn.Module):
     return self.q(x)
 """,
     ),
+    "an item of a list that has another name in Linen": (
+        "NNX155",
+        """class M(nn.Module):
+  def setup(self):
+    self.ls = [nn.Dense(4, name='a'), nn.Dense(4, name='b')]
+
+  def __call__(self, x):
+    return self.ls[1](self.ls[0](x))
+""",
+    ),
+    "a list of arrays that grows depending on the call": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, more):
+    xs = [x]
+    for _ in range(2):
+      if more.sum() > 0:
+        xs.append(x)
+    return nn.Dense(4)(jnp.concatenate(xs, -1))
+""",
+    ),
+    "a list of arrays that is reversed in place": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    xs = []
+    for i in range(3):
+      xs.append(nn.Dense(i + 1)(x))
+    xs.reverse()
+    return nn.Dense(4)(xs[0])
+""",
+    ),
     "self.variables": (
         "NNX164",
         """class M(nn.Module):

@@ -1,0 +1,98 @@
+"""Lists of modules made in `setup` whose input sizes follow from one to the next: `x = layer(x)` over `self.layers`.
+
+The loop that makes the list gets the sizes that the loop of the call would go through: a variable before it, used by the
+constructor, and set to the next size at the end of every iteration.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..edits import Part, Parts
+from ..linen.dims import Dim
+from ..linen.execute import Execution
+from ..linen.sites import Site, Unmigratable
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+Carried = Sequence[tuple[str, Dim, Dim]]  # variable, its first value, its next value
+
+
+def write(writer: ClassWriter, site: Site, carried: Carried, expression: Parts) -> None:
+    """The edits of one site of such a list."""
+    known = available(writer.run, site) | {tracker for tracker, _, _ in carried}
+    for _, first, following in carried:
+        if (first.dependencies() | following.dependencies()) & writer.run.trackers - known:
+            raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
+    loop = loop_of(site)
+    if isinstance(loop, ast.ListComp):
+        _comprehension(writer, site, loop, carried, expression)
+    elif loop is not None:
+        _loop(writer, site, loop, carried, expression)
+    else:
+        raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
+
+
+def loop_of(site: Site) -> ast.ListComp | ast.For | None:
+    """The comprehension or loop that makes the list, one module in every iteration; None where it is not so plain."""
+    source = site.source
+    for node in source.ancestors(site.node):
+        if isinstance(node, ast.ListComp):
+            statement = source.parents.get(node)
+            plain = len(node.generators) == 1 and not node.generators[0].ifs and node.elt is site.node
+            return node if plain and isinstance(statement, ast.Assign) and statement.value is node else None
+        if isinstance(node, ast.For):
+            leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for n in ast.walk(node))
+            top = isinstance(source.parents.get(node), ast.FunctionDef)
+            return node if top and not leaves and not node.orelse and len(site.loops) == 1 else None
+        if isinstance(node, ast.If | ast.IfExp | ast.FunctionDef | ast.Lambda | ast.While | ast.Try | ast.BoolOp):
+            return None
+    return None
+
+
+def available(run: Execution, site: Site) -> set[str]:
+    """The variables of this kind that stand in setup before a site, after the loops that set them."""
+    found: set[str] = set()
+    for other, carried in run.carried.items():
+        loop = loop_of(other)
+        if loop is not None and other.source is site.source:
+            if (loop.end_lineno or 0) < site.node.lineno:
+                found |= {tracker for tracker, _, _ in carried}
+    return found
+
+
+def _comprehension(
+    writer: ClassWriter, site: Site, comprehension: ast.ListComp, carried: Carried, expression: Parts
+) -> None:
+    """`self.layers = [Dense(f) for f in ...]` becomes a loop."""
+    source = site.source
+    statement = source.parents[comprehension]
+    assert isinstance(statement, ast.Assign)
+    generator = comprehension.generators[0]
+    indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
+    target = source.span(statement.targets[0])
+    parts: list[Part] = [target, f" = {writer.namer.name('flax.nnx.List')}()", newline]
+    for tracker, first, _ in carried:
+        parts += [f"{indent}{tracker} = {writer.text.dim(first)}", newline]
+    parts += [f"{indent}for ", source.span(generator.target), " in ", source.span(generator.iter), ":", newline]
+    parts += [f"{indent}{unit}", target, ".append(", *writer._laid_out(expression, indent + unit), ")"]
+    for tracker, _, following in carried:
+        parts += [newline, f"{indent}{unit}{tracker} = {writer.text.dim(following)}"]
+    writer.put(statement, *parts, source=source)
+
+
+def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expression: Parts) -> None:
+    """The loop that appends the modules: the sizes are set before it and at the end of its body."""
+    source = site.source
+    writer.put(site.node, *writer._laid_out(expression, source.indent_of(writer._statement(site))), source=source)
+    indent, inner, newline = source.indent_of(loop), source.indent_of(loop.body[0]), source.newline
+    for tracker, first, following in carried:
+        if (loop, tracker) in writer.carried:  # two modules of one iteration
+            continue
+        writer.carried.add((loop, tracker))
+        before, after = source.line_span(loop).start, source.line_span(loop.body[-1]).end
+        writer.insert(before, f"{indent}{tracker} = {writer.text.dim(first)}{newline}", source=source)
+        writer.insert(after, f"{inner}{tracker} = {writer.text.dim(following)}{newline}", source=source)

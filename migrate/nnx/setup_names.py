@@ -1,0 +1,114 @@
+"""Attributes of `setup` whose modules and variables have names of their own: `self.shared = nn.Embed(..., name='table')`.
+
+Linen stores them under the name, so the attribute takes it wherever the class says `self.shared`. Parameters of setup
+are the concern of `setup_params`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..edits import Parts, Span
+from ..linen.execute import Execution
+from ..linen.sites import Module, Repeated, Site, Table, Unmigratable, Variable
+from ..linen.values import Tup, Value
+from ..source import SourceFile
+from .naming import stem_of
+from .setup_params import read_elsewhere
+
+
+def renamed(run: Execution) -> dict[str, str]:
+    """Attribute → Linen's name, where they differ; raises where one attribute cannot have the name."""
+    found: dict[str, str] = {}
+    for attribute, held in run.attributes.items():
+        _check_items(attribute, held.value)
+        for site, many in _made(held.value):
+            if site.name is None or not site.in_setup or site.held:
+                continue
+            name = _name(site, many, attribute)
+            if name == attribute:
+                continue
+            if found.setdefault(attribute, name) != name:
+                raise Unmigratable("NNX155", f"`self.{attribute}` holds what Linen stores under several names", site.node)
+    taken = {*run.fields, *run.model.methods(), *(set(run.attributes) - set(found))}
+    for attribute, name in found.items():
+        if name in taken or list(found.values()).count(name) > 1:
+            raise Unmigratable("NNX155", f"`self.{attribute}` is called {name!r} in Linen, which is taken", run.model.node)
+    return found
+
+
+def _check_items(attribute: str, value: Value) -> None:
+    """Modules in a list or dict display are found by its attribute: names of their own must agree with that."""
+    items: list[tuple[object, Value]] = []
+    if isinstance(value, Tup):
+        items = list(enumerate(value.items))
+    elif isinstance(value, Table):
+        items = list(value.items.items())
+    for key, item in items:
+        if isinstance(item, Module) and item.site.in_setup and item.site.name is not None:
+            if item.site.name.constant not in (f"{attribute}_{key}", str(key)):
+                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", item.site.node)
+
+
+def _made(value: Value) -> Iterator[tuple[Site, bool]]:
+    if isinstance(value, Module | Variable):
+        yield value.site, False
+    elif isinstance(value, Repeated) and isinstance(value.element, Module):
+        yield value.element.site, True
+
+
+def _name(site: Site, many: bool, attribute: str) -> str:
+    assert site.name is not None
+    constant = site.name.constant
+    if not many and constant is not None:
+        if constant.isidentifier() or (constant and site.kind in ("layer", "class")):
+            return constant
+    elif many and site.name.node is not None:
+        stem = stem_of(site.name.node, site)
+        if stem is not None and stem.isidentifier():
+            return stem
+        if _number_alone(site.name.node):
+            return attribute  # the numbers are enough to find them
+    raise Unmigratable("NNX155", f"`self.{attribute}` has a name in Linen that an attribute cannot have", site.node)
+
+
+def _number_alone(node: ast.expr) -> bool:
+    """`str(i)` and `f"{i}"`."""
+    if isinstance(node, ast.JoinedStr):
+        return len(node.values) == 1 and isinstance(node.values[0], ast.FormattedValue)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+
+
+def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]:
+    """The places in the class's own methods that say such an attribute."""
+    if not names:
+        return
+    family = [m for m in run.analyser.classes if m is not run.model and (m in run.model.mro() or run.model in m.mro())]
+    for attribute, name in names.items():
+        elsewhere = any(isinstance(n, ast.Attribute) and n.attr == attribute for m in family for n in ast.walk(m.node))
+        if elsewhere or read_elsewhere(run, attribute):
+            reason = f"`self.{attribute}` is called {name!r} in Linen, and is read by other code"
+            raise Unmigratable("NNX155", reason, run.model.node)
+    source = run.model.source
+    for method in run.model.own_methods.values():
+        for node in ast.walk(method.node):
+            if _is_own(node) and node.attr in names:  # type: ignore[attr-defined]
+                assert isinstance(node, ast.Attribute)
+                yield _edit(source, node, names[node.attr])
+
+
+def _is_own(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _edit(source: SourceFile, node: ast.Attribute, name: str) -> tuple[Span, Parts]:
+    end = source.span(node).end
+    if name.isidentifier():
+        return Span(end - len(node.attr), end), (name,)
+    if isinstance(node.ctx, ast.Load):
+        return source.span(node), (f"getattr(self, {name!r})",)
+    statement = source.parents.get(node)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        raise Unmigratable("NNX155", f"`self.{node.attr}` is called {name!r} in Linen, which no attribute can be", node)
+    return source.span(statement), (f"setattr(self, {name!r}, ", source.span(statement.value), ")")
