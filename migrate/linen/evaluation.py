@@ -63,6 +63,9 @@ class Evaluation:
     def merge_values(self, values: list[Abs]) -> Abs:
         raise NotImplementedError
 
+    def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block) -> Abs | None:
+        raise NotImplementedError
+
     def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
         raise NotImplementedError
 

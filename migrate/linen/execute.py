@@ -20,7 +20,7 @@ from .environment import Env, Returned
 from .lifting import lift_method, run_method
 from .localization import is_sequence, named_after
 from .loop_execution import OPAQUE, LoopExecution
-from .merging import Either, decided, last_only, map_dims, merge
+from .merging import Either, decided, last_of_both, map_dims, merge, same_width
 from .sites import (
     Abs,
     Block,
@@ -625,9 +625,12 @@ class Execution(LoopExecution):
             count = max(len(a.value.shape.dims), len(b.value.shape.dims))
             left, right = a.value.shape.expand(count), b.value.shape.expand(count)
             if len(left.dims) != len(right.dims) or left.lead != right.lead:
-                left, right = last_only(left) or left, last_only(right) or right
+                one, other = last_of_both(left, right)
+                if one is not None and other is not None:
+                    left, right = one, other
             if len(left.dims) == len(right.dims) and left.lead == right.lead:
-                dims = [self._tracked_dim(x, y, then, orelse) for x, y in zip(left.dims, right.dims)]
+                pairs = list(zip(left.dims, right.dims))
+                dims = [self._tracked_dim(x, y, then, orelse, i == len(pairs) - 1) for i, (x, y) in enumerate(pairs)]
                 return Abs(Array(Shape(tuple(dims), left.lead)), False, flags)
         if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
             if static:
@@ -639,9 +642,17 @@ class Execution(LoopExecution):
             return Abs(Static(name, frozenset({name})), True, flags)
         return Abs(merged.value, static, flags)
 
-    def _tracked_dim(self, a: Dim | None, b: Dim | None, then: Block, orelse: Block) -> Dim | None:
+    def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block) -> Abs | None:
+        """Two arrays, of which a condition of the constructor decides; None for anything else."""
+        if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
+            return None
+        return self._merge_tracked("", a, b, then, orelse, False)
+
+    def _tracked_dim(
+        self, a: Dim | None, b: Dim | None, then: Block, orelse: Block, last: bool = False
+    ) -> Dim | None:
         if a is None or b is None or a == b:
-            return a if a == b else None
+            return same_width(a, b) if last else a if a == b else None
         name = self.tracker("features")
         then.steps.append(Track(name, a))
         orelse.steps.append(Track(name, b))

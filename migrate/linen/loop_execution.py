@@ -13,7 +13,7 @@ from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
-from .merging import dependencies_of, dim_at, grown, last_only, local_dim, merge, same_lead, with_dim
+from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
 from .values import Array, Int, Shape, Unknown, Value
 
@@ -247,7 +247,7 @@ class LoopExecution(Expressions):
                 right: Shape | None = b.shape.expand(count)
                 assert left is not None and right is not None
                 if len(left.dims) != len(right.dims) or left.lead != right.lead:
-                    left, right = _last_of_both(a.shape, b.shape)
+                    left, right = last_of_both(a.shape, b.shape)
                     if left is not None and right is not None and name not in self.loose:
                         self.loose.add(name)
                         found = True
@@ -370,15 +370,6 @@ def _runs_along(site: Site, target: ast.expr, iterator: ast.expr) -> bool:
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Name)
     ]
     return same and len(indices) == len(site.calls) and set(indices) <= counters
-
-
-def _last_of_both(a: Shape, b: Shape) -> tuple[Shape | None, Shape | None]:
-    """The last dimensions of two shapes, with one lead: what is not known of either is not known."""
-    left, right = last_only(a), last_only(b)
-    if left is None or right is None:
-        return left, right
-    lead = Shape.unknown(*left.needs(), *right.needs()).lead
-    return Shape(left.dims, lead), Shape(right.dims, lead)
 
 
 def _no_iterator(env: Env) -> Localized:

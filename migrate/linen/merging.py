@@ -86,6 +86,8 @@ def merge(a: Value, b: Value) -> Value:
         left, right = a.shape.expand(count), b.shape.expand(count)
         if len(left.dims) == len(right.dims):
             dims = tuple(x if x == y else None for x, y in zip(left.dims, right.dims))
+            if dims:
+                dims = (*dims[:-1], same_width(left.dims[-1], right.dims[-1]))
             if left.lead == right.lead:
                 return Array(Shape(dims, left.lead))
             return Array(Shape(dims, Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
@@ -110,6 +112,17 @@ def merge(a: Value, b: Value) -> Value:
     if all(isinstance(v, Static | Global | Function) for v in chosen):
         return Choice("it differs between branches", tuple(chosen))
     return _needing((a, b), "it differs between branches")
+
+
+def same_width(a: Dim | None, b: Dim | None) -> Dim | None:
+    """The width of two arrays that one layer takes: where one is not known it is that of the other.
+
+    Were it not so, the layer would have one size in Linen and be given another; a size of 1 may be broadcast.
+    """
+    if a == b:
+        return a
+    known = b if a is None else a if b is None else None
+    return None if known is None or known.value == 1 else known
 
 
 def _needing(values: Sequence[Value], why: str) -> Unknown:
@@ -171,6 +184,15 @@ def last_only(shape: Shape) -> Shape | None:
     """What is left of a shape when its leading dimensions are not known: the last one."""
     dims = shape.expand(1).dims
     return Shape(dims[-1:], Shape.unknown(*shape.needs()).lead) if dims else None
+
+
+def last_of_both(a: Shape, b: Shape) -> tuple[Shape | None, Shape | None]:
+    """The last dimensions of two shapes, with one lead: what is not known of either is not known."""
+    left, right = last_only(a), last_only(b)
+    if left is None or right is None:
+        return left, right
+    lead = Shape.unknown(*left.needs(), *right.needs()).lead
+    return Shape(left.dims, lead), Shape(right.dims, lead)
 
 
 def local_dim(tracker: str | None) -> Dim | None:

@@ -15,6 +15,7 @@ from .merging import decided, either
 from .sites import (
     Abs,
     Block,
+    Branch,
     Factory,
     Function,
     Module,
@@ -23,6 +24,7 @@ from .sites import (
     Table,
     Unmigratable,
 )
+from .size_lists import before_statement
 from .values import Array, Const, Int, Shape, Tup, Unknown, Value
 
 OPERATORS = {
@@ -180,8 +182,6 @@ class Operators(Evaluation):
             return self.evaluate(node.body if certain else node.orelse, env)
         mark = len(self.sites)
         localized, text, _ = self.condition(node.test, test, env)
-        from .sites import Branch
-
         outer, place = self.block, self.mark
         then, orelse = Block(), Block()
         self.block, self.mark = then, (then, 0)
@@ -192,8 +192,15 @@ class Operators(Evaluation):
         self.block, self.mark = orelse, (orelse, 0)
         b = self.evaluate(node.orelse, env_else)
         self.block, self.mark = outer, place
+        branch = Branch(localized, then, orelse, env.source, text)
         if then.steps or orelse.steps:
-            outer.steps.append(Branch(localized, then, orelse, env.source, text))
+            outer.steps.append(branch)
+        elif localized is not None or text:
+            followed = self.merge_tracked(a, b, then, orelse)
+            if then.steps:  # widths that differ: known before the layer that the statement makes of them
+                before_statement(self, branch, "")
+            if followed is not None:
+                return followed
         for site in self.sites[mark:]:
             site.conditions = (*site.conditions, (node, localized is None and not text))
         static = test.static and a.static and b.static
