@@ -40,6 +40,8 @@ def made_by_unknown(run: Any, value: Value, env: Any) -> str | None:
         return ast.unparse(maker)
     if isinstance(maker, ast.Subscript) or (isinstance(maker, ast.Call) and ast.unparse(maker.func) == "getattr"):
         return ast.unparse(maker)
+    if isinstance(maker, ast.Name):
+        return maker.id if isinstance(value, Unknown) else None  # a local name for one of several factories, or none known
     last = maker.attr if isinstance(maker, ast.Attribute) else ""
     return ast.unparse(maker) if last[:1].isupper() else None
 

@@ -100,6 +100,7 @@ class ClassWriter:
             self._calls(site)
         for method in own:
             self._rewrite_body(method)
+        self._default_factories()
         for label, (statement, name) in self.text.names.iterators.items():
             start = self.source.line_span(statement).start
             indent = self.source.indent_of(statement)
@@ -351,6 +352,34 @@ class ClassWriter:
         if len(names) > 1 or len(found) < len({m.site.target for m in modules}):
             raise Unmigratable("NNX127", f"`{ast.unparse(node)}` is kept under different names", node)
         self.put(node, source.span(node.value), f".{names.pop()}", source=source)
+
+    def _default_factories(self) -> None:
+        """`conv: Any = nn.Conv` → `nnx.Conv`: what a field makes modules with by default."""
+        for field in self.run.fields.values():
+            if field.default is None:
+                continue
+            value = self.run.constant(field.default, field.source).value
+            if not isinstance(value, Factory) or value.lifted or layers.lookup(value.target) is None:
+                continue
+            if field.source is not self.source or field.name not in {f.name for f in self._own_fields()}:
+                raise Unmigratable("NNX172", f"the default of `{field.name}` is written in another class", field.node)
+            if isinstance(field.default, ast.Call):
+                self._partial(field.default, value, self.source)
+                continue
+            layer = layers.lookup(value.target)
+            assert layer is not None
+            try:
+                built = layer.partial({})
+            except layers.Unsupported as error:
+                raise Unmigratable(error.code, error.reason, field.node) from error
+            if built.keywords or built.parity:
+                text = f"the default of `{field.name}` needs arguments of its own in NNX"
+                raise Unmigratable("NNX172", text, field.node)
+            self.put(field.default, self.namer.name(built.target), source=self.source)
+
+    def _own_fields(self) -> list[Field]:
+        """The fields written in the class itself."""
+        return [f for f in self.run.fields.values() if f.node in self.model.node.body]
 
     def _partial(self, node: ast.Call, factory: Factory, source: SourceFile) -> None:
         """`functools.partial(nn.Conv, ...)` → of the NNX class, without what the call gives."""

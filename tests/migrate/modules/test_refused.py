@@ -11,6 +11,19 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "a local name for a field's factory or what a method makes of it": (
+        "NNX138",
+        """class M(nn.Module):
+  dense: Any = nn.Dense
+  @nn.compact
+  def __call__(self, x):
+    if hasattr(self, 'spectral_norm'):
+      dense = self.spectral_norm(self.dense, train=False)
+    else:
+      dense = self.dense
+    return dense(3, name='hidden')(x)
+""",
+    ),
     "modules in a list that code outside of modules gives": (
         "NNX127",
         """class M(nn.Module):
