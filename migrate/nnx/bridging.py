@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..catalog import layers
-from ..edits import Parts
+from ..edits import Part, Parts
 from ..linen.classes import ClassModel
 from ..linen.replacing import sayable
 from ..linen.sites import Factory, Module, ModuleField, Site, Static, Unmigratable
@@ -151,10 +151,12 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
         parts = text.argument(bound, field, site)
         in_place = position < positional and position < len(order) and order[position] == field
         arguments.append(parts if in_place else (f"{field}=", *parts))
-    module = joined(text.callee(site, site.target), arguments)
+    module: list[Part] = [*text.callee(site, site.target), "("]
+    for position, argument in enumerate(arguments):
+        module += [", " if position else "", *argument]
     method = model.method("__call__")
     parameters = [p.arg for p in method.positional] if method is not None else []
-    examples: list[Parts] = [module]
+    examples: list[Parts] = [(*module, ")")]
     for position, value in enumerate(site.call.args):
         if position >= len(parameters):
             raise Unbridgeable("it is called with more arguments than it names")
@@ -169,11 +171,36 @@ def _mentions_partitioning(node: ast.expr | None) -> bool:
     return node is not None and bool(re.search(r"partitioning|logical|axes", ast.unparse(node)))
 
 
+def _arguments(value: Array) -> set[str]:
+    """The call's arguments from which the shape of a value follows."""
+    atoms = [atom for dim in value.shape.dims if dim is not None for atom in dim.atoms()]
+    found = {str(atom.args[0]) for atom in atoms if atom.kind in ("input", "rank", "lead")}
+    if value.shape.lead is not None:
+        found.add(value.shape.lead.argument)
+    return {re.split(r"[.\[]", name)[0] for name in found}
+
+
+def _first_argument(text: ClassText) -> set[str]:
+    """The argument of the class's own call that is taken for an array whatever is done with it."""
+    method = text.model.method("__call__")
+    return {p.arg for p in method.parameters[:1]} if method is not None else set()
+
+
+def _may_be_none(text: ClassText, argument: str) -> bool:
+    method = text.model.method("__call__")
+    default = method.default(argument) if method is not None else None
+    return isinstance(default, ast.Constant) and default.value is None
+
+
 def _example(text: ClassText, name: str, value: Value, traits: Traits) -> str:
     """An argument of the first call as the constructor can give it: arrays by shape and type."""
     if isinstance(value, Array):
         if not sayable(value.shape):
             raise Unbridgeable(f"the shape of its input `{name}` is not known")
+        if any(_may_be_none(text, argument) for argument in _arguments(value)):
+            raise Unbridgeable(f"its input `{name}` may be None")
+        if not value.shape.dims and _arguments(value) != _first_argument(text):
+            raise Unbridgeable(f"nothing shows that its input `{name}` is an array")
         numpy = text.namer.name("jax.numpy")
         if "mask" in name:
             dtype = "bool"
