@@ -146,6 +146,9 @@ class Containers(Evaluation):
             return None
         return Int(Dim.opaque(f"{head}[{place}]"))
 
+    def _eval_Slice(self, node: ast.Slice, env: Any) -> Abs:
+        return self._index(node, env)
+
     def _index(self, node: ast.expr, env: Any) -> Abs:
         if isinstance(node, ast.Slice):
             parts = [self.evaluate(p, env) if p is not None else None for p in (node.lower, node.upper, node.step)]

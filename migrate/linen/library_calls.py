@@ -20,6 +20,7 @@ from .type_tests import instance_test
 from .unpacking import dict_call
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
+_CONSTRAINTS = frozenset({"with_sharding_constraint", "with_logical_constraint"})
 _JOINS = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.min_pool"})
 
@@ -85,6 +86,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     found = shapes.call(qualname, args, keywords)
     if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
         found = reshaped_width(args[1:2], found)
+    if isinstance(found, Unknown) and qualname.rpartition(".")[2] in _CONSTRAINTS and args and isinstance(args[0], Array):
+        found = args[0]  # whoever's it is: the name says that it only places the array
     if isinstance(found, Unknown) and arguments.static and not qualname.startswith("jax.random."):
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     static = arguments.static and not qualname.startswith("jax.random.")

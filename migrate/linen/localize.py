@@ -22,6 +22,10 @@ from .values import Array, Const, Int, Shape, ShapeOf, Tup, Unknown, Value
 
 BUILTINS = frozenset({"int", "min", "max", "len", "tuple", "list", "abs", "round", "sum", "bool", "str", "range"})
 
+_PLAIN = BUILTINS | {"enumerate", "zip", "sorted", "reversed", "set", "float", "any", "all", "divmod", "pow", "isinstance"}
+# Linen's own helpers for axes, which NNX has too.
+_AXES_HELPERS = frozenset({"_canonicalize_tuple", "_normalize_axes", "_canonicalize_axes"})
+
 
 def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
     """A call of a library function that draws nothing: it can be repeated wherever its arguments can be said."""
@@ -29,7 +33,7 @@ def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
         return False
     qualname = run.project.qualname(env.source, node.func) or ""
     if qualname.startswith(("jax.random.", "flax.linen.")) and not qualname.startswith("flax.linen.initializers."):
-        return qualname.rpartition(".")[2] in ("_canonicalize_tuple", "_normalize_axes")  # Linen's own helpers for axes
+        return qualname.rpartition(".")[2] in _AXES_HELPERS
     return qualname.startswith(("jax.", "numpy.", "math.", "flax.", "functools.", "optax."))
 
 
@@ -50,7 +54,7 @@ def is_said_by_parts(run: Any, node: ast.AST, value: Value, env: Any) -> bool:
 
 def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
     """A call of a builtin or math function: can be repeated wherever its arguments can be said."""
-    if isinstance(node.func, ast.Name) and env.get(node.func.id) is None and node.func.id in BUILTINS:
+    if isinstance(node.func, ast.Name) and env.get(node.func.id) is None and node.func.id in _PLAIN:
         return True
     if is_library_call(run, node, env):
         return True

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import linen as nn
+from flax.linen.normalization import _canonicalize_axes
 from flax.linen.partitioning import param_with_axes
 from jax import lax
 
@@ -126,6 +127,27 @@ class Experts(nn.Module):
     return jnp.einsum('besh,ehd->bsd', y, v)
 
 
+class DtypeOfInput(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    n, l, d = x.shape
+    p = self.param('p', nn.initializers.normal(stddev=1 / np.sqrt(d)), (1, l, d), x.dtype)
+    return x + p
+
+
+class Probe(nn.Module):
+  heads: int = 2
+
+  @nn.compact
+  def __call__(self, x):
+    n, _, d = x.shape
+    probe = self.param('probe', nn.initializers.xavier_uniform(), (1, 1, d), x.dtype)
+    probe = jnp.tile(probe, [n, 1, 1])
+    x = nn.MultiHeadDotProductAttention(num_heads=self.heads)(probe, x)
+    y = nn.LayerNorm()(x)
+    return (x + nn.Dense(d)(y))[:, 0]
+
+
 class Renorm(nn.Module):
   axis: int = -1
   dtype: Any = None
@@ -244,6 +266,35 @@ class AxesShared(nn.Module):
     return jnp.where(x > 0, x, alpha * x)
 
 
+def _absolute(rank, dims):
+  return tuple([rank + d if d < 0 else d for d in dims])
+
+
+class OldNorm(nn.Module):
+  axis: Any = -1
+  epsilon: float = 1e-5
+  @nn.compact
+  def __call__(self, x, use_running_average=True):
+    axis = self.axis if isinstance(self.axis, tuple) else (self.axis,)
+    axis = _absolute(x.ndim, axis)
+    shape = tuple(d if i in axis else 1 for i, d in enumerate(x.shape))
+    reduced = tuple(d for i, d in enumerate(x.shape) if i in axis)
+    mean = self.variable('batch_stats', 'mean', lambda s: jnp.zeros(s, jnp.float32), reduced)
+    var = self.variable('batch_stats', 'var', lambda s: jnp.ones(s, jnp.float32), reduced)
+    y = (x - mean.value.reshape(shape)) / jnp.sqrt(var.value.reshape(shape) + self.epsilon)
+    return y * self.param('scale', nn.initializers.ones, reduced).reshape(shape)
+
+
+class AxesNorm(nn.Module):
+  axis: Any = -1
+  @nn.compact
+  def __call__(self, x):
+    axes = _canonicalize_axes(x.ndim, self.axis)
+    shape = [x.shape[a] for a in axes]
+    mean = self.variable('batch_stats', 'mean', lambda s: jnp.zeros(s, jnp.float32), shape)
+    return x - mean.value
+
+
 CASES = [
     ('AxesDense', {'features': (2, 3), 'names': ('embed', 'mlp')}, [(2, 5, 4)], {}),
     ('AxesDense', {'features': 3, 'axis': (-2, -1), 'names': ('embed', 'mlp')}, [(2, 5, 4)], {}),
@@ -253,6 +304,11 @@ CASES = [
     ('WrappedInit', {'features': (2, 3), 'names': ('embed', 'heads', 'mlp')}, [(2, 5, 4)], {}),
     ('Experts', {}, [(2, 5, 4)], {}),
     ('Renorm', {}, [(2, 5, 4)], {}),
+    ('DtypeOfInput', {}, [(2, 5, 4)], {}),
+    ('Probe', {}, [(2, 5, 4)], {}),
+    ('OldNorm', {}, [(2, 5, 4)], {}),
+    ('OldNorm', {'axis': (1, 2)}, [(2, 5, 4)], {}),
+    ('AxesNorm', {}, [(2, 5, 4)], {}),
     ('FieldAndLocal', {}, [(2, 4)], {}),
     ('FieldUnlessSequence', {}, [(2, 4)], {}),
     ('LocalCalledInShape', {}, [(2, 4, 3)], {}),
