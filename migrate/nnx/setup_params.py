@@ -140,9 +140,13 @@ def _may_rename(run: Any, model: Any, attribute: str, key: str) -> None:
 
 
 def read_elsewhere(run: Any, attribute: str) -> bool:
-    """Does any code ask an instance for the attribute?"""
-    outside = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b|\.bind\([^)]*\)\.{re.escape(attribute)}\b")
-    return any(outside.search(file.text) for file in run.project.files.values())
+    """Does another module class ask a submodule for the attribute, or any code ask what is bound?"""
+    own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
+    bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
+    classes = [(info.source.text, info.source.span(info.node)) for info in run.project.linen_classes.values()]
+    return any(own.search(text, span.start, span.end) for text, span in classes) or any(
+        bound.search(file.text) for file in run.project.files.values()
+    )
 
 
 __all__ = ["check", "read_elsewhere"]

@@ -45,5 +45,5 @@ def test_the_dtype_is_an_argument_with_a_default(monkeypatch: pytest.MonkeyPatch
 
 def test_another_dtype_raises_and_names_the_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     shift = _native(monkeypatch).Shift
-    with pytest.raises(TypeError, match="shift_dtype=jnp.bfloat16"):
+    with pytest.raises(TypeError, match=r"shift_dtype=jnp\.bfloat16"):
         shift(in_features=3, rngs=nnx.Rngs(0))(jnp.ones((2, 3), jnp.bfloat16))
