@@ -23,7 +23,10 @@ def linen_key(path: Sequence[Any], known: Mapping[tuple[str, ...], Any]) -> tupl
         apart = [*out, str(step)]
         if isinstance(step, int) or (str(step).isdigit() and out):
             fits_apart = any(key[: len(apart)] == tuple(apart) for key in known)
-            out = apart if fits_apart else joined
+            bare = [*out[:-1], str(step)]  # modules that are named by their numbers alone
+            fits_joined = any(key[: len(joined)] == tuple(joined) for key in known)
+            fits_bare = not fits_joined and any(key[: len(bare)] == tuple(bare) for key in known)
+            out = apart if fits_apart else bare if fits_bare else joined
         else:
             fits_joined = any(key[: len(joined)] == tuple(joined) for key in known)
             fits_apart = any(key[: len(apart)] == tuple(apart) for key in known)

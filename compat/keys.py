@@ -62,16 +62,22 @@ def form(key: Iterable[Any]) -> str:
     return "_".join(p[:-1] if p.endswith("_") and keyword.iskeyword(p[:-1]) else p for p in map(str, key))
 
 
-def bare_numbers(path: Path) -> list[Path]:
-    """The path as it is where the entries of its lists are named by their numbers alone: `name=str(i)`.
+def bare_numbers(path: Path) -> list[Key]:
+    """Linen's keys where the entries of lists are named by their numbers alone (`name=str(i)`).
 
     With several lists on the way, each may be named so or not.
     """
     lists = [i for i in range(1, len(path)) if isinstance(path[i], int) and isinstance(path[i - 1], str)]
-    found: list[Path] = []
+    found: list[Key] = []
     for count in range(1, min(len(lists), 4) + 1):
         for chosen in itertools.combinations(lists, count):
-            found.append(tuple(part for i, part in enumerate(path) if i + 1 not in chosen))
+            parts: list[str] = []
+            for position, part in enumerate(path):
+                if parts and isinstance(part, int):
+                    parts[-1] = str(part) if position in chosen else f"{parts[-1]}_{part}"
+                else:
+                    parts.append(str(part))
+            found.append(tuple(parts))
     return found
 
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..keys import bare_numbers
 from ..sharing import Path, linen_paths
 from ..target import group_of, is_variable, linen_key
 from .proof import Program, plain_path, trace
@@ -228,6 +229,11 @@ def linen_label(group: str, path: Sequence[Any], known: set[Label]) -> Label:
         joined = (*label[: at + 1], f"{label[at + 1]}_{label[at + 2]}", *label[at + 3 :])
         if joined in known:
             return joined
+    # Modules of a list that are named by their numbers alone.
+    for numbered in bare_numbers(tuple(path)):
+        found = (group, *numbered)
+        if found in known:
+            return found
     return label
 
 

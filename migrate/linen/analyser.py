@@ -17,6 +17,7 @@ from .execute import Execution
 from .given_outside import given_outside
 from .needed_sizes import needed_sizes
 from .passed import Given, Passed, Plain, held_value, joined, passed_value, tell_giver
+from .presence import whole_argument
 from .replacing import replace_dims
 from .sites import Abs, CallRecord, Factory, Site, Static, Unmigratable
 from .substitution import Substitution
@@ -111,6 +112,29 @@ class Analyser:
         self.done.pop(qualname, None)
         self.special.clear()
 
+    def token_arguments(self, qualname: str) -> frozenset[str]:
+        """Arguments that go to an nn.Embed as they are, and masks: one dimension less than the features they become."""
+        model, run = self.classes.get(qualname), self.done.get(qualname)
+        found = {p.arg for m in model.methods().values() for p in m.parameters if "mask" in p.arg} if model else set()
+        if not isinstance(run, Execution) or qualname in self.running:
+            return frozenset(found)
+        self.running.add(qualname)
+        try:
+            for site in run.sites:
+                if site.call is None:
+                    continue
+                inner = self.classes.get(site.target) if site.kind == "class" else None
+                method = inner.method(site.renders.get("method", "__call__")) if inner is not None else None
+                names = [p.arg for p in method.positional] if method is not None else []
+                tokens = self.token_arguments(site.target) if inner is not None else frozenset()
+                given = [(names[i] if i < len(names) else "", v) for i, v in enumerate(site.call.args)]
+                for name, value in [*given, *site.call.keywords.items()]:
+                    if name in tokens or site.target == "flax.linen.Embed":
+                        found.add(whole_argument(value))
+        finally:
+            self.running.discard(qualname)
+        return frozenset(found - {""})
+
     def passes(self, execution: Execution, site: Site) -> None:
         """Remember the factories and modules that a site passes to a class; two kinds for a field cannot be native."""
         table = self.given.setdefault(site.target, {})
@@ -159,7 +183,7 @@ class Analyser:
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
         result = replace_dims(summary.result, substitution)
-        if _is_vague(result):
+        if _is_vague(result) or (_is_loose(result) and _ranks_of(inputs, called)):
             run = self._specialised(execution, site, called, method, inputs)
             special = run.summaries.get(method) if run is not None else None
             if special is not None:
@@ -258,6 +282,13 @@ def _may_be_int(field: Field) -> bool:
     """Is an integer among what a field may hold (`features: int | Sequence[int]`)?"""
     annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
     return re.search(r"(^|[\[,| ])int($|[\],| ])", annotation) is not None
+
+
+def _is_loose(value: Value) -> bool:
+    """Is there an array in it whose number of dimensions is not known?"""
+    if isinstance(value, Array):
+        return value.shape.lead is not None and not value.shape.lead.known
+    return isinstance(value, Tup) and any(_is_loose(item) for item in value.items)
 
 
 def _is_vague(value: Value) -> bool:

@@ -11,8 +11,9 @@ import dataclasses
 from typing import Any
 
 from .arguments import Arguments
+from .presence import OptionalArray
 from .sites import Abs, Static
-from .values import Array, Const, Global, Int, Real, Shape, ShapeOf, Slice, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, NeedsRank, Real, Shape, ShapeOf, Slice, Tup, Unknown, Value
 
 # Packages whose capitalised callables are no records.
 _NO_RECORDS = ("jax.", "flax.", "numpy.", "optax.", "builtins.", "functools.", "collections.")
@@ -24,21 +25,26 @@ class Bundle(Value):
 
     items: tuple[Value, ...] = ()
     names: tuple[tuple[str, Value], ...] = ()
+    tail: tuple[Value, ...] = ()  # the last items
 
     def attribute(self, name: str) -> Value:
         return dict(self.names).get(name, Unknown(f"the attribute {name}"))
 
     def item(self, position: int) -> Value:
-        known = 0 <= position < len(self.items)
-        return self.items[position] if known else Unknown("an item that may be there or not")
+        if 0 <= position < len(self.items):
+            return self.items[position]
+        if -len(self.tail) <= position < 0:
+            return self.tail[position]
+        return Unknown("an item that may be there or not")
 
 
 def map_values(bundle: Bundle, change: Any) -> Bundle:
     """Apply `change` to every value in it; the same object where nothing changed."""
     items = tuple(change(item) for item in bundle.items)
     names = tuple((name, change(value)) for name, value in bundle.names)
-    same = all(a is b for a, b in zip(items, bundle.items)) and all(a[1] is b[1] for a, b in zip(names, bundle.names))
-    return bundle if same else Bundle(items, names)
+    tail = tuple(change(item) for item in bundle.tail)
+    pairs = [*zip(items, bundle.items), *zip(tail, bundle.tail), *((a[1], b[1]) for a, b in zip(names, bundle.names))]
+    return bundle if all(a is b for a, b in pairs) else Bundle(items, names, tail)
 
 
 def _opaque(value: Value) -> bool:
@@ -55,11 +61,13 @@ def common(a: Value, b: Value, merge: Any) -> Bundle | None:
     if any(isinstance(v, Tup) and (_opaque(v) or v.kind != "tuple") for v in (a, b)):
         return None
     items = tuple(merge(x, y) for x, y in zip(a.items, b.items))
+    ends = [v.items if isinstance(v, Tup) else v.tail for v in (a, b)]
+    tail = tuple(merge(x, y) for x, y in zip(ends[0][::-1], ends[1][::-1]))[::-1]
     left = dict(a.names) if isinstance(a, Bundle) else {}
     right = dict(b.names) if isinstance(b, Bundle) else {}
     # A plain tuple has no attributes: whoever reads one has the record.
     names = {k: merge(left[k], right[k]) if k in left and k in right else {**left, **right}[k] for k in {**left, **right}}
-    return Bundle(items, tuple(names.items()))
+    return Bundle(items, tuple(names.items()), tail)
 
 
 def index(value: Bundle, key: Value) -> Value:
@@ -74,7 +82,7 @@ def index(value: Bundle, key: Value) -> Value:
         if start is None or start < 0:
             return Unknown("a part of a tuple")
         if key.stop is None:
-            return Bundle(value.items[start:])
+            return Bundle(value.items[start:], (), value.tail if start <= len(value.items) else ())
         if bounds[1] is not None and 0 <= bounds[1] <= len(value.items):
             return Tup(value.items[start : bounds[1]])
     return Unknown("a part of a tuple")
@@ -83,9 +91,13 @@ def index(value: Bundle, key: Value) -> Value:
 def added(left: Value, right: Value, node: ast.AST) -> Value | None:
     """`+` where one side is a tuple of unknown length; None for anything else."""
     if isinstance(left, Bundle):
-        return Bundle(left.items) if isinstance(right, Tup | Bundle | Unknown) else None
+        if isinstance(right, Tup) and not _opaque(right):
+            return Bundle(left.items, (), (*left.tail, *right.items))
+        if isinstance(right, Bundle):
+            return Bundle(left.items, (), right.tail)
+        return Bundle(left.items) if isinstance(right, Unknown) else None
     if isinstance(left, Tup) and isinstance(right, Bundle) and not _opaque(left):
-        return Bundle((*left.items, *right.items))
+        return Bundle((*left.items, *right.items), (), right.tail)
     if isinstance(left, Tup) and type(right) is Unknown and left.kind == "tuple" and not _opaque(left):
         # (x,) + something: only a tuple can be added to a tuple, unless it is an array.
         return Bundle(left.items) if not all(isinstance(i, Int) for i in left.items) else None
@@ -104,7 +116,8 @@ def without_none(items: tuple[Value, ...], complete: bool) -> Value:
     for item in items:
         if isinstance(item, Const) and item.value is None:
             continue
-        if not isinstance(item, Array | Tup | Int):
+        certain = isinstance(item, Array | Tup | Int | NeedsRank) and not isinstance(item, OptionalArray)
+        if not certain:
             return Bundle(tuple(kept))
         kept.append(item)
     return Tup(tuple(kept)) if complete else Bundle(tuple(kept))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 from ..source import SourceFile
@@ -134,6 +135,12 @@ class ClassModel:
             for name, method in model.own_methods.items():
                 table.setdefault(name, method)
         return table
+
+    @functools.cached_property
+    def local_names(self) -> frozenset[str]:
+        """Every name and parameter in its methods."""
+        nodes = [node for method in self.methods().values() for node in ast.walk(method.node)]
+        return frozenset(n.id if isinstance(n, ast.Name) else n.arg for n in nodes if isinstance(n, ast.Name | ast.arg))
 
     def class_attribute(self, name: str) -> tuple[ClassModel, ast.expr] | None:
         for model in self.mro():

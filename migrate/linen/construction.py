@@ -91,6 +91,7 @@ def construct(
     if name is not None:
         site.name = name_spec(run, name[0], name[1], env)
     site.origin = len(run.sites)
+    site.renders["made_under"] = tuple(run.path)
     site.renders["func"] = run.localize(node.func, env) if not inline else None
     if mapping is not None:
         site.renders["**"] = run.localize(mapping, env)

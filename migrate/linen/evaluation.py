@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from ..source import SourceFile
 from .dims import Dim
 from .environment import Env
 from .merging import Either, members
+from .presence import Step
 from .sites import (
     Abs,
     Block,
@@ -43,6 +45,7 @@ class Evaluation:
     loops: list[For]
     in_setup: bool
     evaluated: dict[ast.AST, Abs]
+    path: list[Step]  # the conditions under which the current statement is executed
 
     # given by Execution and by the other parts
     def _snapshot(self) -> Any:
@@ -68,6 +71,18 @@ class Evaluation:
 
     def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
         raise NotImplementedError
+
+    @contextlib.contextmanager
+    def under(self, sides: tuple[Step, Step] | None, holds: bool) -> Iterator[None]:
+        """What is executed inside stands on one side of a condition."""
+        if sides is None:
+            yield
+            return
+        self.path.append(sides[0] if holds else sides[1])
+        try:
+            yield
+        finally:
+            self.path.pop()
 
     # evaluation ------------------------------------------------------------------------------------------------
     def constant(self, node: ast.expr, source: SourceFile) -> Abs:

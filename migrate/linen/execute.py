@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from . import jumps, mutation, size_lists
+from .applied import Applied
 from .arguments import is_self
 from .choices import FactoryChoice, chosen
 from .classes import ClassModel, Field, Method
@@ -20,7 +21,8 @@ from .environment import Env, Returned
 from .lifting import lift_method, run_method
 from .localization import is_sequence, named_after
 from .loop_execution import OPAQUE, LoopExecution
-from .merging import Either, decided, last_of_both, map_dims, merge, same_width
+from .merging import Either, decided, last_of_both, map_dims, merge, same_width, under_step
+from .presence import Step, assigned_when, either_result, step_of
 from .sites import (
     Abs,
     Block,
@@ -101,13 +103,13 @@ class Execution(LoopExecution):
         self.summaries: dict[str, Summary] = {}
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
         self.sized_arguments: dict[str, list[Dim]] = {}
+        self.path: list[Step] = []
+        self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
         self.trackers: set[str] = set()
         self.used_streams: set[str] = set()
         self.super_calls: list[tuple[ast.Call, Method]] = []
-        self.all_names: set[str] = {
-            n.id for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.Name)
-        } | {n.arg for m in model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.arg)}
+        self.all_names: frozenset[str] = model.local_names
         self.lazy: set[str] = set()  # collections whose variables come to be when called
         self.loose: set[str] = set()  # arrays whose leading dimensions a loop changes
         self.sows: list[ast.Call] = []
@@ -116,6 +118,8 @@ class Execution(LoopExecution):
         self.inlined: set[Method] = set()
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()
         self.variable_reads: dict[ast.expr, VariableRead] = {}  # `self.variables[...]` and the like
+        self.attribute_paths: dict[str, tuple[Step, ...] | None] = {}  # setup's attributes → when they are made
+        self.applied: dict[ast.Call, Applied] = {}  # layers called with weights from elsewhere
         self.followed: set[ast.AST] = set()  # attributes of Linen's that were understood
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
@@ -202,6 +206,8 @@ class Execution(LoopExecution):
             return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
         if name in ("train", "training", "deterministic", "is_training", "eval", "test", "rngs", "rng", "mode"):
             return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
+        if isinstance(default, ast.Constant) and default.value is None:
+            self.optional_arguments.add(name)
         shape = Shape.argument(name)
         rank = self.ranks.get(name)
         if rank is not None:
@@ -460,6 +466,8 @@ class Execution(LoopExecution):
             return
         if is_self(target.value, env):
             name = target.attr
+            if self.in_setup:
+                self.attribute_paths[name] = assigned_when(self.attribute_paths.get(name), tuple(self.path))
             self.attributes[name] = value
             for site in self.modules_in(value.value):
                 if site.held and site.held not in self.fields:
@@ -531,13 +539,16 @@ class Execution(LoopExecution):
         env_then, env_else = env.copy(), env.copy()
         self.narrow(node.test, env_then, True)
         self.narrow(node.test, env_else, False)
+        sides = step_of(self, node.test, test, text, env)
 
         self.block = then
-        done_then = self.run_block(node.body, env_then, returned)
+        with self.under(sides, True):
+            done_then = self.run_block(node.body, env_then, returned)
         attributes_then = self.attributes
         self.attributes = dict(counts[1])
         self.block = orelse
-        done_else = self.run_block(node.orelse, env_else, returned)
+        with self.under(sides, False):
+            done_else = self.run_block(node.orelse, env_else, returned)
         took_rest = False
         if done_then != done_else and rest:
             # An early return: what follows belongs to the other branch only.
@@ -545,7 +556,8 @@ class Execution(LoopExecution):
             survivor = env_then if done_else else env_else
             if done_else:
                 self.attributes, attributes_then = attributes_then, self.attributes
-            finished = self.run_block(rest, survivor, returned)
+            with self.under(sides, not done_then):
+                finished = self.run_block(rest, survivor, returned)
             if done_else:
                 self.attributes, attributes_then = attributes_then, self.attributes
             took_rest = True
@@ -560,7 +572,10 @@ class Execution(LoopExecution):
         for name, value in attributes_then.items():
             other = self.attributes.get(name)
             if other is not value and other is not None:
-                self.attributes[name] = self.merge_pair(value, other)
+                merged = self.merge_pair(value, other)
+                self.attributes[name] = dataclasses.replace(
+                    merged, value=under_step(merged.value, value.value, other.value, sides)
+                )
         if done_then and done_else:
             return True
         if done_then:
@@ -568,7 +583,7 @@ class Execution(LoopExecution):
         elif done_else:
             env.restore(env_then)
         else:
-            self._merge_envs(env, env_then, env_else, then, orelse, branch, calltime)
+            self._merge_envs(env, env_then, env_else, then, orelse, calltime, sides)
             self._choose(node, env, env_then, env_else, localized, text)
         if calltime:  # both sides would be in the constructor, one after the other
             for step in [*steps_of(then), *steps_of(orelse)]:
@@ -594,7 +609,9 @@ class Execution(LoopExecution):
                 value = decided(bound.value, *self.self_text(node.test, env), left.value, right.value)
                 env.names[name] = dataclasses.replace(bound, value=value)
 
-    def _merge_envs(self, env: Env, a: Env, b: Env, then: Block, orelse: Block, branch: Branch, calltime: bool) -> None:
+    def _merge_envs(
+        self, env: Env, a: Env, b: Env, then: Block, orelse: Block, calltime: bool, sides: tuple[Step, Step] | None
+    ) -> None:
         names = set(a.names) | set(b.names)
         for name in names:
             left, right = a.names.get(name), b.names.get(name)
@@ -607,15 +624,32 @@ class Execution(LoopExecution):
             if left == right:
                 env.names[name] = left
             else:
-                env.names[name] = self._merge_tracked(name, left, right, then, orelse, calltime)
+                found = self._merge_tracked(name, left, right, then, orelse, calltime, sides)
+                known = under_step(found.value, left.value, right.value, sides)
+                env.names[name] = found if known is found.value else dataclasses.replace(found, value=known)
             if name in a.local and name in b.local and not calltime:
                 env.local.add(name)
             else:
                 if left != right or not (name in a.local or name in b.local):
                     env.local.discard(name)
 
-    def _merge_tracked(self, name: str, a: Abs, b: Abs, then: Block, orelse: Block, calltime: bool) -> Abs:
-        """One value for both branches: sizes that differ are followed by a variable assigned in each."""
+    def _merge_tracked(
+        self,
+        name: str,
+        a: Abs,
+        b: Abs,
+        then: Block,
+        orelse: Block,
+        calltime: bool,
+        sides: tuple[Step, Step] | None,
+    ) -> Abs:
+        """One value for both branches: sizes that differ are followed by a variable assigned in each.
+
+        Layers made in setup cannot see such a variable: for them the size says the condition itself.
+        """
+        if sides is not None and not sides[0].deps and "setup" in self.blocks:
+            if isinstance(a.value, Array) and isinstance(b.value, Array):
+                return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
         static = a.static and b.static and not calltime
         flags = a.flags | b.flags
         variable = size_lists.variable_of(a.value)
@@ -646,7 +680,7 @@ class Execution(LoopExecution):
         """Two arrays, of which a condition of the constructor decides; None for anything else."""
         if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
             return None
-        return self._merge_tracked("", a, b, then, orelse, False)
+        return self._merge_tracked("", a, b, then, orelse, False, None)
 
     def _tracked_dim(
         self, a: Dim | None, b: Dim | None, then: Block, orelse: Block, last: bool = False

@@ -64,6 +64,8 @@ class Expressions(Containers, Operators, Localization):
         value = base.value
         if isinstance(value, Static):
             return Abs(Static(f"{value.text}.{node.attr}", value.deps), base.static, base.flags)
+        if isinstance(value, Variable) and node.attr == "value":
+            return Abs(value.site.shape or Unknown("variable"), False, base.flags)
         if isinstance(value, Bundle):
             return Abs(value.attribute(node.attr), False, base.flags)
         if isinstance(value, Module | ModuleField):

@@ -14,6 +14,7 @@ from .bundles import Bundle
 from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
 from .localize import BUILTINS
 from .module_calls import Transformed, assume_rank
+from .presence import Known
 from .sites import Abs, Function, Repeated, Unmigratable
 from .size_lists import SizeList, joined
 from .type_tests import instance_test
@@ -30,6 +31,10 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     node = arguments.node
     if name == "getattr" and len(node.args) >= 2 and isinstance(node.args[0], ast.Name) and node.args[0].id == "self":
         raise Unmigratable("NNX133", "`getattr(self, ...)` looks up a submodule or field by a computed name", node)
+    if name == "hasattr" and len(node.args) == 2 and isinstance(node.args[0], ast.Name) and node.args[0].id == "self":
+        made = has_attribute(run, node)
+        if made is not None:
+            return made
     if name == "setattr":
         raise Unmigratable("NNX133", "`setattr(self, ...)` makes attributes under computed names", node)
     if name == "isinstance" and len(arguments.positional) == 2:
@@ -56,6 +61,19 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     if isinstance(found, Unknown) and arguments.static:
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     return Abs(found, arguments.static, arguments.flags)
+
+
+def has_attribute(run: Any, node: ast.Call) -> Abs | None:
+    """`hasattr(self, "project")`, of what setup makes under a condition: that condition; None for anything else."""
+    asked = node.args[1]
+    if not (isinstance(asked, ast.Constant) and isinstance(asked.value, str)) or run.in_setup:
+        return None
+    path = run.attribute_paths.get(asked.value)
+    if path is None:
+        return None
+    if not path:
+        return Abs(Const(True), static=True)
+    return Abs(Known(ast.unparse(node), path[0], True), False) if len(path) == 1 and not path[0].deps else None
 
 
 def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs:

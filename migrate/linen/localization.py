@@ -9,6 +9,7 @@ from . import localize, mutation
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
+from .presence import Presence
 from .replacing import sayable
 from .sites import (
     Abs,
@@ -206,5 +207,4 @@ class Localization(Evaluation):
         localized = None if test.flags else self.localize(node, env)
         if localized is not None:
             return localized, "", None
-        text = localize.presence_condition(self, node, env)
-        return None, text, None
+        return None, test.value.text if isinstance(test.value, Presence) else "", None

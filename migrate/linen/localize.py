@@ -156,21 +156,3 @@ def difference(a: Dim, b: Dim) -> tuple[Dim, Dim]:
         if atom is not None and atom.kind == "floordiv" and atom.args[0] == y + atom.args[1] - 1:
             return atom.args[1], Dim.of(1)
     return a, b
-
-
-def presence_condition(run: Any, node: ast.expr, env: Any) -> str:
-    """`x is not None` for an optional array argument: whether the constructor was given its size."""
-    if (
-        isinstance(node, ast.Compare)
-        and len(node.ops) == 1
-        and isinstance(node.left, ast.Name)
-        and isinstance(node.comparators[0], ast.Constant)
-        and node.comparators[0].value is None
-        and isinstance(node.ops[0], ast.Is | ast.IsNot)
-    ):
-        bound = env.get(node.left.id)
-        if bound is not None and isinstance(bound.value, Array):
-            lead = bound.value.shape.lead
-            if lead is not None and lead.known and not bound.value.shape.dims:
-                return f"\0{'absent' if isinstance(node.ops[0], ast.Is) else 'present'}:{lead.argument}"
-    return ""

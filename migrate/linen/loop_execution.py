@@ -23,7 +23,7 @@ OPAQUE = Unknown("")
 class LoopExecution(Expressions):
     """The loops of an `Execution`; see there for the attributes' meaning."""
 
-    all_names: set[str]
+    all_names: frozenset[str]
     trackers: set[str]
     trial: int
     repeating: int = 0  # how many loops that are not taken apart are being followed

@@ -9,6 +9,7 @@ from typing import Any
 
 from .bundles import Bundle, common, map_values
 from .dims import Dim
+from .presence import OptionalArray, Step, certain, with_none
 from .sites import Factory, Function, Module, Repeated, Static
 from .values import Array, Const, Global, Int, NeedsRank, Shape, Tup, Unknown, Value
 
@@ -41,6 +42,20 @@ def merge_by(test: tuple[str, frozenset[str]], a: Value, b: Value) -> Value:
         if dims[place] is None and x is not None and y is not None:
             dims[place] = Dim.cond(test[0], x, y, test[1])
     return Array(Shape(tuple(dims), merged.shape.lead))
+
+
+def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value:
+    """Either of two values, with the condition that the constructor can say."""
+    if sides is None or sides[0].deps:
+        return merged
+    if isinstance(merged, OptionalArray):  # None on one side
+        there = [side for side, value in zip(sides, (a, b)) if type(value) is Array]
+        if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
+            return with_none(merged, there[0])
+    if isinstance(merged, Either) and merged.test is None and isinstance(a, Module) and isinstance(b, Module):
+        then, other = (a, b) if sides[0].holds else (b, a)
+        return decided(merged, sides[0].text, sides[0].deps, then, other)
+    return merged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +92,10 @@ def merge(a: Value, b: Value) -> Value:
     """What two values have in common."""
     if a == b:
         return a
+    if isinstance(a, OptionalArray) or isinstance(b, OptionalArray):
+        there = [certain(v) for v in (a, b) if not (isinstance(v, Const) and v.value is None)]
+        both = merge(there[0], there[-1])
+        return with_none(both) if isinstance(both, Array) else both
     if isinstance(a, Array) and isinstance(b, Array):
         count = min(
             max(len(a.shape.dims), len(b.shape.dims)),
@@ -100,14 +119,20 @@ def merge(a: Value, b: Value) -> Value:
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Module | Either) and (isinstance(y, Static) or y == Const(None)):
             return x  # made here, or handed in through a field: what is known of the one made here holds
+    if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
+        return a
     if isinstance(a, Factory | Several) and isinstance(b, Factory | Several):
         return Several((a, b))
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
         return Either((*members(a), *members(b)))
+    if isinstance(a, Repeated) and isinstance(b, Repeated) and a.kind == b.kind:
+        element = merge(a.element, b.element)
+        if isinstance(element, Module | Either):  # one list or the other: an element is one of either's
+            return Repeated(element, a.loop, a.kind)
     if isinstance(a, Const) and a.value is None and isinstance(b, Array):
-        return b
+        return with_none(b)
     if isinstance(b, Const) and b.value is None and isinstance(a, Array):
-        return a
+        return with_none(a)
     chosen = [c for v in (a, b) for c in (v.options if isinstance(v, Choice) else (v,))]
     if all(isinstance(v, Static | Global | Function) for v in chosen):
         return Choice("it differs between branches", tuple(chosen))
@@ -123,6 +148,11 @@ def same_width(a: Dim | None, b: Dim | None) -> Dim | None:
         return a
     known = b if a is None else a if b is None else None
     return None if known is None or known.value == 1 else known
+
+
+def _same_text(a: Factory, b: Factory) -> bool:
+    """Two factories written alike: the same class, or the same partial of it."""
+    return a.target == b.target and a.text == b.text and a.field == b.field and len(a.lifted) == len(b.lifted)
 
 
 def _needing(values: Sequence[Value], why: str) -> Unknown:
@@ -145,7 +175,8 @@ def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
         return value if new is value.dim or new == value.dim else Int(new)
     if isinstance(value, Array):
         dims = tuple(None if d is None else change(d) for d in value.shape.dims)
-        return value if dims == value.shape.dims else Array(Shape(dims, value.shape.lead))
+        shape = Shape(dims, value.shape.lead)
+        return value if dims == value.shape.dims else dataclasses.replace(value, shape=shape)
     if isinstance(value, Bundle):
         return map_values(value, lambda item: map_dims(item, change))
     if isinstance(value, Tup):

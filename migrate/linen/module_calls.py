@@ -9,10 +9,12 @@ from typing import Any
 
 from ..catalog import layers
 from . import shapes
+from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
 from .lifting import inward, outward
 from .merging import Either, merge_by
+from .presence import merged_call
 from .sites import Abs, BoundArg, CallRecord, Function, Module, ModuleField, Site, Static, Unmigratable
 from .values import Array, Global, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
@@ -36,6 +38,9 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
         if value.sides is None or value.test is None:
             merged: Abs = run.merge_values([result(m) for m in value.modules])
             return merged
+        for step in run.path:  # under the very condition by which it is the one or the other
+            if step.text == value.test[0] and not step.deps:
+                return result(value.sides[0 if step.holds else 1])
         a, b = result(value.sides[0]), result(value.sides[1])
         return Abs(merge_by(value.test, a.value, b.value), False, a.flags | b.flags)
 
@@ -52,6 +57,12 @@ def call_module(
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
     assert isinstance(module, Module)
     site = module.site
+    called = run.analyser.classes.get(site.target)
+    if method in REFUSED_METHODS and (called is None or called.method(method) is None):
+        if method == "apply":
+            return apply_layer(run, module, node, env)
+        raise Unmigratable("NNX149", f"`{ast.unparse(node.func)}` is used", node)
+    site.renders["paths"] = (*site.renders.get("paths", ()), tuple(run.path))
     if arguments.starred():
         known: CallRecord | None = None
     else:
@@ -61,6 +72,8 @@ def call_module(
     if known is not None and any(l.kind in ("scan", "vmap") for l in site.lifted):
         return _call_lifted(run, site, method, known, arguments)
     helper = site.kind == "layer" and site.renders.get("method") == "initialize_carry"  # says nothing of the inputs
+    if known is not None and not helper and (site.call is None or site.renders.get("method") == method):
+        merged_call(site, run.path, known)
     if (site.call is None or helper) and known is not None:
         site.call = known
         site.renders["method"] = method

@@ -11,7 +11,8 @@ from . import bundles, shapes
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .evaluation import Evaluation
-from .merging import decided, either
+from .merging import decided, either, under_step
+from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
 from .sites import (
     Abs,
     Block,
@@ -54,7 +55,7 @@ class Operators(Evaluation):
         if (self.holds_module(a) or self.holds_module(b)) and op == "+":
             return self.extended(a, b, node)
         if op == "+":
-            joined = bundles.added(a, b, node)
+            joined = bundles.added(a, self.plain(b) if isinstance(b, Tup) else b, node)
             if joined is not None:
                 return joined
         if isinstance(a, Static) and isinstance(b, Static):
@@ -105,6 +106,8 @@ class Operators(Evaluation):
             certain = self.truth(value.value)
             if certain is not None:
                 return Abs(Const(not certain), value.static, value.flags)
+            if isinstance(value.value, Presence | Known):
+                return Abs(value.value.negated(), False, value.flags)
             found: Value = Unknown("")
         else:
             found = shapes.unary(op, self.plain(value.value))
@@ -152,6 +155,13 @@ class Operators(Evaluation):
                 known = self._is_none(other, operands)
                 if known is not None:
                     return Abs(Const(known if op in ("is", "==") else not known), static, flags)
+                step = other.step if isinstance(other, OptionalArray) else None
+                argument = "" if step is not None else whole_argument(other)
+                if step is not None:
+                    return Abs(Known(ast.unparse(node), step, op in ("is not", "!=")), False, flags)
+                if argument:
+                    text = ast.unparse(node)
+                    return Abs(Presence(text, argument, op in ("is not", "!=")), False, flags)
             elif op in ("in", "not in") and isinstance(b, Table) and isinstance(a, Const):
                 return Abs(Const((a.value in b.items) == (op == "in")), static, flags)
             elif not isinstance(a, Static) and not isinstance(b, Static):
@@ -171,8 +181,9 @@ class Operators(Evaluation):
             isinstance(value, Factory) and value.field
         ):
             return isinstance(value, Int) and False
-        if isinstance(value, Array) and not any(o.flags for o in operands):
-            return False
+        if isinstance(value, Array) and not isinstance(value, OptionalArray):
+            # What is computed is there; an argument may be left out.
+            return None if any(o.flags for o in operands) and whole_argument(value) else False
         return None
 
     def _eval_IfExp(self, node: ast.IfExp, env: Any) -> Abs:
@@ -188,9 +199,12 @@ class Operators(Evaluation):
         env_then, env_else = env.copy(), env.copy()
         self.narrow(node.test, env_then, True)
         self.narrow(node.test, env_else, False)
-        a = self.evaluate(node.body, env_then)
+        sides = step_of(self, node.test, test, text, env)
+        with self.under(sides, True):
+            a = self.evaluate(node.body, env_then)
         self.block, self.mark = orelse, (orelse, 0)
-        b = self.evaluate(node.orelse, env_else)
+        with self.under(sides, False):
+            b = self.evaluate(node.orelse, env_else)
         self.block, self.mark = outer, place
         branch = Branch(localized, then, orelse, env.source, text)
         if then.steps or orelse.steps:
@@ -213,6 +227,9 @@ class Operators(Evaluation):
         if isinstance(a.value, Factory | FactoryChoice) and isinstance(b.value, Factory | FactoryChoice):
             return Abs(chosen(self, node.test, localized, text, a.value, b.value, env), static, flags)
         merged = self.merge_values([a, b])
+        known = under_step(merged.value, a.value, b.value, sides)
+        if known is not merged.value:
+            return Abs(known, False, flags)
         if self.holds_module(a.value) or self.holds_module(b.value):
             found = either(self, a.value, b.value, node)
             if localized is not None:
@@ -224,6 +241,19 @@ class Operators(Evaluation):
 
     def narrow(self, test: ast.expr, env: Any, holds: bool) -> None:
         """What a condition tells about names: `x is None`."""
+        asked = self.evaluated[test].value if test in self.evaluated else None
+        if isinstance(asked, Presence) and not isinstance(test, ast.Compare):  # a name that holds `x is None`
+            for name, held in list(env.names.items()):
+                if whole_argument(held.value) == asked.argument:
+                    given = asked.present == holds
+                    env.names[name] = dataclasses.replace(held, flags=frozenset()) if given else Abs(Const(None))
+            return
+        if isinstance(asked, Known) and not isinstance(test, ast.Compare):
+            for name, held in list(env.names.items()):
+                if isinstance(held.value, OptionalArray) and held.value.step == asked.step:
+                    there = asked.present == holds
+                    env.names[name] = dataclasses.replace(held, value=certain(held.value)) if there else Abs(Const(None))
+            return
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and holds:
             for value in test.values:
                 self.narrow(value, env, True)
@@ -243,7 +273,7 @@ class Operators(Evaluation):
         if is_none:
             env.names[test.left.id] = Abs(Const(None), bound.static, bound.flags)
         elif isinstance(bound.value, Array):
-            env.names[test.left.id] = Abs(bound.value, bound.static, frozenset())
+            env.names[test.left.id] = Abs(certain(bound.value), bound.static, frozenset())
 
     def _narrow_shapes(self, left: ast.expr, right: ast.expr, env: Any) -> None:
         """Where `a.shape == b.shape`, or `a.shape[-1] == n`, the name on the left has what is known on the right."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from .bundles import Bundle, map_values
 from .evaluation import Evaluation
+from .presence import OptionalArray, with_none
 from .sites import (
     Factory,
     Function,
@@ -33,7 +34,8 @@ def replace_dims(value: Value, change: Any) -> Value:
         dim = change(value.dim)
         return Int(dim) if dim is not None else Unknown("size")
     if isinstance(value, Array):
-        return Array(change_shape(value.shape, change))
+        changed = Array(change_shape(value.shape, change))
+        return with_none(changed) if isinstance(value, OptionalArray) else changed
     if isinstance(value, Tup):
         return Tup(tuple(replace_dims(i, change) for i in value.items), value.kind)
     if isinstance(value, NeedsRank):

@@ -10,6 +10,7 @@ from typing import Any
 
 from .dims import Atom, Dim
 from .merging import Either, dependencies_of, members
+from .presence import Step, asked, substituted
 from .sites import Abs, BoundArg, Module, Site, Static
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
@@ -120,6 +121,15 @@ class Substitution:
         return Dim((((atom,), 1),))
 
     def _opaque(self, atom: Atom) -> Dim | None:
+        question = asked(str(atom.args[0]))
+        if question is not None:
+            given = substituted(self._input(question[0]), frozenset(self.run.optional_arguments))
+            if isinstance(given, str):
+                return Dim.cond(given, atom.args[1], atom.args[2])
+            if isinstance(given, Step):
+                then, other = (1, 2) if given.holds else (2, 1)
+                return Dim.cond(given.text, atom.args[then], atom.args[other], given.deps)
+            return None if given is None else atom.args[1] if given else atom.args[2]
         if atom.deps:
             return None
         if atom.kind == "opaque":

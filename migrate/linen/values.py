@@ -105,7 +105,7 @@ class Lead:
     dropped: int = 0
     skipped: int = 0
     head: tuple[Dim | None, ...] = ()
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     @staticmethod
     def unknown(*needs: str) -> Lead:

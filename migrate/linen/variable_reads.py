@@ -12,6 +12,7 @@ from typing import Any
 from ..catalog import layers
 from ..source import SourceFile
 from .module_calls import layer_arg
+from .replacing import replace_dims
 from .sites import Abs, Module, Site, Unmigratable
 from .values import Array, Const, Shape, Value
 
@@ -85,34 +86,36 @@ def subscript(run: Any, node: ast.Subscript, env: Any) -> Abs | None:
         if not isinstance(value, Const) or not isinstance(value.value, str):
             return None  # an index into the array, or nothing that can be followed; the inner reading decides
         names.append(value.value)
-    if len(names) < 2 or not _is_variable(run, site, names[1:]):
+    found_shape = _variable_shape(run, site, names[1:]) if len(names) > 1 else None
+    if found_shape is None:
         return None
     read = VariableRead(node, env.source, base, site, names[0], tuple(names[1:]))
     run.variable_reads[node] = read
     run.followed.add(holder)
-    return Abs(_shape(run, read), False)
+    return Abs(found_shape, False)
 
 
-def _is_variable(run: Any, site: Site | None, path: list[str]) -> bool:
-    """Do these names lead to a variable, rather than to the dict of a submodule's variables?"""
+def _variable_shape(run: Any, site: Site | None, path: list[str]) -> Value | None:
+    """The shape of the variable these names lead to; None where they lead to the dict of a submodule's variables."""
     if site is None:
-        return len(path) == 1 or _inner(run, path) is not None
-    return leads_to(run, site, tuple(path)) is not None
+        return Array(Shape.unknown()) if len(path) == 1 else _inner(run, path)
+    return leads_to(run, site, tuple(path))
 
 
-def _inner(run: Any, path: list[str]) -> tuple[Site, tuple[str, ...]] | None:
+def _inner(run: Any, path: list[str]) -> Value | None:
     held = run.attributes.get(path[0])
     if held is None or not isinstance(held.value, Module):
         return None
     return leads_to(run, held.value.site, tuple(path[1:]))
 
 
-def leads_to(run: Any, site: Site, path: tuple[str, ...]) -> tuple[Site, tuple[str, ...]] | None:
-    """(the layer or class that holds the variable, attributes on the way) for Linen's names below a submodule."""
+def leads_to(run: Any, site: Site, path: tuple[str, ...]) -> Value | None:
+    """The shape of the variable under Linen's names below a submodule, where each name is an attribute in NNX too."""
     if any(lifted.kind not in ("remat", "jit") for lifted in site.lifted) or site.loops:
         return None
     if site.kind == "layer":
-        return (site, path) if len(path) == 1 and path[0] in _SAME_NAMES.get(site.target, ()) else None
+        known = len(path) == 1 and path[0] in _SAME_NAMES.get(site.target, ())
+        return _layer_shape(run, site, path[0]) if known else None
     if site.kind != "class" or not path:
         return None
     called = run.analyser.execution(site.target)
@@ -121,20 +124,23 @@ def leads_to(run: Any, site: Site, path: tuple[str, ...]) -> tuple[Site, tuple[s
         if name != path[0] or (inner.in_setup and inner.container != name) or inner.lazy or inner.loops:
             continue
         if inner.kind in ("param", "variable"):
-            return (inner, path) if len(path) == 1 else None
-        found = leads_to(called, inner, path[1:])
-        return (found[0], path) if found is not None else None
+            found: Value | None = (inner.shape or Array(Shape.unknown())) if len(path) == 1 else None
+        else:
+            found = leads_to(called, inner, path[1:])
+        if found is None:
+            return None
+        seen = replace_dims(found, run.analyser.substitution(run, site, called, {}))
+        return seen if isinstance(seen, Array) else Array(Shape.unknown())
     return None
 
 
-def _shape(run: Any, read: VariableRead) -> Value:
-    """The shape of what is read, where the layer's arguments say it."""
-    if read.site is not None and read.site.kind == "layer":
-        args = {k: layer_arg(run, read.site.target, k, a) for k, a in read.site.bound.items()}
-        if read.path == ("embedding",):
-            return Array(Shape((layers.size_of(args.get("num_embeddings")), layers.size_of(args.get("features")))))
-        if read.path == ("kernel",) and read.site.target == "flax.linen.Dense":
-            return Array(Shape((None, layers.size_of(args.get("features")))))
+def _layer_shape(run: Any, site: Site, name: str) -> Value:
+    """The shape of a layer's variable, where the layer's arguments say it."""
+    args = {k: layer_arg(run, site.target, k, a) for k, a in site.bound.items()}
+    if name == "embedding":
+        return Array(Shape((layers.size_of(args.get("num_embeddings")), layers.size_of(args.get("features")))))
+    if name == "kernel" and site.target == "flax.linen.Dense":
+        return Array(Shape((None, layers.size_of(args.get("features")))))
     return Array(Shape.unknown())
 
 

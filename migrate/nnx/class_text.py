@@ -22,6 +22,7 @@ from ..linen.execute import Execution
 from ..linen.module_calls import layer_arg
 from ..linen.needed_sizes import enough
 from ..linen.passed import attribute_name, held_modules
+from ..linen.presence import OptionalArray, Step, asked, whole_argument
 from ..linen.replacing import sayable
 from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import (
@@ -273,6 +274,9 @@ class ClassText:
         self.built.clear()
         for site in self.run.sites:
             if site.kind != "rng" and not site.lazy:
+                if self.made_when(site) == "":
+                    self.built[site] = (InitLines((), ("None",)), set())
+                    continue
                 self.needs = set()
                 self.closing = site.in_setup and site not in self.run.carried
                 lines = self.site_lines(site)
@@ -379,6 +383,11 @@ class ClassText:
             return self.own_text(str(atom.args[0]))
         if atom.kind == "cond":
             test, then, other = atom.args
+            question = asked(test)
+            if question is not None:  # whether an optional argument is given: whether its size is
+                self.optional.add(question[0])
+                self.used.setdefault(question[0], {-1})
+                test = f"{self.size_name(question[0])} is not None"
             return f"({then.text(self._atom)} if {self.own_text(test)} else {other.text(self._atom)})"
         return None
 
@@ -645,10 +654,14 @@ class ClassText:
             raise Unmigratable(
                 "NNX110", f"`{added.name}` of {name} is not known: `{argument}` is not an array here", site.node
             )
+        if added.origin.startswith("None if") and whole_argument(value) in self.run.optional_arguments:
+            self.optional.add(whole_argument(value))  # optional there, and optional here
         if index == -1:
             dim = value.shape.dim(-1)
             if dim is None:
                 raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
+            if isinstance(value, OptionalArray):
+                return f"({self.dim(dim)} if {self.step_text(value.step, site)} else None)"
             return self.dim(dim)
         needed = self.analyser.needed_sizes(self.run, site, called, method, inputs)
         if enough(value.shape, argument, needed):
@@ -657,6 +670,54 @@ class ClassText:
         if sayable(value.shape):
             return self.shape(value.shape)
         raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
+
+    def made_when(self, site: Site) -> str | None:
+        """The condition under which setup's layer has variables: Linen makes them when it is called.
+
+        None: always. "": never, as it is only ever applied with weights from elsewhere.
+        """
+        paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
+        statement = site.source.parents.get(site.node)
+        alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
+        applied = [a.node.func for a in self.run.applied.values() if a.site is site]
+        if not (alone and site.in_setup and not site.loops and (paths or applied)):
+            return None
+        common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
+        already = site.renders.get("made_under", ())
+        asked_of = [s for s in common if not s.deps and s not in already and self._asks_fields(s)]
+        if paths and not asked_of:
+            return None
+        calls = {node.func for node, _, _ in site.calls}
+        reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
+        for method in self.model.methods().values():
+            for node in ast.walk(method.node):
+                if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
+                    continue
+                if node.attr == site.container and isinstance(node.ctx, ast.Load) and method.name != "setup":
+                    held = method.source.parents.get(node)
+                    if node not in calls and node not in reads and held not in calls:
+                        return None  # it is read for something else
+        return " and ".join(dict.fromkeys(self.step_text(step, site) for step in asked_of))
+
+    def _asks_fields(self, step: Step) -> bool:
+        """Can setup ask it: about fields and optional arguments only?"""
+        if asked(step.text) is not None:
+            return True
+        return all(name in self.run.fields for name in re.findall(r"\bself\.(\w+)", step.text))
+
+    def step_text(self, step: Step | None, site: Site) -> str:
+        """A condition as the constructor asks it."""
+        if step is None or step.deps:
+            raise Unmigratable("NNX110", "whether an optional array is given is known only when called", site.node)
+        question = asked(step.text)
+        if question is None:
+            text = self.own_text(step.text)
+            simple = re.fullmatch(r"[\w.]+", text) is not None
+            return text if step.holds else f"not {text}" if simple else f"not ({text})"
+        argument, present = question
+        self.optional.add(argument)
+        self.used.setdefault(argument, {-1})
+        return f"{self.size_name(argument)} is {'not ' if present == step.holds else ''}None"
 
     def _param(self, site: Site) -> Parts:
         init, *rest = site.init_localized
@@ -775,12 +836,12 @@ class ClassText:
         if step.test is not None:
             test = self.said(step.test)
         else:
-            kind, _, argument = step.text.lstrip("\0").partition(":")
+            argument, present = asked(step.text) or ("", True)
             self.optional.add(argument)
             self.used.setdefault(argument, {-1})
             name = self.size_name(argument)
             test = (f"{name} is not None",)
-            negative = kind == "absent"
+            negative = not present
         lines: list[tuple[int, Parts]] = []
         if negative:
             then, orelse = orelse, then

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..catalog import layers
 from ..edits import Part, Parts, Span
+from ..linen.applied import DENSE_OPTIONS, Applied
 from ..linen.classes import Field, Method
 from ..linen.execute import Execution
 from ..linen.merging import Either, members
@@ -113,6 +114,8 @@ class ClassWriter:
             self.put(read.node, *self.text.variable_read(read), source=read.source)
         for where, span, parts in lifted_functions.edits(self.text):
             self.put(span, *parts, source=where)
+        for applied in self.run.applied.values():
+            self._applied(applied)
         for sow in self.run.sows:
             self._sow(sow)
         self._calltime_parameters()
@@ -207,7 +210,11 @@ class ClassWriter:
         if carried:
             carried_lists.write(self, site, carried, expression)
             return
-        self.put(site.node, *self._laid_out(expression, site.source.indent_of(self._statement(site))), source=site.source)
+        laid = self._laid_out(expression, site.source.indent_of(self._statement(site)))
+        when = self.text.made_when(site)
+        if when is not None:
+            laid = (*laid, f" if {when} else None") if when else ("None",)
+        self.put(site.node, *laid, source=site.source)
 
     def _statement(self, site: Site) -> ast.stmt:
         for node in site.source.ancestors(site.node):
@@ -221,7 +228,11 @@ class ClassWriter:
             if node in seen or env.source.path != site.source.path:
                 continue
             seen.add(node)
-            if site.kind == "layer" and not site.lifted:
+            others = [s for s in self.run.sites if s is not site and any(call is node for call, _, _ in s.calls)]
+            if others and not site.choice and any(s.lifted for s in [site, *others]):
+                parts = lifted.alternative_call(self.text, [site, *others], node, method)
+                self.put(node, *parts, source=env.source)
+            elif site.kind == "layer" and not site.lifted:
                 self._layer_call(site, node, method, env.source)
             elif site.lifted and any(l.kind in ("remat", "scan", "vmap") for l in site.lifted):
                 self._lifted_call(site, node, method)
@@ -475,6 +486,23 @@ class ClassWriter:
         for method in self.model.methods().values():
             if any(n is call for n in ast.walk(method.node)):
                 self.put(call, value, source=method.source)
+
+    def _applied(self, applied: Applied) -> None:
+        """`self.head.apply({"params": {"kernel": k}}, x)`: the layer's function on the weights given."""
+        source = applied.source
+        parts: list[Part] = [f"{self.namer.parity('dense')}(", source.span(applied.inputs)]
+        parts += [", ", source.span(applied.weights["kernel"])]
+        if "bias" in applied.weights:
+            parts += [", ", source.span(applied.weights["bias"])]
+        for option in DENSE_OPTIONS:
+            bound = applied.site.bound.get(option)
+            if bound is None:
+                continue
+            if bound.node is None or not lifted.outside_setup(self.text, applied.site, bound.node):
+                raise Unmigratable("NNX149", f"`{option}` of a layer that is applied is known to setup only", applied.node)
+            same = applied.site.source is source
+            parts += [f", {option}=", applied.site.source.span(bound.node) if same else ast.unparse(bound.node)]
+        self.put(applied.node, *parts, ")", source=source)
 
     def _sow(self, node: ast.Call) -> None:
         for method in self.model.own_methods.values():
@@ -785,13 +813,16 @@ def _locals(block: object) -> Iterator[Local]:
                 yield from _locals(inner)
 
 
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+
+
 def _only_statement(source: SourceFile, statement: ast.stmt) -> bool:
     parent = source.parents.get(statement)
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if isinstance(block, list) and statement in block:
-            return len(block) == 1
-    return True
+    return next((len(block) == 1 for block in _blocks(parent) if statement in block), True) if parent else True
 
 
 def _statement_of(source: SourceFile, node: ast.AST) -> ast.stmt:

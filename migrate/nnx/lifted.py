@@ -221,8 +221,61 @@ def remat_options(writer: ClassText, site: Site, remat: Lifted) -> Parts:
         if name in kept:
             options += [f", {name}=self.{kept[name][0]}"]
         elif node is not None:
-            options += [f", {name}=", site.source.span(node)]
+            said: Part = site.source.span(node)
+            if name == "static_argnums" and _counts_without_self(writer, site, remat):
+                said = _counted_with_self(node, remat)
+            options += [f", {name}=", said]
     return tuple(options)
+
+
+def outside_setup(writer: ClassText, site: Site, node: ast.expr) -> bool:
+    """Does an expression of setup mean the same in another method: nothing but fields, globals and constants?"""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return all(n.id == "self" or not site.source.names.is_hidden(n.id, n) for n in names)
+
+
+def _counts_without_self(writer: ClassText, site: Site, lifted: Lifted) -> bool:
+    """`flax.linen.partitioning.remat` counts arguments from the first after self; nn.remat and nnx.remat count self."""
+    name: str | None = writer.run.project.qualname(site.source, lifted.node.func)
+    return name == "flax.linen.partitioning.remat"
+
+
+def _counted_with_self(node: ast.expr, lifted: Lifted) -> str:
+    try:
+        given = ast.literal_eval(node)
+    except ValueError as error:
+        raise Unmigratable("NNX168", "static_argnums of a remat is not a literal", lifted.node) from error
+    return repr(tuple(n + 1 for n in given)) if isinstance(given, tuple | list) else repr(given + 1)
+
+
+def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, method: str) -> Parts:
+    """The call of one of two modules of a class, made under a condition of setup, of which one is under nn.remat."""
+    first, second = sites[0], sites[-1]
+    condition = first.conditions[-1] if first.conditions else None
+    same = condition is not None and second.conditions and second.conditions[-1][0] is condition[0]
+    test = condition[0].test if same and condition is not None and isinstance(condition[0], ast.If | ast.IfExp) else None
+    plain = all(lifted.kind in ("remat", "jit") for site in sites for lifted in site.lifted)
+    if len(sites) != 2 or test is None or not plain or first.target != second.target or first.kind != "class":
+        raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is one of several modules under transforms", node)
+    assert condition is not None
+    if condition[1] or not first.in_setup or not outside_setup(writer, first, test):
+        raise Unmigratable("NNX130", "whether a module is under nn.remat is known only when it is called", node)
+    body = condition[0].body
+    inside = {n for statement in (body if isinstance(body, list) else [body]) for n in ast.walk(statement)}
+    then, other = (first, second) if first.node in inside else (second, first)
+    name = base_text(writer, then)
+    sides: list[Parts] = []
+    for site in (then, other):
+        remats = [l for l in site.lifted if l.kind == "remat"]
+        sides.append(remat_call(writer, site, remats, method) or (*name, f".{method}"))
+    source = first.source
+    parts: list[Part] = ["(", *sides[0], " if ", source.span(test), " else ", *sides[1], ")("]
+    parts += called_module(writer, first, node, method)
+    for argument in node.args:
+        parts += [", ", source.span(argument)]
+    for keyword in node.keywords:
+        parts += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
+    return (*parts, ")")
 
 
 def called_module(writer: ClassText, site: Site, node: ast.Call, method: str) -> Parts:

@@ -130,12 +130,18 @@ def _attempt(
     text: ClassText | None = None
     failure: Unmigratable | None = None
     tried: dict[str, int] = {}
-    for guess in (None, 3, 4, 2):
-        if guess is not None and failure is not None:
-            wanted = [*failure.wanted_ranks, *tried]
+    wanted: list[str] = []
+    guesses: list[int | None] = [None, 3, 4, 2]
+    while guesses:
+        guess = guesses.pop(0)
+        if guess is not None:
             if not wanted:
                 break
-            tried = {argument: analyser.seen.get(name, {}).get(argument, guess) for argument in wanted}
+            tokens = analyser.token_arguments(name)
+            tried = {
+                argument: analyser.seen.get(name, {}).get(argument, guess - 1 if argument in tokens else guess)
+                for argument in wanted
+            }
             analyser.assume(name, tried)
         try:
             run = analyser.execution(name)
@@ -153,10 +159,13 @@ def _attempt(
             break
         except Unmigratable as error:
             text = None
-            if failure is None:
-                failure = error
-                if not error.code.startswith("NNX11"):
-                    break
+            failure = failure or error
+            if not error.code.startswith("NNX11"):
+                break
+            more = [argument for argument in error.wanted_ranks if argument not in wanted]
+            wanted += more
+            if guess is not None and more:  # the ranks of some arguments ask for those of others
+                guesses.insert(0, guess)
     return text, None if text is not None else failure, tried
 
 

@@ -440,16 +440,14 @@ class M(nn.Module):
 """,
     ),
     "a size of setup behind a branch of the call": (
-        "NNX114",
+        "NNX110",
         """class M(nn.Module):
-  use: bool = False
   def setup(self):
-    if self.use:
-      self.p = nn.Dense(4)
+    self.p = nn.Dense(4)
     self.q = nn.Dense(5)
 
-  def __call__(self, x):
-    if self.use:
+  def __call__(self, x, use: bool = False):
+    if use:
       x = self.p(x)
     return self.q(x)
 """,

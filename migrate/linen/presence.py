@@ -1,0 +1,180 @@
+"""Optional array arguments: whether they are given, as the constructor can ask it, and sizes that depend on it.
+
+`is_cross = memory is not None` is a question that the constructor answers by whether it was given the size of `memory`.
+A submodule that is called with one array where the answer is yes and with another where it is no has either one's size.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .dims import Dim
+from .sites import CallRecord, Site
+from .values import Array, Const, Shape, Unknown, Value
+
+_PRESENT, _ABSENT = "\0present:", "\0absent:"
+
+
+@dataclasses.dataclass(frozen=True)
+class Presence(Unknown):
+    """Whether an optional argument is given (`present`) or not."""
+
+    argument: str = ""
+    present: bool = True
+
+    @property
+    def text(self) -> str:
+        return f"{_PRESENT if self.present else _ABSENT}{self.argument}"
+
+    def negated(self) -> Presence:
+        return dataclasses.replace(self, present=not self.present)
+
+
+@dataclasses.dataclass(frozen=True)
+class Known(Unknown):
+    """Whether an array is there that is there where `step` holds, or (not `present`) is not."""
+
+    step: Step | None = None
+    present: bool = True
+
+    def negated(self) -> Known:
+        return dataclasses.replace(self, present=not self.present)
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One condition on the way to a statement: its text in terms of the fields (or of presence), and which side."""
+
+    text: str
+    deps: frozenset[str]
+    holds: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class OptionalArray(Array):
+    """An array, or None where `step` does not hold; `step` is None where the constructor cannot ask."""
+
+    step: Step | None = dataclasses.field(default=None, compare=False)
+
+
+def with_none(array: Array, step: Step | None = None) -> OptionalArray:
+    """The array, or None."""
+    return OptionalArray(array.shape, array.boolean, step)
+
+
+def certain(value: Value) -> Value:
+    """An array that is there, now that it was asked."""
+    return Array(value.shape, value.boolean) if isinstance(value, OptionalArray) else value
+
+
+def asked(text: str) -> tuple[str, bool] | None:
+    """(argument, is it asked whether it is there) of a condition on presence."""
+    for head, present in ((_PRESENT, True), (_ABSENT, False)):
+        if text.startswith(head):
+            return text.removeprefix(head), present
+    return None
+
+
+def whole_argument(value: Value) -> str:
+    """The argument that an array is, unchanged; "" for any other array."""
+    if not isinstance(value, Array):
+        return ""
+    shape = value.shape
+    if shape.lead is not None:
+        whole = shape.lead.known and not shape.dims and not shape.lead.dropped and not shape.lead.skipped
+        return shape.lead.argument if whole and not shape.lead.head else ""
+    atoms = [dim.single_atom() if dim is not None else None for dim in shape.dims]
+    names = {str(atom.args[0]) for atom in atoms if atom is not None and atom.kind == "input"}
+    if len(names) == 1 and all(atom is not None for atom in atoms):
+        name = names.pop()
+        return name if shape == Shape.ranked(name, len(atoms)) else ""
+    return ""
+
+
+def step_of(run: Any, node: Any, test: Any, text: str, env: Any) -> tuple[Step, Step] | None:
+    """The two sides of a condition that the constructor can say; None where it depends on the call."""
+    if isinstance(test.value, Known) and test.value.step is not None:
+        step = test.value.step
+        yes = dataclasses.replace(step, holds=step.holds == test.value.present)
+        return yes, dataclasses.replace(yes, holds=not yes.holds)
+    if text:
+        question = asked(text)
+        if question is None:
+            return None
+        argument, present = question
+        return Step(_PRESENT + argument, frozenset(), present), Step(_PRESENT + argument, frozenset(), not present)
+    if not test.static or test.flags:
+        return None
+    said, deps = run.self_text(node, env)
+    return Step(said, deps, True), Step(said, deps, False)
+
+
+def merged_call(site: Site, path: Sequence[Step], record: CallRecord) -> None:
+    """A further call of a module: where its condition excludes the first call's, the sizes are either's."""
+    first: tuple[Step, ...] = site.renders.get("path", ())
+    if site.call is None:
+        site.renders["path"] = tuple(path)
+        return
+    for position, (a, b) in enumerate(zip(first, path)):
+        if a == b:
+            continue
+        if a.text != b.text or (site.in_setup and a.deps):
+            return  # not the same question, or one that setup cannot ask
+        then, other = (site.call, record) if a.holds else (record, site.call)
+        combined = _either(a, then, other)
+        if combined is not None:
+            site.call = combined
+            site.renders["path"] = first[:position]
+        return
+
+
+def _either(step: Step, then: CallRecord, other: CallRecord) -> CallRecord | None:
+    if len(then.args) != len(other.args) or set(then.keywords) != set(other.keywords):
+        return None
+    args = tuple(_one(step, a, b) for a, b in zip(then.args, other.args))
+    keywords: Mapping[str, Value] = {k: _one(step, v, other.keywords[k]) for k, v in then.keywords.items()}
+    return CallRecord(args, keywords)
+
+
+def _one(step: Step, a: Value, b: Value) -> Value:
+    if a == b or not (isinstance(a, Array) and isinstance(b, Array)):
+        return a if not (isinstance(a, Const) and a.value is None) else b
+    count = max(len(a.shape.dims), len(b.shape.dims), 1)
+    left, right = a.shape.expand(count), b.shape.expand(count)
+    if len(left.dims) != len(right.dims):
+        count = min(len(left.dims), len(right.dims))
+    dims: list[Dim | None] = []
+    for x, y in zip(left.dims[-count:], right.dims[-count:]):
+        dims.append(None if x is None or y is None else Dim.cond(step.text, x, y, step.deps))
+    same = left.lead == right.lead and len(left.dims) == len(right.dims)
+    return Array(Shape(tuple(dims), left.lead if same else Shape.unknown(*left.needs(), *right.needs()).lead))
+
+
+def either_result(step: Step, then: Value, other: Value) -> Value:
+    """One of two values: the first on this side of the condition."""
+    if not step.holds:
+        then, other = other, then
+    return _one(step, then, other) if isinstance(then, Array) and isinstance(other, Array) else then
+
+
+def assigned_when(before: tuple[Step, ...] | None, path: tuple[Step, ...]) -> tuple[Step, ...] | None:
+    """The conditions of a first, or of one more assignment; None where they are no single set of conditions."""
+    if before is None:
+        return path
+    if before and path and before[:-1] == path[:-1] and before[-1].text == path[-1].text:
+        return before if before[-1].holds == path[-1].holds else path[:-1]
+    return before if before == path[: len(before)] else None
+
+
+def substituted(value: Value, optional: frozenset[str]) -> str | bool | Step | None:
+    """Whether an argument is given by a call: known, or by whether the caller itself was given one; None: not known."""
+    if isinstance(value, Const):
+        return value.value is not None
+    if isinstance(value, OptionalArray):
+        return value.step
+    argument = whole_argument(value)
+    if argument in optional:
+        return _PRESENT + argument
+    return True if isinstance(value, Array) else None

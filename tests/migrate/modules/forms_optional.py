@@ -1,0 +1,138 @@
+"""Optional arrays, whose presence decides on sizes, and layers under remat by a field, as model libraries write them."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import jax.numpy as jnp
+from flax import linen as nn
+from flax.linen import partitioning as nn_partitioning
+
+remat = nn_partitioning.remat
+
+
+class Attention(nn.Module):
+    width: int
+    heads: int
+    bias: bool = False
+
+    def setup(self):
+        self.query, self.key, self.value = nn.Dense(self.width), nn.Dense(self.width), nn.Dense(self.width)
+        self.out = nn.Dense(self.width)
+
+    def _split(self, x):
+        return x.reshape(x.shape[:2] + (self.heads, self.width // self.heads))
+
+    def __call__(self, x, memory: Optional[jnp.ndarray] = None):
+        is_cross = memory is not None
+        q = self.query(x)
+        if is_cross:
+            k = self.key(memory)
+            v = self.value(memory)
+        else:
+            k = self.key(x)
+            v = self.value(x)
+        q, k, v = self._split(q), self._split(k), self._split(v)
+        w = nn.softmax(jnp.einsum("...qhd,...khd->...hqk", q, k))
+        y = jnp.einsum("...hqk,...khd->...qhd", w, v)
+        y = self.out(y.reshape(y.shape[:2] + (-1,)))
+        return (y, w)
+
+
+class Block(nn.Module):
+    width: int
+    cross: bool = False
+
+    def setup(self):
+        self.attention = Attention(self.width, 2)
+        if self.cross:
+            self.crossattention = Attention(self.width, 2)
+
+    def __call__(self, x, memory: Optional[jnp.ndarray] = None):
+        x = self.attention(x)[0]
+        if memory is not None:
+            x = x + self.crossattention(x, memory)[0]
+        return x
+
+
+class Net(nn.Module):
+    width: int
+    cross: bool = False
+
+    def setup(self):
+        self.layers = [Block(self.width, self.cross, name=str(i)) for i in range(2)]
+
+    def __call__(self, x, memory=None):
+        for layer in self.layers:
+            x = layer(x, memory)
+        return x
+
+
+class Compact(nn.Module):
+    @nn.compact
+    def __call__(self, x, memory=None):
+        dense = nn.Dense(3)
+        return dense(x) if memory is None else dense(memory)
+
+
+class Saved(nn.Module):
+    width: int
+
+    def setup(self):
+        self.dense = nn.Dense(self.width)
+        self.drop = nn.Dropout(0.5)
+
+    def __call__(self, x, mask, deterministic: bool = True, weights: bool = False):
+        y = self.drop(nn.relu(self.dense(x)), deterministic=deterministic) * mask
+        outputs = (y,)
+        if weights:
+            outputs += (mask,)
+        return outputs
+
+
+class Layers(nn.Module):
+    width: int
+    checkpoint: bool = False
+
+    def setup(self):
+        if self.checkpoint:
+            CheckpointBlock = remat(Saved, static_argnums=(2, 3))
+            self.layers = [CheckpointBlock(self.width, name=str(i)) for i in range(2)]
+        else:
+            self.layers = [Saved(self.width, name=str(i)) for i in range(2)]
+
+    def __call__(self, x, mask, deterministic: bool = True, weights: bool = False):
+        for layer in self.layers:
+            outputs = layer(x, mask, deterministic, weights)
+            x = outputs[0]
+        return (x,) + outputs[1:]
+
+
+class Always(nn.Module):
+    width: int
+
+    def setup(self):
+        Again = nn.remat(Saved, static_argnums=(3, 4))
+        self.first = Again(self.width)
+        self.layers = [Again(self.width) for i in range(2)]
+
+    def __call__(self, x, mask, deterministic: bool = True, weights: bool = False):
+        x = self.first(x, mask, deterministic, weights)[0]
+        for layer in self.layers:
+            x = layer(x, mask, deterministic, weights)[0]
+        return x
+
+
+CASES = [
+    ("Attention", {"width": 8, "heads": 2}, [(2, 3, 8)], {"memory": None}),
+    ("Attention", {"width": 8, "heads": 2}, [(2, 3, 8), (2, 5, 6)], {}),
+    ("Block", {"width": 8, "cross": True}, [(2, 3, 8), (2, 5, 6)], {}),
+    ("Block", {"width": 8}, [(2, 3, 8)], {"memory": None}),
+    ("Net", {"width": 8, "cross": True}, [(2, 3, 8), (2, 5, 6)], {}),
+    ("Net", {"width": 8}, [(2, 3, 8)], {"memory": None}),
+    ("Compact", {}, [(2, 4)], {"memory": None}),
+    ("Compact", {}, [(2, 4), (2, 6)], {}),
+    ("Layers", {"width": 8}, [(2, 3, 4), (2, 3, 1)], {}),
+    ("Layers", {"width": 8, "checkpoint": True}, [(2, 3, 4), (2, 3, 1)], {"weights": True}),
+    ("Always", {"width": 8}, [(2, 3, 4), (2, 3, 1)], {}),
+]

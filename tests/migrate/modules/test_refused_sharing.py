@@ -1,0 +1,71 @@
+"""Layers applied with other weights, and layers under a transform that is chosen, where they stay Linen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
+
+REFUSED = {
+    "a convolution applied with other weights": (
+        "NNX149",
+        """class M(nn.Module):
+  def setup(self):
+    self.conv = nn.Conv(4, (3,))
+    self.weight = self.param('weight', nn.initializers.ones, (3, 2, 4))
+  def __call__(self, x):
+    return self.conv.apply({'params': {'kernel': self.weight}}, x)
+""",
+    ),
+    "a layer applied with variables from the call": (
+        "NNX149",
+        """class M(nn.Module):
+  def setup(self):
+    self.dense = nn.Dense(4)
+  def __call__(self, x, variables):
+    return self.dense.apply(variables, x)
+""",
+    ),
+    "one of two modules, one under remat by a condition of the call": (
+        "NNX130",
+        """class M(nn.Module):
+  def setup(self):
+    self.a = nn.Dense(4)
+    self.b = nn.remat(nn.Dense)(4)
+  def __call__(self, x, cheap: bool = False):
+    layer = self.b if cheap else self.a
+    return layer(x)
+""",
+    ),
+    "a class under remat that setup keeps": (
+        "NNX130",
+        """class M(nn.Module):
+  def setup(self):
+    Saved = nn.remat(nn.Dense)
+    self.layer = Saved(4)
+    self.kind = str(Saved)
+  def __call__(self, x):
+    return self.layer(x)
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_stays_linen_and_says_why(what: str) -> None:
+    code, body = REFUSED[what]
+    text = HEAD + body
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    (plan,) = result.classes
+    assert plan.outcome == "bridged"
+    assert plan.code == code, plan.reason
+    assert plan.reason
+    after = result.files[0].after
+    assert after is not None
+    kept = "".join(line for line in after.splitlines(keepends=True) if "TODO(nnx-migrate)" not in line)
+    assert kept == text
+    assert f"# TODO(nnx-migrate): {code}" in after
