@@ -456,7 +456,7 @@ class _Native(Rewrite):
             return
         if isinstance(holder, ast.Call):
             name = self.flow.name(holder.func) or ""
-            if name.startswith(("jax.tree", "optax.")):
+            if name.startswith(("jax.tree", "optax.")) and not name.endswith("with_path"):
                 return
             if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
                 return

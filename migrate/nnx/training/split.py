@@ -275,7 +275,7 @@ class _Split(Rewrite):
                 return
             if isinstance(parent.func, ast.Attribute) and parent.func.attr in ("apply_gradients", "replace", "create"):
                 return
-            if name in _BUILTINS or name.startswith(_TREES):
+            if name in _BUILTINS or (name.startswith(_TREES) and not name.endswith("with_path")):
                 return
         raise Unsupported(node, "a state that is used as something else than a tree")
 
