@@ -231,7 +231,11 @@ class _Split(Rewrite):
         rest: list[ast.expr | ast.keyword] = [*call.args[1:], *call.keywords]
         end = source.span(rest[0]).start if rest else source.span(call).end - 1
         head = type(source.span(call))(source.span(call).start, end)
-        self.replace_span(call, head, f"{merge}({holder}.graphdef, ", variables.values[0], ")(")
+        # Under logical rules a parameter's layout may be another than that of the state: Linen changed it where it read.
+        context = self.context(call)
+        logical = context.project is not None and uses_logical_names(context.project)
+        opening, closing = (f"{context.parity('laid_out')}(", ")") if logical else ("", "")
+        self.replace_span(call, head, f"{merge}({holder}.graphdef, {opening}", variables.values[0], f"{closing})(")
 
     def _state_in_sight(self, call: ast.Call) -> str:
         """A parameter of the functions around `call` that holds the state."""

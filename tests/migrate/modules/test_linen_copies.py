@@ -344,7 +344,7 @@ class Model(nn.Module):
 
 
 def test_a_native_module_given_to_a_linen_one_where_it_cannot_be_redirected_is_named() -> None:
-    text = '''from flax import linen as nn
+    text = """from flax import linen as nn
 
 
 class Block(nn.Module):
@@ -367,7 +367,7 @@ def wrap(inner):
 
 def make():
   return wrap(Block())
-'''
+"""
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     assert outcomes(result) == {"Block": "native", "Wrapper": "bridged"}
     said = [d.message for d in result.files[0].diagnostics if d.code == "NNX604"]

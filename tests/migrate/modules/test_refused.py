@@ -600,7 +600,9 @@ def test_it_stays_linen_and_says_why(what: str) -> None:
 
 
 def test_a_parameter_under_an_attribute_that_another_class_reads_keeps_it() -> None:
-    text = HEAD + """class M(nn.Module):
+    text = (
+        HEAD
+        + """class M(nn.Module):
   def setup(self):
     self.weight = self.param('w', nn.initializers.ones, (3,))
   def __call__(self, x):
@@ -613,6 +615,7 @@ class Outer(nn.Module):
   def __call__(self, x):
     return self.inner(x) * self.inner.weight
 """
+    )
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     plan = {c.qualname: c for c in result.classes}["m.M"]
     assert (plan.outcome, plan.code) == ("bridged", "NNX180"), plan.reason

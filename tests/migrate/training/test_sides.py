@@ -16,6 +16,9 @@ RUNNER = Path(__file__).with_name("run_sides.py")
 MESHES = ("2x4", "4x2", "8x1", "2x2x2")
 # Program → the form that it takes.
 SHARDED = {
+    "ensemble_axis": "NNX602",
+    "rules_of_their_own": "NNX602",
+    "rules_set_globally": "NNX602",
     "gates_batch_stats": "NNX603",
     "boxes_by_hand": "NNX603",
     "logical_rules": "NNX602",
