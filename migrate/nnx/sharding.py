@@ -390,11 +390,19 @@ _ANNOTATIONS = re.compile(
 
 def boxes_remain(ctx: FileContext) -> bool:
     """Do the project's annotated classes all stay Linen? Then trees of their variables hold boxes as before."""
+    return _annotated_stay(ctx) == {True}
+
+
+def boxes_beside_variables(ctx: FileContext) -> bool:
+    """Do some of the project's annotated classes stay Linen, and some not? Then a tree may hold boxes or variables."""
+    return _annotated_stay(ctx) == {True, False}
+
+
+def _annotated_stay(ctx: FileContext) -> set[bool]:
     if ctx.project is None:
-        return False
-    kept = {
+        return set()
+    return {
         plan.outcome is not Outcome.NATIVE
         for name, plan in ctx.plan.classes.items()
         if (info := ctx.project.linen_classes.get(name)) is not None and _ANNOTATIONS.search(info.source.text)
     }
-    return kept == {True}

@@ -10,7 +10,7 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import argument
-from ..nnx.sharding import boxes_remain, in_native_class, is_alias, stays_linen
+from ..nnx.sharding import boxes_beside_variables, boxes_remain, in_native_class, is_alias, stays_linen
 from ..rule import Example, Rule
 
 RULE = Rule(
@@ -113,7 +113,9 @@ def opening(node: ast.AST, ctx: FileContext) -> None:
     name = ctx.qualname(node.func)
     if stays_linen(ctx, node) or not (name or "isinstance").startswith(("flax.", "isinstance")) or boxes_remain(ctx):
         return
-    if name == "flax.linen.unbox" and len(node.args) == 1 and not node.keywords:
+    if boxes_beside_variables(ctx):
+        _both(node, name, ctx)
+    elif name == "flax.linen.unbox" and len(node.args) == 1 and not node.keywords:
         ctx.replace(node, f"{ctx.name('flax.nnx.as_pure')}(", ctx.span(node.args[0]), ")", code=RULE.code)
     elif name == "flax.linen.meta.is_axis_metadata" and len(node.args) == 1:
         variable = ctx.name("flax.nnx.Variable")
@@ -122,6 +124,21 @@ def opening(node: ast.AST, ctx: FileContext) -> None:
         ctx.replace(node.args[1], ctx.name("flax.nnx.Variable"), code=RULE.code)
     elif name in _BOXES and not is_alias(ctx, node.func):
         _constructor(node, _BOXES[name], ctx)
+
+
+def _both(node: ast.Call, name: str | None, ctx: FileContext) -> None:
+    """Where trees may hold boxes as well as variables: both are opened, other code is for a person to look at."""
+    if name == "flax.linen.unbox" and len(node.args) == 1 and not node.keywords:
+        if not (isinstance(node.args[0], ast.Call) and ctx.qualname(node.args[0].func) == "flax.nnx.as_pure"):
+            ctx.replace(node.args[0], f"{ctx.name('flax.nnx.as_pure')}(", ctx.span(node.args[0]), ")", code=RULE.code)
+    elif _asks(node, ctx) or name in _BOXES:
+        ctx.report(
+            node,
+            RULE.code,
+            "this code knows boxes only, and models that became nnx.Modules have nnx.Variables in their place",
+            severity=Severity.WARNING,
+            help="Some annotated classes stay Linen: ask for (nn.Partitioned, nnx.Variable) where both may come.",
+        )
 
 
 def _asks(node: ast.Call, ctx: FileContext) -> bool:
@@ -176,7 +193,7 @@ def attribute(node: ast.AST, ctx: FileContext) -> None:
         return
     if not isinstance(node.ctx, ast.Load) or stays_linen(ctx, node) or not _is_asked(node, node.value.id, ctx):
         return
-    if boxes_remain(ctx):
+    if boxes_remain(ctx) or boxes_beside_variables(ctx):
         return
     parent = ctx.source.parents.get(node)
     after = Span(ctx.span(node.value).end, ctx.span(node).end)
@@ -212,7 +229,7 @@ def box(node: ast.AST, ctx: FileContext) -> None:
     advice = MANUAL.get(name)
     if advice is None or stays_linen(ctx, node) or boxes_remain(ctx) or ctx.edits.has(ctx.span(node)) or is_alias(ctx, node):
         return
-    if name in _KINDS and _handled(node, ctx):
+    if name in _KINDS and (_handled(node, ctx) or boxes_beside_variables(ctx)):
         return
     last = name.rpartition(".")[2]
     if last == "param_with_axes" and (in_native_class(ctx, node) or _drop_alias(node, ctx)):

@@ -10,7 +10,7 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import find_rules, uses_logical_names
-from ..nnx.sharding import boxes_remain, is_alias, partitioning_call, stays_linen
+from ..nnx.sharding import boxes_beside_variables, boxes_remain, is_alias, partitioning_call, stays_linen
 from ..rule import Example, Rule
 
 
@@ -168,7 +168,8 @@ def function(node: ast.AST, ctx: FileContext) -> None:
         _rename_keywords(node, move, ctx)
         return
     target = move.target
-    if name in PLAIN and not (ctx.project is not None and uses_logical_names(ctx.project)):
+    logical = ctx.project is not None and uses_logical_names(ctx.project)
+    if name in PLAIN and not logical and not boxes_beside_variables(ctx):
         target = PLAIN[name]
     text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
     if not ctx.replace(node, text, code=FUNCTIONS.code):

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from flax import nnx
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
 from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.nnx import parity
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.plan import Outcome
 from nnx_migrate.migrate.source import SourceFile
@@ -77,3 +86,25 @@ def test_boxes_of_classes_that_stay() -> None:
     after = str(result.files[0].after)
     assert "nn.get_partition_spec(params)" in after and "nn.unbox(params)" in after
     assert "nn.with_partitioning(nn.initializers.ones" in after
+
+
+def test_boxes_beside_variables() -> None:
+    """Where some annotated classes stay Linen, the functions over trees open boxes and variables alike."""
+    held = PROGRAM.replace("def __call__(self, x):", "def __call__(self, x):\n        nn.share_scope(self, self)")
+    result = migrate(held, OTHER)
+    assert {plan.outcome for plan in result.classes} == {Outcome.BRIDGED, Outcome.NATIVE}
+    after = str(result.files[0].after)
+    assert "linen_parity.get_partition_spec(params)" in after and "nn.unbox(nnx.as_pure(params))" in after
+    again = migrate(after, str(result.files[1].after)).files[0].after
+    assert again == after
+    scope: dict[str, Any] = {}
+    exec(parity.render(["get_partition_spec", "get_sharding", "replace_boxed"]), scope)
+    mesh = Mesh(np.array(jax.devices()[:2]), ("data",))
+    variable = nnx.Param(jnp.ones(4), out_sharding=("data",), eager_sharding=False)
+    tree = {"box": nn.Partitioned(jnp.ones((4, 2)), ("data", None)), "variable": variable, "plain": jnp.ones(3)}
+    specs = scope["get_partition_spec"](tree)
+    assert (specs["box"], specs["variable"].get_value(), specs["plain"]) == (P("data", None), P("data"), P())
+    shardings = scope["get_sharding"](tree, mesh)
+    assert shardings["box"].spec == P("data", None) and shardings["variable"].get_value().spec == P("data")
+    replaced = scope["replace_boxed"](tree, {"box": 1, "variable": 2, "plain": 3})
+    assert (replaced["box"].value, replaced["variable"].get_value(), replaced["plain"]) == (1, 2, 3)

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
 
 RUNNER = Path(__file__).with_name("run_sides.py")
+PROGRAMS = Path(__file__).with_name("programs")
 MESHES = ("2x4", "2x2x2", *(pytest.param(mesh, marks=pytest.mark.slow) for mesh in ("4x2", "8x1")))
 # Program → the form that it takes.
 SHARDED = {
@@ -86,11 +89,16 @@ def test_sharded_programs(mesh: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*SHARDED, *OTHERS])
-@pytest.mark.timeout(600)
 def test_forms(name: str) -> None:
-    found = run(tuple(SHARDED), "2x4") if name in SHARDED else run(tuple(OTHERS), "8x1")
-    form = {**SHARDED, **OTHERS}[name]
-    assert form in found[name]["codes"], found[name]["codes"]
+    text = (PROGRAMS / "_head.txt").read_text() + (PROGRAMS / f"{name}.txt").read_text()
+    result = migrate_project([SourceFile.parse(Path("program.py"), "program", text)])
+    codes = {d.code for d in result.files[0].diagnostics if d.code in ("NNX601", "NNX602", "NNX603")}
+    assert codes == {{**SHARDED, **OTHERS}[name]}
+    assert all(plan.outcome.value == "native" for plan in result.classes)
+
+
+def test_every_program_is_run() -> None:
+    assert {path.stem for path in PROGRAMS.glob("[a-z]*.txt")} == {*SHARDED, *OTHERS}
 
 
 @pytest.mark.timeout(600)
