@@ -211,7 +211,8 @@ class _Split(Rewrite):
     # apply -----------------------------------------------------------------------------------------------------
     def _apply(self, call: ast.Call, function: ast.AST) -> None:
         """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
-        assert isinstance(function, ast.Attribute)
+        if not isinstance(function, ast.Attribute):
+            raise Unsupported(call, "apply under a name of its own")
         variables = call.args[0] if call.args else None
         if not (
             isinstance(variables, ast.Dict)
