@@ -56,6 +56,30 @@ def _clip_vision(load: Load) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     return load("transformers.models.clip.modeling_flax_clip").FlaxCLIPVisionModule, (config,), {}
 
 
+def _hf(folder: str, config: str, cls: str, **values: Any) -> Build:
+    """A module of transformers with a small configuration."""
+
+    def build(load: Load) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        made = getattr(load("transformers"), config)(**values)
+        return getattr(load(f"transformers.models.{folder}.modeling_flax_{folder}"), cls), (made,), {}
+
+    return build
+
+
+_ENCODER = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 32, "intermediate_size": 32,
+    "max_position_embeddings": 16,
+}  # fmt: skip
+_VISION = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "image_size": 16,
+    "patch_size": 8, "pooler_output_size": 16,
+}  # fmt: skip
+_SEQ2SEQ = {
+    "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "vocab_size": 32, "max_position_embeddings": 16, "pad_token_id": 1,
+}  # fmt: skip
+
+
 def _unet_condition(load: Load) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     module = load("diffusers.models.unets.unet_2d_condition_flax")
     return module.FlaxUNet2DConditionModel, (), {
@@ -204,6 +228,64 @@ CASES: tuple[Case, ...] = (
     Case("transformers.FlaxGPT2LMHeadModule", "transformers", _gpt2, ("i:2,8", "m:2,8", "p:2,8")),
     Case("transformers.FlaxBartModule", "transformers", _bart, ("i:2,8", "m:2,8", "i:2,8", "m:2,8", "p:2,8", "p:2,8")),
     Case("transformers.FlaxCLIPVisionModule", "transformers", _clip_vision, ("2,16,16,3",)),
+    Case("transformers.FlaxBertForMaskedLMModule", "transformers",
+         _hf("bert", "BertConfig", "FlaxBertForMaskedLMModule", **_ENCODER), ("i:2,8", "m:2,8", "t:2,8", "p:2,8", "n:2,2")),
+    Case("transformers.FlaxRobertaForSequenceClassificationModule", "transformers",
+         _hf("roberta", "RobertaConfig", "FlaxRobertaForSequenceClassificationModule", **_ENCODER),
+         ("i:2,8", "m:2,8", "t:2,8", "p:2,8", "n:2,2")),
+    Case("transformers.FlaxElectraForMaskedLMModule", "transformers",
+         _hf("electra", "ElectraConfig", "FlaxElectraForMaskedLMModule", embedding_size=8, **_ENCODER),
+         ("i:2,8", "m:2,8", "t:2,8", "p:2,8", "n:2,2")),
+    Case("transformers.FlaxDistilBertForMaskedLMModule", "transformers",
+         _hf("distilbert", "DistilBertConfig", "FlaxDistilBertForMaskedLMModule", dim=16, n_layers=2, n_heads=2,
+             hidden_dim=32, vocab_size=32, max_position_embeddings=16), ("i:2,8", "m:2,8")),
+    Case("transformers.FlaxAlbertForMaskedLMModule", "transformers",
+         _hf("albert", "AlbertConfig", "FlaxAlbertForMaskedLMModule", embedding_size=8, **_ENCODER),
+         ("i:2,8", "m:2,8", "t:2,8", "p:2,8")),
+    Case("transformers.FlaxLlamaForCausalLMModule", "transformers",
+         _hf("llama", "LlamaConfig", "FlaxLlamaForCausalLMModule", **_ENCODER), ("i:2,8", "m:2,8", "p:2,8")),
+    Case("transformers.FlaxMistralForCausalLMModule", "transformers",
+         _hf("mistral", "MistralConfig", "FlaxMistralForCausalLMModule", num_key_value_heads=1, **_ENCODER),
+         ("i:2,8", "m:2,8", "p:2,8")),
+    Case("transformers.FlaxGemmaForCausalLMModule", "transformers",
+         _hf("gemma", "GemmaConfig", "FlaxGemmaForCausalLMModule", head_dim=8, num_key_value_heads=1, **_ENCODER),
+         ("i:2,8", "m:2,8", "p:2,8")),
+    Case("transformers.FlaxGPTNeoForCausalLMModule", "transformers",
+         _hf("gpt_neo", "GPTNeoConfig", "FlaxGPTNeoForCausalLMModule", hidden_size=16, num_layers=2, num_heads=2,
+             attention_types=[[["global", "local"], 1]], vocab_size=32, max_position_embeddings=16, window_size=4),
+         ("i:2,8", "m:2,8", "p:2,8")),
+    Case("transformers.FlaxGPTJForCausalLMModule", "transformers",
+         _hf("gptj", "GPTJConfig", "FlaxGPTJForCausalLMModule", n_embd=16, n_layer=2, n_head=2, rotary_dim=4, vocab_size=32,
+             n_positions=16), ("i:2,8", "m:2,8", "p:2,8")),
+    Case("transformers.FlaxBloomForCausalLMModule", "transformers",
+         _hf("bloom", "BloomConfig", "FlaxBloomForCausalLMModule", hidden_size=16, n_layer=2, n_head=2, vocab_size=32),
+         ("i:2,8", "m:2,8")),
+    Case("transformers.FlaxOPTForCausalLMModule", "transformers",
+         _hf("opt", "OPTConfig", "FlaxOPTForCausalLMModule", ffn_dim=32, word_embed_proj_dim=16,
+             **{k: v for k, v in _ENCODER.items() if k != "intermediate_size"}), ("i:2,8", "m:2,8", "p:2,8")),
+    Case("transformers.FlaxViTForImageClassificationModule", "transformers",
+         _hf("vit", "ViTConfig", "FlaxViTForImageClassificationModule", **_VISION), ("2,16,16,3",)),
+    Case("transformers.FlaxBeitModule", "transformers",
+         _hf("beit", "BeitConfig", "FlaxBeitModule", **{k: v for k, v in _VISION.items() if k != "pooler_output_size"}),
+         ("2,16,16,3",)),
+    Case("transformers.FlaxResNetModule", "transformers",
+         _hf("resnet", "ResNetConfig", "FlaxResNetModule", embedding_size=8, hidden_sizes=[8, 16], depths=[1, 2]),
+         ("2,32,32,3",), {"deterministic": True}),
+    Case("transformers.FlaxRegNetModule", "transformers",
+         _hf("regnet", "RegNetConfig", "FlaxRegNetModule", embedding_size=8, hidden_sizes=[8, 16], depths=[1, 2],
+             groups_width=4), ("2,32,32,3",), {"deterministic": True}),
+    Case("transformers.FlaxWhisperForConditionalGenerationModule", "transformers",
+         _hf("whisper", "WhisperConfig", "FlaxWhisperForConditionalGenerationModule", num_mel_bins=8,
+             max_source_positions=16, max_target_positions=16,
+             decoder_start_token_id=1, eos_token_id=2, bos_token_id=3, suppress_tokens=None,
+             begin_suppress_tokens=None, **{k: v for k, v in _SEQ2SEQ.items() if k != "max_position_embeddings"}),
+         ("2,8,32", "i:2,8", "m:2,8", "p:2,8")),
+    Case("transformers.FlaxMarianMTModule", "transformers",
+         _hf("marian", "MarianConfig", "FlaxMarianMTModule", **_SEQ2SEQ),
+         ("i:2,8", "m:2,8", "i:2,8", "m:2,8", "p:2,8", "p:2,8")),
+    Case("transformers.FlaxT5Module", "transformers",
+         _hf("t5", "T5Config", "FlaxT5Module", d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, vocab_size=32),
+         ("i:2,8", "m:2,8", "i:2,8", "m:2,8")),
     Case("diffusers.FlaxUNet2DConditionModel", "diffusers", _unet_condition, ("2,4,8,8", "i:2", "2,6,16")),
     Case("sbx.VectorCritic", "sbx_rl", _critic, ("4,6", "4,2"), stubs=SB3),
     Case("brax.MLP", "brax", _brax, ("4,6",), stubs=BRAX),
