@@ -82,6 +82,7 @@ class Plan:
     classes: dict[str, ClassPlan] = dataclasses.field(default_factory=dict)
     aliases: dict[str, str] = dataclasses.field(default_factory=dict)  # project re-export → definition
     redirected: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # reference → the Linen copy that it gets
+    warnings: list[tuple[str, str, Any, Any]] = dataclasses.field(default_factory=list)  # code, message, source, node
     _canonical: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)  # answers of `canonical`
 
     def canonical(self, name: str) -> str:

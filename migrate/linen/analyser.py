@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Iterable, Mapping
 
+from ..source import SourceFile
 from . import shape_ops
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
@@ -15,11 +16,12 @@ from .dims import Dim
 from .environment import Env
 from .execute import Execution
 from .given_outside import given_outside
+from .kinds import Kinds, same_kind
 from .needed_sizes import needed_sizes
-from .passed import Given, Passed, Plain, held_value, joined, passed_value, tell_giver
+from .passed import Given, Passed, held_value, joined, passed_value, tell_giver
 from .presence import whole_argument
 from .replacing import replace_dims
-from .sites import Abs, CallRecord, Factory, Site, Static, Unmigratable
+from .sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unmigratable
 from .substitution import Substitution
 from .values import Array, Const, Global, Int, Tup, Unknown, Value
 
@@ -46,6 +48,8 @@ class Analyser:
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
         self.special: dict[tuple[str, str, str], Execution | None] = {}
+        self.kinds = Kinds(classes)
+        self.asked: set[str] = set()  # classes whose modules say how many features they give
 
     @functools.cached_property
     def given_outside(self) -> Mapping[str, str]:
@@ -136,7 +140,8 @@ class Analyser:
         return frozenset(found - {""})
 
     def passes(self, execution: Execution, site: Site) -> None:
-        """Remember the factories and modules that a site passes to a class; two kinds for a field cannot be native."""
+        """Remember the factories and modules that a site passes to a class; a module and a factory cannot be one field."""
+        self.learns(site.target, site.bound)
         table = self.given.setdefault(site.target, {})
         for name, argument in site.bound.items():
             value = argument.abs.value
@@ -145,17 +150,27 @@ class Analyser:
                 continue
             known = table.get(name)
             if isinstance(new, Factory) and isinstance(known, Factory):
-                if not same_factory(known, new):
-                    self.conflicts[site.target] = _DIFFERENT.format(name)
-                continue
+                continue  # see `kinds`
             both = joined(known, new)
             if both is None:
                 self.conflicts[site.target] = _DIFFERENT.format(name)
             elif both != known:
                 self.revised |= known is not None
                 table[name] = both
-                if not isinstance(both, Plain):  # run again now that the field is known
+                if isinstance(both, Passed):  # run again now that the field is known
                     self.done.pop(site.target, None)
+
+    def learns(self, target: str, arguments: Mapping[str, BoundArg]) -> None:
+        """Remember the factories among the arguments of a class, and run it again if they are news."""
+        if self.kinds.learn(target, arguments):
+            for name in [n for n in self.done if target in [m.qualname for m in self.classes.lineage(n)]]:
+                del self.done[name]
+
+    def gives(self, target: str, field: str, factory: Factory, origin: tuple[SourceFile, ast.AST]) -> None:
+        """Remember a factory that code outside of modules gives to a field."""
+        kinds = [dataclasses.replace(k, origin=origin, alternatives=()) for k in factory.kinds()]
+        for kind in kinds:
+            self.learns(target, {field: BoundArg(None, Abs(kind), None)})
 
     def output(self, execution: Execution, site: Site, method: str, record: CallRecord) -> Value:
         """What calling a project class gives, in terms of the caller."""
@@ -249,19 +264,20 @@ class Analyser:
         execution.sows.append(node)
 
     def field_factory(self, execution: Execution, field: Field) -> Value | None:
-        """The factory that a module-typed field holds: by what the project passes in, else by its default."""
-        passed = self.given.get(execution.model.qualname, {}).get(field.name)
-        default: Value | None = None
+        """The factory that a module-typed field holds: what the project passes in, and its default."""
+        found = self.kinds.of(execution.model, field.name)
         if field.default is not None:
             default = execution.constant(field.default, field.source).value
-        if isinstance(passed, Passed) and isinstance(default, Factory | Global):
-            self.conflicts[execution.model.qualname] = _DIFFERENT.format(field.name)
-        found = passed or default
-        if not isinstance(found, Factory):
+            if isinstance(default, Factory) and not any(same_kind(default, f) for f in found):
+                found.insert(0, default)
+            passed = execution.passed.get(field.name) or self.given.get(execution.model.qualname, {}).get(field.name)
+            if isinstance(passed, Passed) and isinstance(default, Factory | Global):
+                self.conflicts[execution.model.qualname] = _DIFFERENT.format(field.name)
+        if not found:
             return None
-        if isinstance(passed, Factory) and isinstance(default, Factory) and not same_factory(passed, default):
-            self.conflicts[execution.model.qualname] = _DIFFERENT.format(field.name)
-        return dataclasses.replace(found, text=f"self.{field.name}", field=field.name, node=None)
+        name = field.name
+        seen = [dataclasses.replace(f, text=f"self.{name}", field=name, chosen_by=name, node=None) for f in found]
+        return dataclasses.replace(seen[0], alternatives=tuple(seen[1:]))
 
     def field_module(self, execution: Execution, field: Field) -> Value | None:
         """The module that a field holds, by what the project passes in."""
@@ -304,14 +320,3 @@ def _is_vague(value: Value) -> bool:
 def internal_error(error: Exception) -> Unmigratable:
     """A defect of this tool, as the reason why a class stays Linen."""
     return Unmigratable("NNX199", f"this tool failed on it ({type(error).__name__}: {error}); please report it")
-
-
-def same_factory(a: Factory, b: Factory) -> bool:
-    """Do two factories make modules of one kind, so that one text serves both?"""
-    return (
-        a.target == b.target
-        and set(a.args) == set(b.args)
-        and set(a.calltime) == set(b.calltime)
-        and len(a.positional) == len(b.positional)
-        and [l.kind for l in a.lifted] == [l.kind for l in b.lifted]
-    )

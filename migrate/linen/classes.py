@@ -164,6 +164,13 @@ class Classes:
     def get(self, qualname: str | None) -> ClassModel | None:
         return self._models.get(qualname) if qualname else None
 
+    def lineage(self, qualname: str) -> list[ClassModel]:
+        """A class and everything that it inherits from or that inherits from it: they share methods."""
+        model = self._models.get(qualname)
+        if model is None:
+            return []
+        return [*model.mro(), *[m for m in self._models.values() if m is not model and model in m.mro()]]
+
     def _model(self, qualname: str, path: tuple[str, ...]) -> ClassModel | None:
         if qualname in self._models:
             return self._models[qualname]

@@ -37,9 +37,21 @@ def _bound(run: Any, node: ast.expr, found: Abs, env: Any) -> BoundArg:
 def construct(
     run: Any, factory: Factory, node: ast.Call, env: Any, inline: bool = False, arguments: Arguments | None = None
 ) -> Abs:
-    """A module is made here; `inline`: the constructor spells the factory out instead of calling it by its name."""
+    """A module is made here, of one of the kinds that the factory may be; `inline`: the constructor spells the factory
+    out instead of calling it by its name."""
     if arguments is None:
         arguments = arguments_of(run, node, env)
+    site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
+    site.alternatives = tuple(others)
+    run.sites.append(site)
+    if not run.in_setup:
+        run.block.steps.append(Make(site))
+        site.renders["block"] = run.block
+    return Abs(Module(site, bool(run.loops)), False)
+
+
+def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env: Any, inline: bool) -> Site:
+    """The construction as one kind of module."""
     if not factory.target:
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` makes is not known", node)
     project_class = run.analyser.classes.get(factory.target)
@@ -97,12 +109,8 @@ def construct(
         site.renders["**"] = run.localize(mapping, env)
     if site.kind == "class":
         check_passing(run, site)
-    run.sites.append(site)
-    if not run.in_setup:
-        run.block.steps.append(Make(site))
-    if site.kind == "class":
         run.analyser.passes(run, site)
-    return Abs(Module(site, bool(run.loops)), False)
+    return site
 
 
 def name_spec(run: Any, node: ast.expr, found: Abs, env: Any) -> NameSpec | None:
@@ -130,7 +138,15 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
         if first is not None and isinstance(first.value, Global) and first.value.name in LIFTED:
             return Abs(partial_lift(run, LIFTED[first.value.name], node, env), arguments.static, arguments.flags)
         return run._static_text(node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
-    base = first.value
+    kinds = [_partial_of(run, base, node, arguments, env) for base in first.value.kinds()]
+    found, static, flags = kinds[0]
+    return Abs(dataclasses.replace(found, alternatives=tuple(kind for kind, _, _ in kinds[1:])), static, flags)
+
+
+def _partial_of(
+    run: Any, base: Factory, node: ast.Call, arguments: Arguments, env: Any
+) -> tuple[Factory, bool, frozenset[str]]:
+    """One kind of factory with more arguments bound; whether all of them can be said in the constructor."""
     layer = layers.lookup(base.target)
     movable: Mapping[str, str] = layer.call_time_fields if layer is not None else {}
     calltime = dict(base.calltime)
@@ -149,18 +165,16 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
         bound[key] = BoundArg(value_node, value, said, given=False)
     positional = (*base.positional, *[_bound(run, n, a, env) for n, a in arguments.positional[1:]])
     static = all(b.localized is not None for b in bound.values() if b.node is not None) and not flags
+    if run.analyser.classes.get(base.target) is not None:
+        names = parameter_names(run, base.target)
+        run.analyser.learns(base.target, {**dict(zip(names, positional)), **bound})
+    text = ast.unparse(node)
     found = Factory(
-        base.target,
-        ast.unparse(node),
-        bound,
-        positional,
-        calltime,
-        base.lifted,
-        node,
-        env.source,
+        base.target, text, bound, positional, calltime, base.lifted, node, env.source,
         unpacked=(*base.unpacked, *([mapping] if mapping is not None else [])),
-    )
-    return Abs(found, static, flags)
+        origin=base.origin, variant=base.variant, chosen_by=base.chosen_by,
+    )  # fmt: skip
+    return found, static, flags
 
 
 def _method_of_class(run: Any, name: str) -> Function | None:
@@ -191,6 +205,10 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
         return Abs(LiftedFunction(target.function, (lifted, *target.lifted)), first.static)
     if not isinstance(target, Factory):
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
-    base = target
-    found = dataclasses.replace(base, lifted=(lifted, *base.lifted), text=ast.unparse(node), node=node, source=env.source)
+
+    def under(base: Factory) -> Factory:
+        layers_above = (lifted, *base.lifted)
+        return dataclasses.replace(base, lifted=layers_above, text=ast.unparse(node), node=node, source=env.source)
+
+    found = dataclasses.replace(under(target), alternatives=tuple(under(kind) for kind in target.alternatives))
     return Abs(found, first.static)

@@ -9,15 +9,21 @@ from ..catalog import layers
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
 from .environment import Env
 from .higher_order import TRANSPARENT
+from .layer_classes import layer_class
 from .lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
 from .module_calls import Transformed
-from .sites import Abs, Factory, Function, Lifted, LiftedFunction, Module, Static, Table, Unmigratable
+from .sites import Abs, BoundArg, Factory, Function, Lifted, LiftedFunction, Module, Static, Table, Unmigratable
 from .values import Const, Global, Int, Tup, Unknown, Value
 
 
 def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | None:
     """What a global name means: a layer or class as a factory, a function, a constant."""
     text = ast.unparse(node)
+    variant = layer_class(run.analyser.classes, qualname)
+    if variant is not None:
+        held = {f.name: BoundArg(f.default, run.constant(f.default, f.source), None, given=False) for f in variant.defaults}
+        made = Factory(variant.layer, text, held, node=node, source=env.source, variant=qualname)
+        return Abs(made, static=True)
     if run.analyser.classes.get(qualname) is not None or (
         qualname.startswith("flax.linen.") and layers.lookup(qualname) is not None
     ):
@@ -34,7 +40,13 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
         return Abs(Function(statement, Env({}, source), source), static=True)
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(value, ast.expr) and _is_simple(value):
-        constant = run.constant(value, source)
+        if value in run.looked_up:
+            return None  # `x = f(x)`: what it was before is not known
+        run.looked_up.add(value)
+        try:
+            constant = run.constant(value, source)
+        finally:
+            run.looked_up.discard(value)
         if isinstance(constant.value, Int | Const | Factory | Tup):
             return Abs(constant.value, static=True)
         if isinstance(constant.value, Table) and any(isinstance(v, Factory) for v in constant.value.items.values()):

@@ -12,6 +12,7 @@ from . import shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
+from .kind_results import agreed
 from .lifting import inward, outward
 from .merging import Either, merge_by
 from .presence import merged_call
@@ -83,7 +84,17 @@ def call_module(
 
 
 def module_output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
-    """What a method of a module gives for one call, by the layer catalog or by the class of the project."""
+    """What a method of a module gives for one call, whichever of its kinds it is."""
+    if not site.alternatives:
+        return _output(run, site, method, record)
+    for other in site.alternatives:
+        other.call = site.call
+        other.renders["method"] = site.renders.get("method", method)
+    return agreed(run, site, record, [_output(run, kind, method, record) for kind in (site, *site.alternatives)])
+
+
+def _output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
+    """What one kind gives, by the layer catalog or by the class of the project."""
     if site.kind == "layer":
         layer = layers.lookup(site.target)
         assert layer is not None

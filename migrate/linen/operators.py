@@ -297,6 +297,16 @@ class Operators(Evaluation):
     # the constructor's words -----------------------------------------------------------------------------------
 
 
+def _plainer(a: Dim, b: Dim) -> Dim:
+    """Of two sizes that are the same, the one that says more: by the fields, rather than by an input or along a branch."""
+
+    def rank(dim: Dim) -> int:
+        kinds = {atom.kind for atom in dim.atoms()}
+        return 2 * ("input" in kinds) + ("local" in kinds)
+
+    return b if rank(b) < rank(a) else a
+
+
 def _same_width(a: Array, b: Array, result: Value) -> Value:
     """Two arrays that are added have one width: of two symbolic sizes, the one that the fields give.
 
@@ -317,15 +327,14 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
             return result
         picked = right if left.value == 1 else left
     else:
-        by_input = [any(atom.kind == "input" for atom in dim.atoms()) for dim in (left, right)]
-        picked = right if by_input[0] and not by_input[1] else left
+        picked = _plainer(left, right)
     if isinstance(result, Array) and result.shape.dims:
         dims = list(result.shape.dims)
         for place in range(-len(dims), 0):
             atom = dims[place].single_atom() if dims[place] is not None else None  # type: ignore[union-attr]
             if dims[place] is None or (atom is not None and atom.kind == "max"):
                 x, y = a.shape.dim(place), b.shape.dim(place)
-                dims[place] = x if place != -1 and x is not None and y is not None else dims[place]
+                dims[place] = _plainer(x, y) if place != -1 and x is not None and y is not None else dims[place]
         dims[-1] = picked
         return Array(Shape(tuple(dims), result.shape.lead))
     return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))

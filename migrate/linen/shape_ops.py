@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import math
 from collections.abc import Iterator, Sequence
 
 from .dims import Atom, Dim, DimLike
@@ -127,8 +128,10 @@ def broadcast_dim(a: Dim | None, b: Dim | None) -> Dim | None:
 
 
 def _not_one(dim: Dim) -> bool:
-    """Certainly not 1, so that the other dimension is the same or is 1."""
-    return dim.value is not None and dim.value != 1
+    """Certainly not 1, so that the other dimension is the same or is 1: 32, 4 * features, 2 * n + 2."""
+    if dim.value is not None:
+        return dim.value != 1
+    return math.gcd(*[coefficient for _, coefficient in dim.terms]) > 1
 
 
 def broadcast(*shapes: Shape) -> Shape:

@@ -139,6 +139,7 @@ class Site:
     held: str = ""  # the field that hands the module in, or the attribute of another module: it is made elsewhere
     passed: bool = False  # handed to another module's constructor
     adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
+    alternatives: tuple[Site, ...] = ()  # the same place for the other kinds that its factory's field is given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,6 +223,18 @@ class Factory(Value):
     source: SourceFile | None = None
     field: str = ""  # the field that holds it, if any
     unpacked: tuple[ast.expr, ...] = ()  # mappings that a partial hands on as they are
+    alternatives: tuple[Factory, ...] = ()  # the other kinds that the field is given somewhere
+    variant: str = ""  # the project's class that it makes, where that is the layer `target` with something changed
+    chosen_by: str = ""  # the field whose kinds these are, also under a partial or a lifted transform
+    origin: tuple[SourceFile, ast.AST] | None = None  # where it was given, if outside of modules
+
+    # Two that are not the same object may make different modules; `kinds.same_kind` tells.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def kinds(self) -> tuple[Factory, ...]:
+        """Everything that it may be, itself first."""
+        return (self, *self.alternatives)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -323,10 +336,14 @@ class Local:
 
 @dataclasses.dataclass(eq=False)
 class Track:
-    """`name = size`: follows a size along a loop or branch, as the method followed it through shapes."""
+    """`name = size`: follows a size along a loop or branch, as the method followed it through shapes.
+
+    With a site, the size is what the module made there says of its own output.
+    """
 
     name: str
     dim: Dim
+    site: Site | None = None
 
 
 @dataclasses.dataclass(eq=False)

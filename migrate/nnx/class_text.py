@@ -54,6 +54,8 @@ from . import (
     bridging,
     carried,
     constructor_names,
+    field_kinds,
+    layer_variants,
     lifted,
     linen_copies,
     naming,
@@ -136,6 +138,7 @@ class ClassText:
         self.notes: list[tuple[str, str, ast.AST]] = []
         self.streams: dict[str, str] = {}
         self.call_keywords: dict[str, tuple[str, str]] = {}
+        self.perhaps: set[str] = set()  # those that not every kind of the field's modules takes
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
         self.final = False
@@ -144,7 +147,8 @@ class ClassText:
         self.moved: list[Span] = []
         # Fields whose names the constructor gives to something else: they are said as `self.<field>`.
         self.bound: frozenset[str] = constructor_names.bound_names(run)
-        self.shadowed = self.bound & run.fields.keys()
+        self.inner = constructor_names.inner_names(run)
+        self.shadowed = (self.bound | self.inner) & run.fields.keys()
         self.emitted: set[str] = set()
         self.renamed: dict[str, str] = {}  # attributes of setup that take Linen's name
         self.with_compact = [n for n in run.blocks if n != "setup" and any(not s.in_setup for s in run.sites_of(n))]
@@ -190,7 +194,7 @@ class ClassText:
         for entry in self.run.blocks:
             self.constructor_lines(entry)
         self.bound = constructor_names.bound_in_setup(self.run) | self.emitted
-        self.shadowed = self.bound & self.run.fields.keys()
+        self.shadowed = (self.bound | self.inner) & self.run.fields.keys()
         self._build_all()
 
     def _nothing_left(self) -> None:
@@ -290,9 +294,11 @@ class ClassText:
         for site in self.run.sites:
             if site.factory is None or not site.factory.field:
                 continue
-            for key in site.factory.calltime:
+            for key in {k: None for kind in site.factory.kinds() for k in kind.calltime}:
                 keyword = self._calltime_name(site, key)
                 self.call_keywords[keyword] = (site.factory.field, key)
+                if any(key not in kind.calltime for kind in site.factory.kinds()):
+                    self.perhaps.add(keyword)
 
     def _calltime_name(self, site: Site, key: str) -> str:
         layer = layers.lookup(site.target)
@@ -446,11 +452,11 @@ class ClassText:
         """A site's object as a method says it."""
         place = self.names.places[site]
         if place.kind == "attribute":
-            return (f"{site.holder}.{place.attribute}",)
+            return (place.held_by(site.holder),)
         if place.iterator and site.holder != "self":
             raise Unmigratable("NNX158", "a lifted function makes several modules that cannot be numbered", site.node)
         if place.kind == "list":
-            return (f"next({place.iterator})" if place.iterator else f"{site.holder}.{place.attribute}[{place.index}]",)
+            return (f"next({place.iterator})" if place.iterator else f"{place.held_by(site.holder)}[{place.index}]",)
         name = site.name.node if site.name is not None else None
         shown: Part = site.source.span(name) if name is not None else repr(site.name.constant if site.name else "")
         return (f"getattr({site.holder}, ", shown, ")")
@@ -466,7 +472,7 @@ class ClassText:
         place = self.names.places.get(part.site)
         if place is None or place.kind != "attribute":
             raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", part.site.node)
-        return f"self.{place.attribute}"
+        return place.object
 
     def said(self, localized: Localized) -> Parts:
         """An expression of the source as the constructor says it."""
@@ -504,6 +510,11 @@ class ClassText:
         if self.is_wrapper(site):
             site = dataclasses.replace(site, in_setup=True)  # said where it stands, in the method's own words
             return InitLines((), self._layer(site))
+        lines = self._made(site)
+        field_kinds.check(self, site, lines)
+        return lines
+
+    def _made(self, site: Site) -> InitLines:
         inner = self._layer(site) if site.kind == "layer" else self._class(site)
         return self._under_transforms(site, inner)
 
@@ -597,6 +608,12 @@ class ClassText:
         func = site.node.func
         direct = self.run.evaluated.get(func)
         spelled = direct is not None and isinstance(direct.value, Factory) and direct.value.node is func
+        if factory.variant:
+            layer_variants.check(site, target)
+            if site.choice:
+                raise Unmigratable("NNX160", f"{factory.text} is chosen by a condition", site.node)
+            if spelled:
+                return (site.source.span(func),) if site.source is self.source else (ast.unparse(func),)
         if site.lifted or site.choice or spelled:
             if target.startswith("linen_parity."):
                 return (self.namer.parity(target.removeprefix("linen_parity.")),)
@@ -766,17 +783,18 @@ class ClassText:
     def constructor_lines(self, entry: str) -> list[tuple[int, Parts]]:
         """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
         block = self.run.blocks[entry]
-        lines, live = self._emit(block, 0, set())
+        said = field_kinds.own_features(self) if entry == "__call__" else None
+        lines, live = self._emit(block, 0, set(said[1]) if said is not None else set())
         if live & self.run.trackers:
             raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", self.model.node)
-        return lines
+        return lines if said is None else [*lines, (0, (said[0],))]
 
     def _emit(self, block: Block, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
         """Lines of a block, given the names that what follows needs; and the names needed before it."""
         out: list[list[tuple[int, Parts]]] = []
         for step in reversed(block.steps):
             lines, live = self._emit_step(step, depth, live)
-            out.append(lines)
+            out.append(lines if depth else [*[(0, line) for line in field_kinds.names_before(self, step)], *lines])
         return [line for lines in reversed(out) for line in lines], live
 
     def _emit_step(self, step: Any, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
@@ -801,8 +819,8 @@ class ClassText:
             if step.name not in live:
                 return [], live
             self.needs = set()
-            text_line = f"{step.name} = {self.dim(step.dim)}"
-            return [(depth, (text_line,))], (live - {step.name}) | self.needs
+            size: Parts = field_kinds.features_of(self, step.site) if step.site is not None else (self.dim(step.dim),)
+            return [(depth, (f"{step.name} = ", *size))], (live - {step.name}) | self.needs
         if isinstance(step, SizeStep):
             return size_steps.emit(self, step, depth, live)
         if isinstance(step, Branch):
@@ -859,9 +877,9 @@ class ClassText:
     def _placed(self, site: Site, expression: Parts) -> Parts:
         place = self.names.places[site]
         if place.kind == "attribute":
-            return (f"self.{place.attribute} = ", *expression)
+            return place.assigned(expression)
         if place.kind == "list":
-            return (f"self.{place.attribute}.append(", *expression, ")")
+            return (f"{place.object}.append(", *expression, ")")
         assert site.name is not None
         if site.name.constant is not None and site.name.constant.isidentifier():
             return (f"self.{site.name.constant} = ", *expression)

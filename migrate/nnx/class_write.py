@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ..catalog import layers
 from ..edits import Part, Parts, Span
@@ -17,7 +18,7 @@ from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, SelfModule
 from ..linen.values import Const
 from ..source import SourceFile
 from . import carried as carried_lists
-from . import choices, lifted, lifted_functions, setup_names
+from . import choices, factories, field_kinds, inheritance, lifted, lifted_functions, setup_names
 from .branches import exclusive
 from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
 
@@ -41,6 +42,7 @@ class ClassWriter:
     def write(self) -> list[MethodEdit]:
         """All edits of the class; raises Unmigratable."""
         self.text._build_all()
+        self.by_base = inheritance.delegated(self.text)
         self._header()
         self._methods()
         self._constructor()
@@ -92,7 +94,10 @@ class ClassWriter:
         for method in [*own, *inherited]:
             self._decorators(method)
         for site in self.run.sites:
-            self._site_edit(site)
+            if site in self.by_base:
+                self._calls(site)
+            else:
+                self._site_edit(site)
         for span, parts in setup_names.edits(self.run, self.text.renamed):
             self.put(span, *parts)
         for _, module in held_modules(self.run):
@@ -101,11 +106,11 @@ class ClassWriter:
             self._calls(site)
         for method in own:
             self._rewrite_body(method)
-        self._default_factories()
+        factories.rewrite(self)
         for label, (statement, name) in self.text.names.iterators.items():
             start = self.source.line_span(statement).start
             indent = self.source.indent_of(statement)
-            self.insert(start, f"{indent}{name} = iter(self.{label}){self.source.newline}")
+            self.insert(start, f"{indent}{name} = iter({label}){self.source.newline}")
         for loop, counter in self.text.names.counters.items():
             self._count_loop(loop, counter)
         for call, value in self.run.constants.items():
@@ -263,7 +268,8 @@ class ClassWriter:
         keywords: list[tuple[str | None, Parts]] = [
             (k.arg, (source.span(k.value),) if k.arg else ("**", source.span(k.value))) for k in node.keywords
         ]
-        moved: list[tuple[str | None, Parts]] = list(self._calltime(site, source))
+        differing = field_kinds.flags(site)
+        moved: list[tuple[str | None, Parts]] = [] if differing else list(self._calltime(site, source))
         before = (list(positional), list(keywords), None if method == "__call__" else method)
         given = [*keywords, *moved]
         if method == "__call__":
@@ -272,7 +278,9 @@ class ClassWriter:
             after = layer.call_method(method, args, positional, given)
         for part in layer.parity_of_call(args, [k for k, _ in after[1]]):
             self.namer.parity(part)
-        if (list(after[0]), list(after[1]), after[2]) == before and not moved:
+        if site.alternatives:
+            self._same_call(site, method, positional, keywords, after if not moved else None, node)
+        if (list(after[0]), list(after[1]), after[2]) == before and not moved and not differing:
             return
         func: Parts = (source.span(node.func),)
         if method != "__call__" and isinstance(node.func, ast.Attribute):
@@ -280,15 +288,49 @@ class ClassWriter:
         if after[2] is not None:
             func = (*func, f".{after[2]}")
         arguments = list(after[0]) + [(f"{k}=", *p) if k else p for k, p in after[1]]
+        if differing:
+            arguments.append(self._taken(site, differing, source))
         named = [self.text.named(a) for a in arguments]
         self.put(node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source)
+
+    def _same_call(
+        self, site: Site, method: str, positional: list[Parts], keywords: list, after: object, node: ast.Call
+    ) -> None:
+        """Every kind of module must be called with the same arguments, flags apart."""
+        for kind in (site, *site.alternatives) if after is None else site.alternatives:
+            layer = layers.lookup(kind.target)
+            assert layer is not None
+            args = {k: layers.Arg(self._argument_text(b), b.abs.value) for k, b in kind.bound.items()}
+            if method == "__call__":
+                made = layer.call(args, positional, keywords)
+            else:
+                made = layer.call_method(method, args, positional, keywords)
+            after = made if after is None else after
+            if made != after or layer.parity_of_call(args, [k for k, _ in made[1]]):
+                raise Unmigratable("NNX163", "modules of several kinds are called in different ways in NNX", node)
+
+    def _taken(self, site: Site, flags: dict[str, tuple[Site, Any]], source: SourceFile) -> Parts:
+        """`**linen_parity.taken(self.norm, use_running_average=...)`: flags for those modules that have them."""
+        if self.text.names.places[site].iterator:
+            raise Unmigratable("NNX163", "modules of several kinds with different flags are made in nested loops", site.node)
+        parts: list[Part] = ["**", self.namer.parity("taken"), "(", *self.text.reference(site)]
+        for key, (kind, (node, where, _)) in flags.items():
+            layer = layers.lookup(kind.target)
+            keyword = layer.call_time_fields.get(key, key) if layer is not None else key
+            if kind.factory is not None and kind.factory.field:
+                parts += [f", {keyword}={self.text._calltime_name(kind, key)}"]
+            elif where is source:
+                parts += [f", {keyword}=", source.span(node)]
+            else:
+                raise Unmigratable("NNX172", f"`{key}` of a module is set in another file", site.node)
+        return (*parts, ")")
 
     def _argument_text(self, bound: BoundArg) -> Parts:
         """A constructor argument as the method says it, for the few calls that repeat one."""
         if isinstance(bound.abs.value, Module):
             place = self.text.names.places.get(bound.abs.value.site)
             if place is not None and place.kind == "attribute":
-                return (f"self.{place.attribute}",)
+                return (place.object,)
         if bound.node is None or bound.localized is None or bound.localized.source is not self.source:
             return ("",)
         return (self.source.span(bound.node),)
@@ -303,9 +345,12 @@ class ClassWriter:
         for keyword, (field, key) in keywords.items():
             bound = site.bound.get(field)
             factory = bound.abs.value if bound is not None else None
-            if not isinstance(factory, Factory) or key not in factory.calltime:
+            if not isinstance(factory, Factory):
                 raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is not known here", node)
-            value, where, _ = factory.calltime[key]
+            taking = next((kind for kind in factory.kinds() if key in kind.calltime), None)
+            if taking is None:
+                continue  # a kind of module that has no such flag
+            value, where, _ = taking.calltime[key]
             if factory.field:
                 extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
             elif where is source:
@@ -332,7 +377,6 @@ class ClassWriter:
         """Variables, setup's parameters and containers, factories."""
         run, source = self.run, method.source
         for node in ast.walk(method.node):
-            found = run.evaluated.get(node)
             if isinstance(node, ast.Attribute):
                 base = run.evaluated.get(node.value)
                 if node.attr == "value" and base is not None and isinstance(base.value, Variable):
@@ -346,13 +390,11 @@ class ClassWriter:
                     if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
                         shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
                         self.put(node, *shown, *(("[...]",) if read else ()), source=source)
-            elif isinstance(node, ast.Call) and found is not None:
-                if isinstance(found.value, Factory) and found.value.node is node and not found.value.lifted:
-                    self._partial(node, found.value, source)
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 self._container(node, source)
-            if isinstance(node, ast.Call) and _is_super_call(node, "setup"):
-                raise Unmigratable("NNX161", "`super().setup()` is called", node)
+            if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):
+                call = self._laid_out(inheritance.call_of_base(self.text), source.indent_of(_statement_of(source, node)))
+                self.put(node, *call, source=source)
 
     def _module_attribute(self, node: ast.Attribute, modules: tuple[Module, ...], source: SourceFile) -> None:
         """`self.dense.features`: layers of NNX keep some arguments and parameters under other names."""
@@ -364,68 +406,9 @@ class ClassWriter:
             raise Unmigratable("NNX127", f"`{ast.unparse(node)}` is kept under different names", node)
         self.put(node, source.span(node.value), f".{names.pop()}", source=source)
 
-    def _default_factories(self) -> None:
-        """`conv: Any = nn.Conv` → `nnx.Conv`: what a field makes modules with by default."""
-        for field in self.run.fields.values():
-            if field.default is None:
-                continue
-            value = self.run.constant(field.default, field.source).value
-            if not isinstance(value, Factory) or value.lifted or layers.lookup(value.target) is None:
-                continue
-            if field.source is not self.source or field.name not in {f.name for f in self._own_fields()}:
-                raise Unmigratable("NNX172", f"the default of `{field.name}` is written in another class", field.node)
-            if isinstance(field.default, ast.Call):
-                self._partial(field.default, value, self.source)
-                continue
-            layer = layers.lookup(value.target)
-            assert layer is not None
-            try:
-                built = layer.partial({})
-            except layers.Unsupported as error:
-                raise Unmigratable(error.code, error.reason, field.node) from error
-            if built.keywords or built.parity:
-                text = f"the default of `{field.name}` needs arguments of its own in NNX"
-                raise Unmigratable("NNX172", text, field.node)
-            self.put(field.default, self.namer.name(built.target), source=self.source)
-
-    def _own_fields(self) -> list[Field]:
-        """The fields written in the class itself."""
-        return [f for f in self.run.fields.values() if f.node in self.model.node.body]
-
-    def _partial(self, node: ast.Call, factory: Factory, source: SourceFile) -> None:
-        """`functools.partial(nn.Conv, ...)` → of the NNX class, without what the call gives."""
-        layer = layers.lookup(factory.target)
-        if layer is None:
-            for key in factory.calltime:
-                raise Unmigratable("NNX172", f"the partial holds `{key}`, known only when called", node)
-            return
-        if self.run.evaluated[node.args[0]].value is None or not isinstance(node.args[0], ast.Name | ast.Attribute):
-            raise Unmigratable("NNX138", "a partial of a partial", node)
-        held = {
-            k: layers.Arg((source.span(b.node),) if b.node is not None else ("?",), b.abs.value)
-            for k, b in factory.args.items()
-            if b.node is not None
-        }
-        for name, bound in zip([p.name for p in layer.parameters], factory.positional):
-            if bound.node is not None:
-                held[name] = layers.Arg((source.span(bound.node),), bound.abs.value)
-        try:
-            built = layer.partial(held)
-        except layers.Unsupported as error:
-            raise Unmigratable(error.code, error.reason, node) from error
-        for part in built.parity:
-            self.namer.parity(part)
-        target = built.target
-        callee = (
-            self.namer.parity(target.removeprefix("linen_parity."))
-            if target.startswith("linen_parity.")
-            else self.namer.name(target)
-        )
-        arguments: list[Parts] = [(callee,)]
-        arguments += [(f"{k}=", *self.text.named(p)) for k, p in built.keywords]
-        arguments += [("**", source.span(mapping)) for mapping in factory.unpacked]
-        laid = self._laid_out(joined((source.span(node.func),), arguments), source.indent_of(_statement_of(source, node)))
-        self.put(node, *laid, source=source)
+    def text_at(self, parts: Parts, source: SourceFile, node: ast.AST) -> Parts:
+        """Parts laid out for the statement that holds a node."""
+        return self._laid_out(parts, source.indent_of(_statement_of(source, node)))
 
     def _container(self, node: ast.Assign, source: SourceFile) -> None:
         """`self.layers = [...]` of modules needs nnx.List: NNX refuses plain containers."""
@@ -529,7 +512,8 @@ class ClassWriter:
         end = max(self.source.span(n).end for n in [*arguments.args, *arguments.defaults])
         del last
         if missing:
-            self.insert(end, ", *, " + ", ".join(f"{name}: bool" for name in missing))
+            kinds = {name: "bool | None = None" if name in self.text.perhaps else "bool" for name in missing}
+            self.insert(end, ", *, " + ", ".join(f"{name}: {kind}" for name, kind in kinds.items()))
 
     # unused assignments ----------------------------------------------------------------------------------------
     def _drop_unused(self) -> None:
@@ -602,12 +586,7 @@ class ClassWriter:
     def _constructor(self) -> None:
         model, source = self.model, self.source
         setup = model.own_methods.get("setup")
-        makes = [s for s in self.run.sites if s.kind != "rng" and not s.lazy]
-        own_nodes = {n for m in model.own_methods.values() for n in ast.walk(m.node)}
-        inherited = [s for s in makes if s.node not in own_nodes]
-        base_fields = {f.name for b in model.bases for f in b.fields()}
-        if inherited:
-            self._inherited(makes, inherited, base_fields)
+        if model.bases and not inheritance.needs_constructor(self.text):
             return
         fields = model.fields()
         post = model.own_methods.get("__post_init__")
@@ -631,8 +610,10 @@ class ClassWriter:
         if self.run.mode_flag:
             lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
         compact: list[Parts] = []
-        for name in self.text.names.lists:
-            compact.append((f"self.{name} = {self.namer.name('flax.nnx.List')}()",))
+        if setup is None and self.by_base:
+            compact.append(inheritance.call_of_base(self.text))
+        for held in [h for h in self.text.names.lists if not h.named_by]:
+            compact.append(held.assigned((f"{self.namer.name('flax.nnx.List')}()",)))
         for entry in self.run.blocks:
             if entry == "setup":
                 continue
@@ -680,15 +661,6 @@ class ClassWriter:
             written += [body, *line, newline]
         self.insert(at, *written, newline if not self._blank_follows(at) else "", order=-1)
 
-    def _inherited(self, makes: list[Site], inherited: list[Site], base_fields: set[str]) -> None:
-        """The base class makes everything: its constructor is called, or simply inherited."""
-        own = list(self.model.own_fields)
-        if len(inherited) != len(makes):
-            raise Unmigratable("NNX161", "a class and its base both make submodules")
-        if not own:
-            return
-        raise Unmigratable("NNX161", "a class adds fields to a base that makes the submodules")
-
     def _stored(self, fields: Iterable[Field]) -> set[str]:
         """Fields that are read after construction, here or elsewhere."""
         kept: set[str] = set(self.text.shadowed)
@@ -709,13 +681,14 @@ class ClassWriter:
             if other is not self.model and self.model in other.mro():
                 kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}
         # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
-        return kept | (names & self.loaded) | (names & set(self.run.held))
+        return kept | (names & (self.loaded | self.text.shadowed | set(self.run.held)))
 
     def _stored_value(self, field: Field) -> Parts:
         """What is stored of a field: NNX refuses plain lists of modules."""
         if isinstance(self.run.held.get(field.name), Repeated):
             return (f"{self.namer.name('flax.nnx.List')}({field.name})",)
         return (field.name,)
+
 
     def _default(self, node: ast.expr, field: Field) -> Part:
         return self.source.span(node) if field.source is self.source else ast.unparse(node)

@@ -50,6 +50,18 @@ def bound_in_setup(run: Execution) -> frozenset[str]:
     return frozenset(found)
 
 
+def inner_names(run: Execution) -> frozenset[str]:
+    """Names that lambdas, comprehensions and nested functions bind: copied, they would hide a field of that name."""
+    found: set[str] = set()
+    for method in run.model.methods().values():
+        for node in ast.walk(method.node):
+            if isinstance(node, ast.comprehension):
+                found |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node is not method.node):
+                found |= {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    return frozenset(found)
+
+
 def names_bound_in(block: Block) -> frozenset[str]:
     """Names that a skeleton binds: copied assignments and loop targets."""
     found: set[str] = set()

@@ -311,6 +311,8 @@ class _Call:
 def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
     """The call of a lifted module: lines to put before its statement, and the expression."""
     source = site.source
+    if site.alternatives:
+        raise Unmigratable("NNX163", "modules of several kinds are called under a lifted transform", node)
     levels = [l for l in site.lifted if l.kind in ("scan", "vmap", "remat")]
     mapped = any(l.kind in ("scan", "vmap") for l in levels)
     if mapped:

@@ -9,9 +9,11 @@ from pathlib import Path
 from ..context import FileContext, Options
 from ..diagnostics import Severity
 from ..edits import Conflict, Edit, Span
+from ..linen import outside
 from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
 from ..linen.index import Project
+from ..linen.layer_classes import layer_class
 from ..linen.lifting import LIFTED
 from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
@@ -20,6 +22,8 @@ from ..source import SourceFile
 from . import linen_copies
 from .class_text import ClassText, DryNamer
 from .class_write import ClassWriter
+from .field_kinds import Misfit
+from .layer_variants import LayerVariant
 
 # The codes of the class writer and of the training writer's general form: one without the other is half a migration.
 WRITERS = ("NNX100", "NNX603")
@@ -44,13 +48,8 @@ def decide(
             plan.classes[model.qualname] = _left(model, unselected[model.qualname], options)
         return linen_copies.Copies()
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
-    for model in classes:  # once through everything, so that every field knows what factories it is given
-        _try_execution(analyser, model)
-    if analyser.revised:  # what was executed before all that a field is given was known
-        analyser.done.clear()
-        analyser.special.clear()
-        for model in classes:
-            _try_execution(analyser, model)
+    outside.learn(project, analyser)
+    _execute_all(analyser, classes)
     reasons: dict[str, Unmigratable] = {**_lifted_outside(project, classes), **unselected}
     for model in classes:
         if linen_copies.is_copy_module(model.source):
@@ -61,8 +60,15 @@ def decide(
         texts: dict[str, ClassText] = {}
         plan.classes.clear()
         before = len(reasons)
-        for model in classes:
-            _decide_class(model, analyser, plan, reasons, texts, (), references if options.bridge else None)
+        try:
+            for model in classes:
+                _decide_class(model, analyser, plan, reasons, texts, (), references if options.bridge else None)
+        except Misfit as misfit:
+            assert misfit.factory.origin is not None
+            plan.warnings.append(("NNX163", misfit.message, *misfit.factory.origin))
+            analyser.kinds.drop(misfit.factory)
+            _execute_all(analyser, classes)
+            continue
         edited = _check_edits(project, texts, reasons, loaded | analyser.read_attributes)
         copies = linen_copies.settle(classes, reasons, edited, references, options.bridge)
         if len(reasons) == before:
@@ -111,6 +117,18 @@ def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratabl
     return found
 
 
+def _execute_all(analyser: Analyser, classes: Classes) -> None:
+    """Through everything, until every field knows what factories it is given."""
+    while True:
+        analyser.done.clear()
+        analyser.special.clear()
+        known, analyser.revised = analyser.kinds.version, False
+        for model in classes:
+            _try_execution(analyser, model)
+        if analyser.kinds.version == known and not analyser.revised:
+            return
+
+
 def _try_execution(analyser: Analyser, model: ClassModel) -> None:
     try:
         analyser.execution(model.qualname)
@@ -145,7 +163,9 @@ def _attempt(
             analyser.assume(name, tried)
         try:
             run = analyser.execution(name)
-            for site in run.sites:  # what it contains is planned first
+            for base in model.bases:
+                inner(base.qualname)
+            for site in [kind for s in run.sites for kind in (s, *s.alternatives)]:  # what it contains is planned first
                 if site.kind == "class":
                     inner(site.target)
             text = ClassText(run, analyser, plan.classes, references)
@@ -153,6 +173,8 @@ def _attempt(
                 text.prepare()
             except Unmigratable as error:
                 error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
+                raise
+            except Misfit:
                 raise
             except Exception as error:
                 raise internal_error(error) from error
@@ -184,6 +206,10 @@ def _decide_class(
         return
     if "." in name.removeprefix(f"{model.source.module}."):
         reasons[name] = Unmigratable("NNX175", "it is defined inside a function or another class", model.node)
+        return
+    variant = layer_class(analyser.classes, name)
+    if variant is not None:
+        _decide_variant(LayerVariant(variant, analyser), plan, reasons)
         return
 
     def inner(qualname: str) -> None:
@@ -241,6 +267,28 @@ def _decide_class(
         details=details,
     )
     plan.classes[name].writer = text
+
+
+def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigratable]) -> None:
+    """A class that is a layer with something changed."""
+    model = variant.model
+    try:
+        variant.edits(DryNamer())
+    except Unmigratable as error:
+        reasons[model.qualname] = error
+        return
+    plan.classes[model.qualname] = ClassPlan(
+        qualname=model.qualname,
+        path=str(model.source.path),
+        line=model.node.lineno,
+        outcome=Outcome.NATIVE,
+        fields=tuple(f.name for f in model.fields()),
+        collections=frozenset({"params"}),
+        methods=("__call__",),
+        call_arguments=("inputs",),
+        details=variant.details(),
+        writer=variant,
+    )
 
 
 def _collections(sites: list[Site], plan: Plan) -> frozenset[str]:
@@ -354,6 +402,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
     """Add the edits of every native class to its file's context."""
     loaded = _loaded_attributes(project)
     by_path = {context.source.path: context for context in contexts.values()}
+    for code, message, source, node in plan.warnings:
+        by_path[source.path].report(node, code, message, severity=Severity.WARNING)
     for decided in plan.reported():
         info = project.linen_classes[decided.qualname]
         context = contexts[info.source.module]
@@ -369,9 +419,12 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
                 help="Use it from NNX through nnx.bridge.ToNNX, or rewrite the named place by hand and run again.",
             )
             continue
-        text: ClassText = decided.writer
-        writer = ClassWriter(text, context, loaded | text.analyser.read_attributes)
-        for edit in writer.write():
+        text: ClassText | LayerVariant = decided.writer
+        if isinstance(text, LayerVariant):
+            edits = text.edits(context)
+        else:
+            edits = ClassWriter(text, context, loaded | text.analyser.read_attributes).write()
+        for edit in edits:
             target = by_path[edit.source.path]
             change = Edit(edit.span, edit.parts, edit.code, edit.order, edit.in_place)
             try:
@@ -381,6 +434,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
                     raise
         for code, message, node in text.notes:
             context.report(node, code, message)
+        if isinstance(text, LayerVariant):
+            continue
         for collection in sorted(text.collections):
             _register_collection(context, collection, text.variable_type(collection))
     linen_copies.write(project, plan, copies, contexts)

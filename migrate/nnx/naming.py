@@ -13,10 +13,15 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
+from ..edits import Parts
 from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, For, Make, Site, Unmigratable
 
 _LIFTED_PREFIX = {"remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit"}
+# Linen classes that share a counterpart in NNX, from whose name theirs does not follow.
+_RENAMED = frozenset(
+    f"flax.linen.{name}" for name in ("MultiHeadAttention", "MultiHeadDotProductAttention", "SelfAttention")
+)
 
 
 @dataclasses.dataclass
@@ -35,6 +40,31 @@ class Place:
     index: str = ""
     dynamic: ast.expr | None = None
     iterator: str = ""
+    named_by: str = ""  # attribute that holds the class part of the name, where a factory's field decides it
+
+    @property
+    def object(self) -> str:
+        """The object (or the list) as the class's methods say it."""
+        return f"getattr(self, {self._name})" if self.named_by else f"self.{self.attribute}"
+
+    def held_by(self, holder: str) -> str:
+        """The same, where `holder` stands for the module: a parameter of a lifted function."""
+        if holder == "self":
+            return self.object
+        if self.named_by:
+            raise Unmigratable("NNX163", "a lifted function makes modules of several kinds")
+        return f"{holder}.{self.attribute}"
+
+    def assigned(self, expression: Parts) -> Parts:
+        """The statement of the constructor that puts `expression` there."""
+        if self.named_by:
+            return (f"setattr(self, {self._name}, ", *expression, ")")
+        return (f"self.{self.attribute} = ", *expression)
+
+    @property
+    def _name(self) -> str:
+        """The attribute's name as an expression."""
+        return f'f"{{self.{self.named_by}}}_{self.attribute}"' if self.attribute else f"self.{self.named_by}"
 
 
 @dataclasses.dataclass
@@ -42,31 +72,73 @@ class Names:
     """The places of all sites of one class, and what the methods need for them."""
 
     places: dict[Site, Place] = dataclasses.field(default_factory=dict)
-    lists: list[str] = dataclasses.field(default_factory=list)  # attributes that are nnx.List, created empty first
+    lists: list[Place] = dataclasses.field(default_factory=list)  # of an nnx.List each, created empty first
     counters: dict[ast.For, str] = dataclasses.field(default_factory=dict)  # loop → name that counts it
-    iterators: dict[str, tuple[ast.stmt, str]] = dataclasses.field(default_factory=dict)  # list → (before, name)
+    iterators: dict[str, tuple[ast.stmt, str]] = dataclasses.field(default_factory=dict)  # list → before, name
+    named_by: dict[str, Site] = dataclasses.field(default_factory=dict)  # attribute with a class's name → whose
 
 
 def class_label(run: Execution, site: Site) -> str:
-    """The name that Linen numbers: the class's own, behind its lifted transforms."""
-    label = site.target.rpartition(".")[2]
-    for lifted in reversed(site.lifted):
-        label = _LIFTED_PREFIX[lifted.kind] + label
-    return label
+    """The name that Linen numbers: the class's own, behind its lifted transforms.
+
+    Where a factory's field decides the class, and with it the name, `*field` stands for it.
+    """
+    labels = kind_labels(site)
+    if len(labels) > 1:
+        assert site.factory is not None
+        return f"*{site.factory.chosen_by or chooser(site)}"
+    return labels.pop()
+
+
+def chooser(site: Site) -> str:
+    """The local name that holds one of several factories; "" if it is not a name."""
+    return site.node.func.id if isinstance(site.node.func, ast.Name) else ""
+
+
+def kind_labels(site: Site) -> set[str]:
+    """The names that Linen may number the site's module by."""
+    return {lifted_prefix(kind) + _class_of(kind).rpartition(".")[2] for kind in (site, *site.alternatives)}
+
+
+def _class_of(site: Site) -> str:
+    return (site.factory.variant if site.factory is not None else "") or site.target
+
+
+def lifted_prefix(site: Site) -> str:
+    """What lifted transforms put before the name of a class."""
+    return "".join(_LIFTED_PREFIX[lifted.kind] for lifted in site.lifted)
+
+
+def _named_by(run: Execution, label: str, sites: list[Site], names: Names) -> str:
+    """The attribute that holds the class part of the name, "" where that is a constant."""
+    if not label.startswith("*"):
+        return ""
+    name = f"{label[1:]}_name"
+    while name in run.fields or name in run.model.methods():
+        name += "_"
+    if len({lifted_prefix(kind) for site in sites for kind in (site, *site.alternatives)}) > 1 or label == "*":
+        raise Unmigratable("NNX163", "modules of several kinds, some of them lifted, have no common name", sites[0].node)
+    if any(kind.target in _RENAMED for site in sites for kind in (site, *site.alternatives)):
+        raise Unmigratable("NNX163", "modules of several kinds have no common name", sites[0].node)
+    names.named_by[name] = min(sites, key=lambda s: s.origin)
+    return name
 
 
 def assign(run: Execution, entry: str, names: Names) -> None:
     """Name the sites of one entry method's skeleton."""
     block = run.blocks[entry]
     auto = _auto_names(run, block)
+    _check_kinds(auto)
     modules = [s for s in run.sites if s.method == entry and s.kind in ("layer", "class")]
     made = collections.Counter((id(s.node), s.choice) for s in modules)
     for label, members in auto.items():
+        named_by = _named_by(run, label, [s for s, _ in members], names)
         if any(site.loops or number is None or made[id(site.node), site.choice] > 1 for site, number in members):
-            _as_list(run, label, [s for s, _ in members], names)
+            _as_list(run, label, [s for s, _ in members], names, named_by)
             continue
         for site, number in members:
-            names.places[site] = Place("attribute", f"{label}_{number}")
+            attribute = f"{label}_{number}" if not named_by else str(number)
+            names.places[site] = Place("attribute", attribute, named_by=named_by)
     explicit: dict[str, list[Site]] = {}
     for site in run.sites:
         if site.method != entry or site.in_setup or site.kind == "rng" or site.lazy or site in names.places:
@@ -91,7 +163,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             names.places[site] = Place("dynamic", "", dynamic=spec.node)
     for stem, sites in explicit.items():
         if len(sites) == 1 and stem.isidentifier() and stem not in run.fields and _counts(sites[0]):
-            names.lists.append(stem)
+            names.lists.append(Place("list", stem))
             names.places[sites[0]] = Place("list", stem, sites[0].loops[-1].index)
         else:
             for site in sites:
@@ -183,10 +255,21 @@ def _is_stateless(label: str) -> bool:
     return label == "Dropout"
 
 
-def _as_list(run: Execution, label: str, sites: list[Site], names: Names) -> None:
+def _check_kinds(auto: dict[str, list[tuple[Site, int | None]]]) -> None:
+    """Linen counts per class, so a class that two names may stand for cannot be counted."""
+    seen: dict[str, str] = {}
+    for key, members in auto.items():
+        for label in set().union(*[kind_labels(site) for site, _ in members]):
+            if seen.setdefault(label, key) != key:
+                node = members[0][0].node
+                raise Unmigratable("NNX163", f"{label} modules are made here and there, by factories of several kinds", node)
+
+
+def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_by: str) -> None:
     if label in run.fields:
         raise Unmigratable("NNX156", f"a field and a list of modules are both called {label}", sites[0].node)
-    names.lists.append(label)
+    held = Place("list", label if not named_by else "", named_by=named_by)
+    names.lists.append(held)
     looped = [s for s in sites if s.loops]
     simple = (
         bool(looped)
@@ -207,13 +290,13 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names) -> Non
             counter = names.counters.get(node) or _fresh_counter(run, node)
             names.counters[node] = counter
         for position, site in enumerate(before):
-            names.places[site] = Place("list", label, str(position))
+            names.places[site] = dataclasses.replace(held, index=str(position))
         for position, site in enumerate(looped):
             index = counter if len(looped) == 1 else f"{len(looped)} * {counter}"
             offset = len(before) + position
-            names.places[site] = Place("list", label, f"{index} + {offset}" if offset else index)
+            names.places[site] = dataclasses.replace(held, index=f"{index} + {offset}" if offset else index)
         for position, site in enumerate(after):
-            names.places[site] = Place("list", label, str(position - len(after)))
+            names.places[site] = dataclasses.replace(held, index=str(position - len(after)))
         return
     if any(calltime for s in sites for _, calltime in s.conditions):
         raise Unmigratable(
@@ -228,10 +311,10 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names) -> Non
     if entry is None or holders != {entry.node}:
         raise Unmigratable("NNX153", f"{label} modules made in a helper method cannot be numbered", sites[0].node)
     first = _outermost(run, sites)
-    iterator = _fresh_name(run, label.lower())
+    iterator = _fresh_name(run, label.lstrip("*").removesuffix("_cls").lower())
     for site in sites:
-        names.places[site] = Place("list", label, "", iterator=iterator)
-    names.iterators[label] = (first, iterator)
+        names.places[site] = dataclasses.replace(held, iterator=iterator)
+    names.iterators[held.object] = (first, iterator)
 
 
 def _unchanged(site: Site, condition: ast.AST) -> bool:
@@ -287,14 +370,14 @@ def _check(run: Execution, entry: str, names: Names) -> None:
     for site, place in names.places.items():
         if place.kind != "attribute":
             continue
-        other = taken.get(place.attribute)
+        other = taken.get(place.object)
         if other is not None and other.node is not site.node:
             exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
             if not exclusive:
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
         if other is not None and other.node is site.node and other.choice == site.choice:
             raise Unmigratable("NNX159", f"`{ast.unparse(site.node)}` makes several modules from one place", site.node)
-        taken[place.attribute] = site
+        taken[place.object] = site
     methods = run.model.methods()
     for site, place in names.places.items():
         if place.attribute in methods:

@@ -434,7 +434,10 @@ RULES = (
         "NNX163",
         "field-of-several-kinds",
         "a field is given different kinds of modules",
-        "One use passes `nn.Conv`, another `nn.Dense` (or partials that differ in what they hold back).",
+        "One use passes `nn.Conv`, another `nn.ConvLocal`: NNX makes or calls them with different arguments, or Linen "
+        "counts them under names that cannot be told apart. Where only a script or an alias passes the kind "
+        "that does not fit, the class becomes native for the others, that place is reported, and there the constructor "
+        "raises a TypeError.",
         "The constructor would have to give them different arguments.",
         "write one class for each kind.",
     ),

@@ -1,0 +1,62 @@
+"""A module of one of several kinds: what calling it gives, whichever it is.
+
+The constructor cannot know which kind a factory's field holds, so where the kinds differ in the last dimension of their
+results it asks the module that it has just made: `features = self.Block_0.out_features`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..catalog import layers
+from .dims import Dim
+from .merging import merge
+from .sites import CallRecord, Make, Site, Track, Unmigratable
+from .values import Array, Shape, Unknown, Value
+
+# Layers whose NNX counterparts say how many features come out.
+_SAY_FEATURES = frozenset({"flax.linen.Dense", "flax.linen.Conv", "flax.linen.ConvTranspose"})
+OUT = "out_features"
+
+
+def agreed(run: Any, site: Site, record: CallRecord, results: list[Value]) -> Value:
+    """What the kinds' results, the first of `site` itself, have in common, the number of features asked for if need be."""
+    first, *rest = results
+    if all(other == first for other in rest):
+        return first
+    arrays = [r for r in results if isinstance(r, Array)]
+    if len(arrays) < len(results):
+        return Unknown("what several kinds of modules give")
+    merged: Value = first
+    for other in rest:
+        merged = merge(merged, other)
+    assert isinstance(merged, Array)
+    last = [a.shape.dim(-1) for a in arrays]
+    if all(d == last[0] for d in last) and last[0] is not None:
+        dims, lead = merged.shape.dims[:-1], merged.shape.lead
+        return Array(Shape((*dims, last[0]), lead))
+    asked = _asked(run, site)
+    if asked is None:
+        return merged
+    shape = merged.shape
+    return Array(Shape((*shape.dims[:-1], asked), shape.lead if shape.dims else Shape.unknown().lead))
+
+
+def _asked(run: Any, site: Site) -> Dim | None:
+    """The number of features that the module made at the site says it gives."""
+    for kind in (site, *site.alternatives):
+        if kind.kind == "layer" and (kind.target not in _SAY_FEATURES or layers.lookup(kind.target) is None):
+            return None
+    for kind in (site, *site.alternatives):
+        if kind.kind == "class":
+            run.analyser.asked.add(kind.target)
+    if site.in_setup:
+        return Dim.opaque(f"self.{site.container}.{OUT}") if site.container and not site.loops else None
+    if "out" not in site.renders:
+        block = site.renders["block"]
+        made = next((i for i, s in enumerate(block.steps) if isinstance(s, Make) and s.site is site), None)
+        if made is None:
+            raise Unmigratable("NNX163", "a module of several kinds is made where it cannot be asked", site.node)
+        site.renders["out"] = run.tracker("features")
+        block.steps.insert(made + 1, Track(site.renders["out"], Dim.of(0), site))
+    return Dim.local(site.renders["out"])

@@ -1,0 +1,72 @@
+"""Classes that are a Linen layer with something changed: `class StdConv(nn.Conv)` with a `param` of its own.
+
+Such a class is constructed and called as its layer is, so it is treated as that layer under another name.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from ..catalog import layers
+from .classes import Classes, ClassModel, Field
+
+# Layers whose NNX counterparts are called with the same arguments and keep nothing but parameters.
+_PLAIN = frozenset(
+    f"flax.linen.{name}"
+    for name in ("Dense", "DenseGeneral", "Conv", "ConvTranspose", "Embed", "LayerNorm", "RMSNorm", "GroupNorm")
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class LayerClass:
+    """A class as a layer: `defaults` are the layer's parameters whose defaults it changes."""
+
+    model: ClassModel
+    layer: str
+    defaults: tuple[Field, ...]
+
+
+def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
+    """The layer that a class is a variant of; None for classes that need more than another name for it."""
+    model = classes.get(qualname)
+    if model is None or model.bases or len(model.foreign_bases) != 1 or model.node.decorator_list or model.node.keywords:
+        return None
+    name = model.foreign_bases[0]
+    layer = layers.lookup(name) if name in _PLAIN else None
+    if layer is None or not set(model.own_methods) <= {"param"} or model.class_attributes:
+        return None
+    parameters = {p.name for p in layer.parameters}
+    if any(f.name not in parameters or f.default is None or f.kw_only for f in model.own_fields):
+        return None
+    method = model.own_methods.get("param")
+    if method is not None and not _reads_only(method.node):
+        return None
+    return LayerClass(model, name, model.own_fields)
+
+
+def super_param(node: ast.AST) -> bool:
+    """Is it `super().param(...)`?"""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "param"
+        and isinstance(node.func.value, ast.Call)
+        and isinstance(node.func.value.func, ast.Name)
+        and node.func.value.func.id == "super"
+    )
+
+
+def _reads_only(node: ast.FunctionDef) -> bool:
+    """Does `param` ask the layer for the value of the parameter and change it, looking at nothing else but its name?"""
+    arguments = node.args
+    if node.decorator_list or arguments.posonlyargs or arguments.kwonlyargs or len(arguments.args) < 2:
+        return False
+    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and super_param(n)]
+    inside = {id(n) for call in calls for n in ast.walk(call)}
+    others = {a.arg for a in arguments.args[2:]} | {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+    loose = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in others and id(n) not in inside]
+    name = arguments.args[1].arg
+    plain = all(c.args and isinstance(c.args[0], ast.Name) and c.args[0].id == name for c in calls)
+    bare = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in ("super", "self") and id(n) not in inside]
+    return len(calls) == 1 and plain and not loose and all(n.id == "self" for n in bare)

@@ -1,0 +1,170 @@
+"""Factories that code outside of modules gives to modules: `ResNet18 = partial(ResNet, block_cls=Block)`, scripts.
+
+Nothing is followed in order there: a local name stands for everything that its function assigns to it, a parameter for
+its default and for what the project's calls pass.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from ..source import SourceFile
+from .analyser import Analyser
+from .classes import ClassModel
+from .environment import Env
+from .execute import Execution
+from .index import Project
+from .sites import Abs, Factory, Unmigratable
+from .values import Unknown, Value
+
+_MAX_DEPTH = 4
+_MAX_COMBINATIONS = 16
+_PLAIN = frozenset({"int", "float", "bool", "str", "Dtype", "Sequence[int]", "Tuple[int, int]", "tuple[int, int]"})
+
+
+def learn(project: Project, analyser: Analyser) -> None:
+    """Tell the analyser which factories constructions outside of modules give to fields."""
+    reader = _Reader(project, analyser)
+    for source, call in reader.constructions():
+        reader.read(source, call)
+
+
+class _Reader:
+    def __init__(self, project: Project, analyser: Analyser) -> None:
+        self.project = project
+        self.analyser = analyser
+        self.inside = {id(n) for info in project.linen_classes.values() for n in ast.walk(info.node)}
+        self.calls: dict[str, list[tuple[SourceFile, ast.Call]]] = {}  # function → its calls, partials too
+        self.names = {name.rpartition(".")[2] for name in project.linen_classes}
+        self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
+        model = next(iter(analyser.classes), None)
+        self.run = Execution(model, analyser) if model is not None else None
+
+    def constructions(self) -> list[tuple[SourceFile, ast.Call]]:
+        """Calls outside of modules that may construct a module of the project or bind its arguments."""
+        found: list[tuple[SourceFile, ast.Call]] = []
+        for source in self.project.files.values():
+            if not any(name in source.text for name in self.names):
+                continue
+            for node in source.nodes:
+                if not isinstance(node, ast.Call) or id(node) in self.inside or not (node.args or node.keywords):
+                    continue
+                called: ast.expr = node.func
+                if self.project.qualname(source, called) == "functools.partial" and node.args:
+                    called = node.args[0]
+                name = self.project.qualname(source, called)
+                if name is not None and self.project.definition(name) is not None:
+                    self.calls.setdefault(name, []).append((source, node))
+                model = self.analyser.classes.get(name)
+                given = {k.arg for k in node.keywords}
+                if model is not None:
+                    places = [f.name for f in model.fields() if not f.kw_only]
+                    given |= set(places[: len(node.args) - (called is not node.func)])
+                if given & self.factory_fields:
+                    found.append((source, node))
+        return found
+
+    def read(self, source: SourceFile, call: ast.Call) -> None:
+        """Evaluate a call: constructing a module tells the analyser what it is given."""
+        for value in self.values(call.args[0] if self._is_partial(source, call) else call.func, source, 0):
+            if not isinstance(value, Factory) or self.analyser.classes.get(value.target) is None:
+                continue
+            model = self.analyser.classes.get(value.target)
+            assert model is not None
+            names = [f.name for f in model.fields() if not f.kw_only]
+            given = call.args[1:] if self._is_partial(source, call) else call.args
+            arguments = [*zip(names, given), *[(k.arg, k.value) for k in call.keywords if k.arg is not None]]
+            for name, node in arguments:
+                for kind in self.values(node, source, 0):
+                    if isinstance(kind, Factory):
+                        self.analyser.gives(value.target, name, kind, (source, node))
+
+    def _is_partial(self, source: SourceFile, call: ast.Call) -> bool:
+        return bool(call.args) and self.project.qualname(source, call.func) == "functools.partial"
+
+    def values(self, node: ast.expr, source: SourceFile, depth: int) -> list[object]:
+        """Everything that an expression may be, as far as it matters: factories."""
+        if depth > _MAX_DEPTH or isinstance(node, ast.Starred):
+            return []
+        if isinstance(node, ast.IfExp):
+            return [*self.values(node.body, source, depth), *self.values(node.orelse, source, depth)]
+        if isinstance(node, ast.Name):
+            scope = self._scope(node, source)
+            if scope is not None:
+                return [v for e, s in self._assigned(node.id, scope, source) for v in self.values(e, s, depth + 1)]
+        if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
+            return []
+        if isinstance(node, ast.Call) and not self._is_partial(source, node) and not self._is_lifted(source, node):
+            return []
+        return list(self._evaluated(node, source, depth))
+
+    def _is_lifted(self, source: SourceFile, node: ast.Call) -> bool:
+        return (self.project.qualname(source, node.func) or "").startswith("flax.linen.") and bool(node.args)
+
+    def _evaluated(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[object]:
+        local = {
+            n.id: n for n in ast.walk(node) if isinstance(n, ast.Name) and self._scope(n, source) is not None
+        }
+        kinds = {name: [v for v in self.values(n, source, depth + 1) if isinstance(v, Factory)] for name, n in local.items()}
+        choices: list[list[tuple[str, Value]]] = [
+            [*[(name, v) for v in found]] or [(name, Unknown(name))] for name, found in kinds.items()
+        ]
+        for chosen in itertools.islice(itertools.product(*choices), _MAX_COMBINATIONS):
+            env = Env({name: Abs(value, static=True) for name, value in chosen}, source)
+            assert self.run is not None  # without a class there is nothing to construct
+            try:
+                yield self.run.evaluate(node, env).value
+            except (Unmigratable, RecursionError):
+                continue
+
+    def _scope(self, node: ast.Name, source: SourceFile) -> ast.FunctionDef | None:
+        """The function that binds a name, if it is local to one."""
+        for parent in source.ancestors(node):
+            if isinstance(parent, ast.FunctionDef) and node.id in _bound(parent):
+                return parent
+        return None
+
+    def _assigned(self, name: str, scope: ast.FunctionDef, source: SourceFile) -> list[tuple[ast.expr, SourceFile]]:
+        """What a local name of a function may be given: by assignments, by its default, by calls of the function."""
+        found: list[tuple[ast.expr, SourceFile]] = []
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+                found.append((node.value, source))
+            elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and getattr(node.target, "id", "") == name:
+                if node.value is not None:
+                    found.append((node.value, source))
+        spec = scope.args
+        named = [*spec.posonlyargs, *spec.args]
+        parameters = [a.arg for a in named]
+        defaults = [*zip([a.arg for a in named[len(named) - len(spec.defaults) :]], spec.defaults)]
+        defaults += [(a.arg, d) for a, d in zip(spec.kwonlyargs, spec.kw_defaults) if d is not None]
+        found += [(default, source) for arg, default in defaults if arg == name]
+        for where, call in self.calls.get(f"{source.module}.{scope.name}", ()):
+            given = call.args[1:] if self._is_partial(where, call) else call.args
+            pairs = [*zip(parameters, given), *[(k.arg, k.value) for k in call.keywords]]
+            found += [(value, where) for arg, value in pairs if arg == name]
+        return found
+
+
+def _factory_fields(model: ClassModel) -> set[str]:
+    """Fields that the class calls or hands on, so that they may hold factories."""
+    used: set[str] = set()
+    fields = {f.name for f in model.fields() if f.annotation is None or ast.unparse(f.annotation) not in _PLAIN}
+    for node in ast.walk(model.node):
+        handed: list[ast.expr] = []
+        if isinstance(node, ast.Call):
+            handed = [node.func, *node.args, *[k.value for k in node.keywords]]
+        elif isinstance(node, ast.Assign):
+            handed = [node.value]
+        for value in handed:
+            if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self":
+                used.add(value.attr)
+    return used & fields
+
+
+def _bound(scope: ast.FunctionDef) -> set[str]:
+    spec = scope.args
+    names = {a.arg for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]}
+    return names | {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

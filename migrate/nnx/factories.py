@@ -1,0 +1,131 @@
+"""Factories as text: `functools.partial(nn.Conv, ...)` and bare mentions of layers, wherever native classes get them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..catalog import layers
+from ..edits import Parts
+from ..linen.lifting import LIFTED
+from ..linen.sites import Factory, Unmigratable
+from ..source import SourceFile
+from .class_text import joined
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+
+def rewrite(writer: ClassWriter) -> None:
+    """Layers that are mentioned rather than constructed: in methods, defaults, aliases, scripts that fill a field."""
+    for node, factory, source in _mentioned(writer):
+        layer = layers.lookup(factory.target)
+        if isinstance(node, ast.Call):
+            parts = partial_parts(writer, node, factory, source)
+            laid = writer.text_at(parts, source, node)
+            writer.put(node, *laid, source=source)
+        elif layer is not None:
+            writer.put(node, *_bare(writer, layer), source=source)
+
+
+def _mentioned(writer: ClassWriter) -> Iterator[tuple[ast.expr, Factory, SourceFile]]:
+    run = writer.run
+    for node, found in list(run.evaluated.items()):
+        if isinstance(found.value, Factory) and found.value.node is node and found.value.source is not None:
+            if isinstance(node, ast.expr) and _is_value(writer, node, found.value, found.value.source):
+                yield node, found.value, found.value.source
+    for field in run.fields.values():
+        for kind in run.analyser.kinds.of(writer.model, field.name):
+            node, source = kind.node, kind.source
+            if kind.origin is not None and isinstance(node, ast.expr) and source is not None:
+                if _is_value(writer, node, kind, source):
+                    yield node, kind, source
+
+
+def _is_value(writer: ClassWriter, node: ast.expr, factory: Factory, source: SourceFile) -> bool:
+    """Is the mention a value of its own, not what a call calls or a partial is made of?"""
+    if factory.variant and not isinstance(node, ast.Call):
+        return False  # the class keeps its name
+    if factory.lifted or writer.run.analyser.classes.get(factory.target) is not None:
+        return isinstance(node, ast.Call) and bool(factory.calltime) and not factory.lifted
+    parent = source.parents.get(node)
+    if not isinstance(parent, ast.Call):
+        return True
+    if parent.func is node:
+        return False
+    name = writer.run.project.qualname(source, parent.func)
+    first = bool(parent.args) and parent.args[0] is node
+    return not (first and (name == "functools.partial" or name in LIFTED))
+
+
+def _bare(writer: ClassWriter, layer: layers.Layer) -> Parts:
+    """`nn.Conv` as a value: the NNX class, with what keeps it equal bound."""
+    try:
+        built = layer.partial({})
+    except layers.Unsupported as error:
+        raise Unmigratable(error.code, error.reason) from error
+    target = _target(writer, built)
+    if not built.keywords:
+        return (target,)
+    bound: list[Parts] = [(target,), *[(f"{k}=", *writer.text.named(p)) for k, p in built.keywords]]
+    return joined((writer.namer.name("functools.partial"),), bound)
+
+
+def _target(writer: ClassWriter, built: layers.Built) -> str:
+    for part in built.parity:
+        writer.namer.parity(part)
+    if built.target.startswith("linen_parity."):
+        return writer.namer.parity(built.target.removeprefix("linen_parity."))
+    return writer.namer.name(built.target)
+
+
+def partial_parts(writer: ClassWriter, node: ast.Call, factory: Factory, source: SourceFile) -> Parts:
+    """`functools.partial(nn.Conv, ...)` → of the NNX class, without what the call gives."""
+    layer = layers.lookup(factory.target)
+    if layer is None or writer.run.analyser.classes.get(factory.target) is not None:
+        for key in factory.calltime:
+            raise Unmigratable("NNX172", f"the partial holds `{key}`, known only when called", node)
+        return (source.span(node),)
+    variants = [_partial(writer, node, kind, source) for kind in _kinds(factory)]
+    if any(other != variants[0] for other in variants[1:]):
+        raise Unmigratable("NNX163", f"`{ast.unparse(node.args[0])}` is of several kinds, whose partials differ", node)
+    return variants[0]
+
+
+def _kinds(factory: Factory) -> list[Factory]:
+    """The kinds that have to agree: those that only scripts give raise where they do not fit."""
+    return [factory, *[k for k in factory.alternatives if k.origin is None]]
+
+
+def _partial(writer: ClassWriter, node: ast.Call, factory: Factory, source: SourceFile) -> Parts:
+    layer = layers.lookup(factory.target)
+    if layer is None:
+        return (source.span(node),)
+    base = node.args[0]
+    direct = writer.run.project.qualname(source, base) == factory.target and not factory.variant
+    own = {id(k.value) for k in node.keywords} | {id(a) for a in node.args[1:]}
+    held: dict[str, layers.Arg] = {}
+    given: dict[str, layers.Arg] = {}
+    pairs = [*zip([p.name for p in layer.parameters], factory.positional), *factory.args.items()]
+    for name, bound in pairs:
+        if bound.node is not None and id(bound.node) in own:
+            given[name] = layers.Arg((source.span(bound.node),), bound.abs.value)
+        else:
+            held[name] = layers.Arg((f"<{name}>",), bound.abs.value)
+    try:
+        built = layer.partial({**held, **given})
+        if not direct:
+            inner = layer.partial(held)
+            if inner.target != built.target:
+                raise Unmigratable("NNX202", f"`{ast.unparse(base)}` would become two different NNX classes", node)
+            built = built.without(inner.keywords)
+    except layers.Unsupported as error:
+        raise Unmigratable(error.code, error.reason, node) from error
+    callee: Parts = (_target(writer, built),) if direct else (source.span(base),)
+    if not direct:
+        for part in built.parity:
+            writer.namer.parity(part)
+    arguments: list[Parts] = [callee, *[(f"{k}=", *writer.text.named(p)) for k, p in built.keywords]]
+    arguments += [("**", source.span(mapping)) for mapping in factory.unpacked if id(mapping) in own]
+    return joined((source.span(node.func),), arguments)

@@ -1,0 +1,126 @@
+"""Modules of several kinds: a factory's field that the project gives now this class, now that one.
+
+One text must serve them all: the same constructor arguments, the same flags at the call. What may differ is the name
+under which Linen counts them, and the number of features that come out; the constructor asks for both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..edits import Parts
+from ..linen.kind_results import OUT
+from ..linen.sites import Factory, Make, Site, Unmigratable
+from ..linen.values import Array
+from .naming import chooser, lifted_prefix
+
+if TYPE_CHECKING:
+    from .class_text import ClassText, InitLines
+
+
+class Misfit(Exception):
+    """A kind that only code outside of modules gives, and for which the text of the other kinds does not do.
+
+    It does not stop the class: the constructor is written for the others, and with this one it raises a TypeError, as
+    the layer that is passed is not rewritten. The place that passes it is reported.
+    """
+
+    def __init__(self, factory: Factory, message: str) -> None:
+        super().__init__(message)
+        self.factory = factory
+        self.message = message
+
+
+def check(text: ClassText, site: Site, lines: InitLines) -> None:
+    """Refuse a site whose other kinds are constructed or called in another way; see also Misfit."""
+    for other in site.alternatives:
+        notes = len(text.notes)
+        reason = ""
+        try:
+            made = text._made(other)
+            if (made.before, made.expression) != (lines.before, lines.expression):
+                reason = "takes other arguments in NNX"
+        except Unmigratable as error:
+            reason = f"cannot be made here: {error.reason}"
+        del text.notes[notes:]
+        flags_differ = set(other.calltime) != set(site.calltime) and "class" in (site.kind, other.kind)
+        if not reason and (flags_differ or _keywords(text, other) != _keywords(text, site)):
+            reason = "takes other flags at the call"
+        if not reason:
+            continue
+        factory = other.factory
+        assert factory is not None
+        a, b, field = site.target.rpartition(".")[2], other.target.rpartition(".")[2], factory.chosen_by
+        if factory.origin is not None:
+            name = text.model.name
+            raise Misfit(factory, f"{name} cannot be given {b} for `{field}`, which {reason}: its constructor will raise")
+        said = f"its field `{field}` is given {a} and {b}, but {b} {reason}"
+        raise Unmigratable("NNX163", said, site.node)
+
+
+def _keywords(text: ClassText, site: Site) -> object:
+    """The flags that a class of the project takes at the call for the factories in its fields."""
+    called = text.plans.get(site.target)
+    return called.details.call_keywords if called is not None and called.details is not None else {}
+
+
+def features_of(text: ClassText, site: Site) -> Parts:
+    """What the module that has just been made says of its output."""
+    place = text.names.places[site]
+    if place.kind == "dynamic":
+        return (*text.reference(site), f".{OUT}")
+    return (f"{place.object}{'[-1]' if place.kind == 'list' else ''}.{OUT}",)
+
+
+def own_features(text: ClassText) -> tuple[str, set[str]] | None:
+    """The line by which a module of this class says how many features it gives, and the names that it needs."""
+    name = text.model.qualname
+    if name not in text.analyser.asked:
+        return None
+    summary = text.run.summaries.get("__call__")
+    result = summary.result if summary is not None else None
+    dim = result.shape.dim(-1) if isinstance(result, Array) else None
+    if dim is None:
+        raise Unmigratable("NNX163", "it is one of several kinds of modules, and what it gives is not known")
+    if OUT in text.run.fields or OUT in text.model.methods() or OUT in text.run.attributes:
+        raise Unmigratable("NNX163", f"it is one of several kinds of modules and has an `{OUT}` of its own")
+    before, text.needs = text.needs, set()
+    line = f"self.{OUT} = {text.dim(dim)}"
+    needs, text.needs = text.needs, before
+    return line, needs
+
+
+def names_before(text: ClassText, step: object) -> list[Parts]:
+    """The lines before the step that first makes modules of several kinds: what Linen calls them, their empty lists."""
+    lines: list[Parts] = []
+    for name, site in text.names.named_by.items():
+        if not _makes(step, site):
+            continue
+        assert site.factory is not None
+        prefix = lifted_prefix(site)
+        factory = text.field(site.factory.chosen_by) if site.factory.chosen_by else chooser(site)
+        said = f"{text.namer.parity('linen_name')}({factory})"
+        lines.append((f"self.{name} = " + (f'f"{prefix}{{{said}}}"' if prefix else said),))
+        for held in text.names.lists:
+            if held.named_by == name:
+                lines.append(held.assigned((f"{text.namer.name('flax.nnx.List')}()",)))
+    return lines
+
+
+def _makes(step: object, site: Site) -> bool:
+    if isinstance(step, Make):
+        return step.site is site
+    inner = [getattr(step, name, None) for name in ("body", "then", "orelse")]
+    return any(_makes(child, site) for block in inner if block is not None for child in block.steps)
+
+
+def flags(site: Site) -> dict[str, tuple[Site, object]]:
+    """Flags that some of the kinds take at the call and some do not: flag → the first kind that takes it."""
+    kinds = (site, *site.alternatives)
+    if all(set(kind.calltime) == set(site.calltime) for kind in kinds):
+        return {}
+    found: dict[str, tuple[Site, object]] = {}
+    for kind in kinds:
+        for key, given in kind.calltime.items():
+            found.setdefault(key, (kind, given))
+    return found

@@ -1,0 +1,153 @@
+"""Classes that build on classes of the project: which constructor makes what.
+
+What a base's `setup` makes is made by the base's constructor, which the derived one calls; what compact methods of a
+base make, the derived constructor makes itself, as it is the derived class's sizes and names that count.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..edits import Part, Parts
+from ..linen.classes import ClassModel
+from ..linen.dims import Atom, Dim
+from ..linen.replacing import sayable
+from ..linen.sites import CallRecord, Site, Unmigratable
+from ..linen.values import Array, Shape, Value
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def setup_owner(text: ClassText) -> ClassModel | None:
+    """The base whose `setup` this class inherits or calls, if it does."""
+    own = text.model.own_methods.get("setup")
+    if own is None:
+        method = text.model.method("setup")
+        return method.owner if method is not None and method.owner is not text.model else None
+    called = next((m for node, m in text.run.super_calls if m.name == "setup" and _within(own.node, node)), None)
+    return called.owner if called is not None else None
+
+
+def delegated(text: ClassText) -> set[Site]:
+    """The sites that the constructor of a base makes."""
+    owner = setup_owner(text)
+    if owner is None or not needs_constructor(text):
+        return set()
+    own = {id(n) for m in text.model.own_methods.values() for n in ast.walk(m.node)}
+    return {s for s in text.run.sites if s.in_setup and s.kind != "rng" and id(s.node) not in own}
+
+
+def needs_constructor(text: ClassText) -> bool:
+    """Does the class make or hold anything of its own? If not, it inherits the constructor."""
+    model = text.model
+    own = {id(n) for m in model.own_methods.values() for n in ast.walk(m.node)}
+    makes = [s for s in text.run.sites if s.kind != "rng" and not s.lazy]
+    return bool(model.own_fields) or not makes or any(id(s.node) in own for s in makes) or "setup" in model.own_methods
+
+
+def call_of_base(text: ClassText) -> Parts:
+    """`super().__init__(...)`: the fields of the base and the sizes that it asks for, in this class's terms."""
+    owner = setup_owner(text)
+    assert owner is not None
+    plan = text.plans.get(owner.qualname)
+    if plan is None or plan.details is None:
+        raise Unmigratable("NNX176", f"{owner.name}, of the same class family, is not native")
+    direct = text.model.bases == (owner,)
+    arguments: list[Part] = [] if direct else ["self"]
+    for field in owner.fields():
+        arguments.append(f"{field.name}={text.field(field.name)}")
+    base = text.analyser.execution(owner.qualname)
+    known = _bindings(base.sites, text)
+    for added, argument, index in plan.details.added:
+        if index == -1:
+            dim = known.dims.get((argument, -1))
+            if dim is None:
+                raise Unmigratable("NNX161", f"`{added.name}` of {owner.name}, its base, is not known here")
+            arguments.append(f"{added.name}={text.dim(dim)}")
+        else:
+            shape = known.shapes.get(argument)
+            if shape is None or not sayable(shape):
+                raise Unmigratable("NNX161", f"`{added.name}` of {owner.name}, its base, is not known here")
+            arguments.append(f"{added.name}={text.shape(shape)}")
+    arguments.append("rngs=rngs")
+    said: list[Part] = ["super().__init__(" if direct else f"{_base_name(text, owner)}.__init__("]
+    for position, argument_text in enumerate(arguments):
+        said += [", " if position else "", argument_text]
+    return (*said, ")")
+
+
+def _base_name(text: ClassText, owner: ClassModel) -> str:
+    for model in text.model.mro():
+        for node, base in zip(model.node.bases, model.info.bases):
+            if base == owner.qualname and model is text.model:
+                return ast.unparse(node)
+    if owner.source is text.source:
+        return owner.name
+    raise Unmigratable("NNX161", f"{owner.name}, whose setup is inherited, has no name in this file")
+
+
+class _Bindings:
+    """What the inputs of the base's methods are in the derived class."""
+
+    def __init__(self) -> None:
+        self.dims: dict[tuple[str, int], Dim] = {}
+        self.shapes: dict[str, Shape] = {}
+
+    def bind(self, base: Shape, here: Shape) -> None:
+        """Learn from one array that both classes give to the same submodule."""
+        folded = base.fold()
+        if not folded.dims and folded.lead is not None and folded.lead.known and not folded.lead.head:
+            if not folded.lead.dropped and not folded.lead.skipped:
+                self._same(self.shapes, folded.lead.argument, here)
+        count = max(1, len(base.dims), len(here.dims))
+        for x, y in zip(reversed(base.expand(count).dims), reversed(here.expand(count).dims)):
+            atom = x.single_atom() if x is not None else None
+            if atom is not None and atom.kind == "input" and y is not None:
+                self._same(self.dims, (atom.args[0], atom.args[1]), y)
+
+    @staticmethod
+    def _same(table: dict, key: object, value: object) -> None:
+        if table.setdefault(key, value) != value:
+            raise Unmigratable("NNX161", "a base's submodules see inputs of several sizes here")
+
+    def check(self, base: Shape, here: Shape, node: ast.AST) -> None:
+        """The last size must be what the base's constructor will make of the bound ones."""
+        x, y = base.dim(-1), here.dim(-1)
+        if x is None:
+            return
+
+        def change(atom: Atom) -> Dim | None:
+            return self.dims.get((atom.args[0], atom.args[1])) if atom.kind == "input" else None
+
+        if y is None or x.substitute(change) != y:
+            raise Unmigratable("NNX161", "a submodule of a base sees another input size here", node)
+
+
+def _bindings(base_sites: list[Site], text: ClassText) -> _Bindings:
+    here = {id(s.node): s for s in text.run.sites if s.in_setup}
+    pairs: list[tuple[Shape, Shape, ast.AST]] = []
+    for site in base_sites:
+        other = here.get(id(site.node))
+        if not site.in_setup or other is None or site.call is None:
+            continue
+        if other.call is None:
+            raise Unmigratable("NNX161", "a submodule that a base makes is not called here", site.node)
+        for a, b in zip(_arrays(site.call), _arrays(other.call)):
+            if isinstance(a, Array) and isinstance(b, Array):
+                pairs.append((a.shape, b.shape, site.node))
+    found = _Bindings()
+    for base, mine, _ in pairs:
+        found.bind(base, mine)
+    for base, mine, node in pairs:
+        found.check(base, mine, node)
+    return found
+
+
+def _arrays(call: CallRecord) -> list[Value]:
+    return [*call.args, *[value for _, value in sorted(call.keywords.items())]]
+
+
+def _within(outer: ast.AST, node: ast.AST) -> bool:
+    return any(child is node for child in ast.walk(outer))
