@@ -109,7 +109,7 @@ def _partial(writer: ClassWriter, node: ast.Call, factory: Factory, source: Sour
     given: dict[str, layers.Arg] = {}
     pairs = [*zip([p.name for p in layer.parameters], factory.positional), *factory.args.items()]
     for name, bound in pairs:
-        if bound.node is not None and id(bound.node) in own:
+        if bound.node is not None and (direct or id(bound.node) in own):
             given[name] = layers.Arg((source.span(bound.node),), bound.abs.value)
         else:
             held[name] = layers.Arg((f"<{name}>",), bound.abs.value)
