@@ -15,7 +15,7 @@ from .higher_order import run_functions
 from .library_calls import builtin_call, library_call
 from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
 from .merging import Either, Several
-from .module_calls import call_either, call_module
+from .module_calls import Transformed, call_either, call_module, call_transformed
 from .self_calls import SELF_CALLS, self_param
 from .shape_keeping import keeps_shape, names_activation
 from .sites import (
@@ -67,12 +67,16 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used in a module", node)
     if qualname == "flax.linen.partitioning.param_with_axes":
         return self_param(run, node, env)
+    if qualname in ("flax.linen.intercept_methods", "flax.linen.override_named_call"):
+        raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used", node)
     if qualname == "flax.linen.share_scope":
         raise Unmigratable("NNX131", "`nn.share_scope` is used", node)
     if qualname == "flax.linen.Sequential":
         pass
     target = run.evaluate(func, env)
     value = target.value
+    if isinstance(value, Transformed):
+        return call_transformed(run, value, node, env)
     if isinstance(value, FactoryChoice):
         return construct_choice(run, value, node, env)
     if isinstance(value, Several):

@@ -22,6 +22,7 @@ from .lifting import lift_method, run_method
 from .localization import is_sequence, named_after
 from .loop_execution import OPAQUE, LoopExecution
 from .merging import Either, decided, last_of_both, map_dims, merge, same_width, under_step
+from .module_calls import INITIAL_CARRY
 from .presence import Step, assigned_when, either_result, step_of
 from .sites import (
     Abs,
@@ -43,7 +44,7 @@ from .sites import (
     steps_of,
 )
 from .unpacking import entry, merged
-from .values import Array, Const, Int, NeedsRank, Shape, Tup, Unknown, Value
+from .values import Array, Const, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import VariableRead
 
 if TYPE_CHECKING:
@@ -210,6 +211,8 @@ class Execution(LoopExecution):
         if isinstance(default, ast.Constant) and default.value is None:
             self.optional_arguments.add(name)
         shape = Shape.argument(name)
+        if method.name == INITIAL_CARRY and name == "input_shape":
+            return Abs(ShapeOf(shape))
         rank = self.ranks.get(name)
         if rank is not None:
             shape = Shape.ranked(name, rank)

@@ -11,11 +11,13 @@ from ..catalog import layers
 from . import shapes
 from .arguments import Arguments
 from .bundles import Bundle
+from .dims import Dim
 from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
 from .localize import BUILTINS
+from .mapped_axes import is_axis
 from .module_calls import Transformed, assume_rank
 from .presence import Known
-from .sites import Abs, Function, Repeated, Unmigratable
+from .sites import Abs, Function, Module, Repeated, Unmigratable
 from .size_lists import SizeList, joined
 from .type_tests import instance_test
 from .unpacking import dict_call
@@ -84,6 +86,10 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         return higher(run, arguments, env)
     if qualname.startswith(("flax.linen.", "jax.", "optax.")) and makes_function(qualname):
         first = arguments.positional[0][1] if arguments.positional else None
+        if first is not None and qualname == "jax.vmap" and isinstance(first.value, Function | Module):
+            if isinstance(first.value, Module) and first.value.site.target not in _SAME_CALL:
+                raise Unmigratable("NNX134", "a module is given to `jax.vmap` as it is; call it in a function", node)
+            return Abs(Transformed(first.value, _vmapped_axes(arguments)), False)
         if first is not None and isinstance(first.value, Function):
             if qualname in TRANSPARENT:
                 return first
@@ -122,6 +128,24 @@ def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:
     if several and not isinstance(found.value, Tup):
         return Abs(found.value, found.static, found.flags)
     return Abs(Tup(items), found.static, found.flags)
+
+
+# Layers that are called alike in Linen and NNX, and change nothing when called.
+_SAME_CALL = frozenset(f"flax.linen.{n}" for n in ("Dense", "DenseGeneral", "Conv", "Embed", "LayerNorm", "RMSNorm"))
+
+
+def _vmapped_axes(arguments: Arguments) -> tuple[Value, Value] | None:
+    """`in_axes` and `out_axes` of a jax.vmap; None where they, or what else it is given, cannot be followed."""
+    known: dict[str, Value] = {"in_axes": Int(Dim.of(0)), "out_axes": Int(Dim.of(0))}
+    for name, (_, found) in zip(("fun", "in_axes", "out_axes"), arguments.positional):
+        known[name] = found.value
+    for key, _, found in arguments.keywords:
+        if key is None:
+            return None
+        known[key] = found.value
+    if not is_axis(known["in_axes"]) or not is_axis(known["out_axes"]):
+        return None
+    return known["in_axes"], known["out_axes"]
 
 
 def reshaped_width(args: Sequence[Value], found: Value) -> Value:

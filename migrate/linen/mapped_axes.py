@@ -66,16 +66,17 @@ def in_axes_of(lifted: Any, count: int) -> list[Value]:
     else:
         axes = [value] * count
     for axis in axes:
-        if not _is_axis(axis):
+        if not is_axis(axis):
             raise Unmigratable("NNX141", "in_axes of a lifted transform is not a constant", lifted.node)
     return axes
 
 
-def _is_axis(value: Value) -> bool:
+def is_axis(value: Value) -> bool:
+    """Is this an axis, or a tree of axes, known to the last?"""
     if isinstance(value, Tup):
-        return all(_is_axis(i) for i in value.items)
+        return all(is_axis(i) for i in value.items)
     if isinstance(value, Table):
-        return all(_is_axis(i) for i in value.items.values())
+        return all(is_axis(i) for i in value.items.values())
     return is_broadcast(value) or (isinstance(value, Int) and value.dim.value is not None)
 
 

@@ -14,10 +14,11 @@ from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
 from .kind_results import agreed
 from .lifting import inward, outward
+from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
 from .sites import Abs, BoundArg, CallRecord, Function, Module, ModuleField, Site, Static, Unmigratable
-from .values import Array, Global, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
+from .values import Array, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
 _CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
 # Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
@@ -72,7 +73,7 @@ def call_module(
     site.calls.append((node, method, env))
     if known is not None and any(l.kind in ("scan", "vmap") for l in site.lifted):
         return _call_lifted(run, site, method, known, arguments)
-    helper = site.kind == "layer" and site.renders.get("method") == "initialize_carry"  # says nothing of the inputs
+    helper = site.renders.get("method") == INITIAL_CARRY  # says nothing of the inputs
     if known is not None and not helper and (site.call is None or site.renders.get("method") == method):
         merged_call(site, run.path, known)
     if (site.call is None or helper) and known is not None:
@@ -108,6 +109,8 @@ def _output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
         if isinstance(result, Unknown):
             return _known_width(site.target, args, record, result)
         return result
+    if method == INITIAL_CARRY:
+        record = CallRecord(tuple(as_shape(v) for v in record.args), {k: as_shape(v) for k, v in record.keywords.items()})
     return run.analyser.output(run, site, method, record)  # type: ignore[no-any-return]
 
 
@@ -149,8 +152,10 @@ def _inner_results(
         result: Value = Unknown(f"the result of `{field}`")
         for member in members:
             if isinstance(member, Module):
-                if member.site.call is None:
+                record = _with_carry(run, layer, member.site, record)
+                if member.site.call is None or member.site.renders.get("method") == INITIAL_CARRY:
                     member.site.call = record
+                    member.site.renders["method"] = "__call__"
                 result = module_output(run, member.site, "__call__", record)
             elif isinstance(member, Function):
                 result = invoke(run, Abs(member), record.args)
@@ -161,6 +166,29 @@ def _inner_results(
             record = CallRecord((result,), {})
         results[field] = result
     return results
+
+
+INITIAL_CARRY = "initialize_carry"
+
+
+def as_shape(value: Value) -> Value:
+    """The shape that a cell's carry is made for, as the array that has it."""
+    if isinstance(value, ShapeOf):
+        return Array(value.shape)
+    if isinstance(value, Tup) and all(isinstance(i, Int) for i in value.items):
+        return Array(Shape(tuple(i.dim for i in value.items if isinstance(i, Int))))
+    return value
+
+
+def _with_carry(run: Any, layer: layers.Layer, site: Site, record: CallRecord) -> CallRecord:
+    """The call of a cell of the user's own by nn.RNN, which begins with the carry that the cell makes for its inputs."""
+    if layer.linen != "flax.linen.RNN" or site.kind != "class" or len(record.args) != 2:
+        return record
+    carry, inputs = record.args
+    if not isinstance(carry, Unknown) or not isinstance(inputs, Array):
+        return record
+    made = module_output(run, site, INITIAL_CARRY, CallRecord((Unknown("a random key"), inputs), {}))
+    return CallRecord((made, inputs), record.keywords)
 
 
 def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any = None) -> layers.Arg:
@@ -191,7 +219,7 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
 def _call_lifted(run: Any, site: Site, method: str, record: CallRecord, arguments: Arguments) -> Abs:
     """The call of a scanned or vmapped module: the inner call sees arguments without the mapped axis."""
     inner = CallRecord(tuple(inward(run, site.lifted, record.args)), {})  # Linen ignores keywords here
-    if site.call is None or site.renders.get("method") == "initialize_carry":
+    if site.call is None or site.renders.get("method") == INITIAL_CARRY:
         site.call = inner
         site.renders["method"] = method
     result = module_output(run, site, method, inner)
@@ -200,9 +228,25 @@ def _call_lifted(run: Any, site: Site, method: str, record: CallRecord, argument
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Transformed(Value):
-    """A transformed function (vmap, grad): executed for its modules, its result unknown."""
+    """A transformed function (vmap, grad): executed for its modules. `mapped`: the axes in and out of a vmap, if known."""
 
-    function: Function
+    function: Function | Module
+    mapped: tuple[Value, Value] | None = None
+
+
+def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) -> Abs:
+    """A function under a transform of JAX's is called: `jax.vmap(f)(x)`."""
+    arguments = arguments_of(run, node, env)
+    values = [run.plain(a.value) for _, a in arguments.positional]
+    if target.mapped is None or arguments.keywords or arguments.starred():
+        invoke(run, Abs(target.function), [Unknown("what a transform hands over")] * len(values))
+        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+    in_axes, out_axes = target.mapped
+    axes = list(in_axes.items) if isinstance(in_axes, Tup) else [in_axes] * len(values)
+    seen = [drop_axes(v, a) for v, a in zip(values, axes)]
+    result = invoke(run, Abs(target.function), seen)
+    size = mapped_size(values, axes)
+    return Abs(insert_axes(result, out_axes, size if isinstance(size, Dim) else None), False, arguments.flags)
 
 
 def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:

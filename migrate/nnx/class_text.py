@@ -53,6 +53,7 @@ from ..source import SourceFile
 from . import (
     bridging,
     carried,
+    cells,
     constructor_names,
     field_kinds,
     layer_variants,
@@ -222,7 +223,7 @@ class ClassText:
             if name in fields:
                 raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
         for base in self.model.foreign_bases:
-            if base.startswith("flax.linen.") and base != "flax.linen.Module":
+            if base.startswith("flax.linen.") and base not in ("flax.linen.Module", cells.BASE):
                 raise Unmigratable("NNX160", f"it inherits from {base}", self.model.node)
         for method in self.model.own_methods.values():
             if "flax.linen.compact_name_scope" in method.decorators:

@@ -18,7 +18,7 @@ from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, SelfModule
 from ..linen.values import Const
 from ..source import SourceFile
 from . import carried as carried_lists
-from . import choices, factories, field_kinds, inheritance, lifted, lifted_functions, setup_names
+from . import cells, choices, factories, field_kinds, inheritance, lifted, lifted_functions, setup_names
 from .branches import exclusive
 from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
 
@@ -79,6 +79,8 @@ class ClassWriter:
         for base, name in zip(self.model.node.bases, self.model.info.bases):
             if name == "flax.linen.Module":
                 self.put(base, self.namer.name("flax.nnx.Module"))
+            elif name == cells.BASE:
+                self.put(base, self.namer.name("flax.nnx.RNNCellBase"))
         for keyword in self.model.node.keywords:
             if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
                 raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)
@@ -125,6 +127,10 @@ class ClassWriter:
             self._sow(sow)
         self._calltime_parameters()
         self._drop_unused()
+        for span, parts in cells.method_edits(self):
+            self.put(span, *parts)
+        for span, parts in cells.key_lines(self):
+            self.insert(span.start, *parts)
         bodies = [(m.node, m.source) for m in own]
         choices.drop_factories(self, bodies)
         for left in choices.left_over(self, bodies):
@@ -241,6 +247,8 @@ class ClassWriter:
                 self._layer_call(site, node, method, env.source)
             elif site.lifted and any(l.kind in ("remat", "scan", "vmap") for l in site.lifted):
                 self._lifted_call(site, node, method)
+            elif site.kind == "class" and cells.is_carry_call(self, site, method):
+                self.put(node, *cells.carry_call(env.source, node), source=env.source)
             elif site.kind == "class":
                 self._class_call(site, node, env.source)
 

@@ -102,8 +102,8 @@ RULES = (
     _stays(
         "NNX122",
         "modules-in-while",
-        "submodules are made in a while loop",
-        "How many there are is decided by the loop's condition.",
+        "submodules are made in a while loop, or in a loop that is left early",
+        "How many there are is decided by the loop's condition, or by a `break` or `return` in it.",
         _STRUCTURE,
         "loop over `range(n)` with `n` a field.",
     ),
@@ -162,11 +162,13 @@ RULES = (
         "NNX130",
         "lifted-form",
         "a lifted transform is used in a form that has no native writing here",
-        "Lifted functions (`nn.while_loop`, `nn.cond`, `nn.switch`, `nn.vjp`, `nn.custom_vjp`, `nn.map_variables`, "
-        "`nn.remat_scan` and others), methods under a lifting decorator, and scan or vmap that is nested, used in `setup` "
-        "or used in a loop. What becomes native is `nn.scan`, `nn.vmap`, `nn.remat` and `nn.jit` of a class.",
-        "A lifted function says which variables are carried, split or broadcast; only the common forms are rewritten.",
-        "lift a class instead of a function, in a compact method, once; or write the NNX transform by hand.",
+        "`nn.vjp`, `nn.jvp`, `nn.grad`, `nn.custom_vjp`, `nn.map_variables`, `nn.remat_scan`, `nn.fold_rngs`, "
+        "`nn.add_metadata_axis`, `nn.intercept_methods`, `nn.while_loop` with carried variables; a lifted transform outside "
+        "of a module's methods, in a comprehension, or of a function that stacks only some of its module's variables. "
+        "What becomes native is `nn.scan`, `nn.vmap`, `nn.remat` and `nn.jit` of classes, functions and methods, and "
+        "`nn.cond`, `nn.switch` and `nn.while_loop` over what exists already.",
+        "A lifted function says which variables are carried, split or broadcast; only these forms are rewritten.",
+        "make the modules before the function and lift one of these ways, or write the NNX transform by hand.",
     ),
     _stays(
         "NNX131",
@@ -180,7 +182,8 @@ RULES = (
         "NNX132",
         "one-of-several-modules",
         "what is called may be one of several modules",
-        "A variable holds one module or another, depending on something that is not known.",
+        "A variable holds one module or another, or what makes modules of one kind or another, depending on something that "
+        "is not known or cannot be asked again where the module is used.",
         _UNFOLLOWED,
         "call them in the branches of the `if` that chooses.",
     ),
@@ -353,7 +356,7 @@ RULES = (
     _stays(
         "NNX153",
         "numbered-across-methods",
-        "modules of one kind are made in loops and in several methods",
+        "modules of one kind are made in loops and in several methods, or several times in a helper method",
         "Linen numbers the modules of a kind in the order of creation, which runs through the methods.",
         "The list that holds them has to give each the number that its key has.",
         "make them in one method, or name them: `name=f'block_{i}'`.",
@@ -410,7 +413,7 @@ RULES = (
         "NNX160",
         "linen-base",
         "the class inherits from a layer of flax.linen",
-        "`class MyDense(nn.Dense)` and the like.",
+        "`class MyDense(nn.Dense)` and the like, or a recurrent cell whose inputs have more than one axis of features.",
         "The NNX layer has another constructor and other attributes.",
         "hold the layer as a submodule (the keys get one level more; see `rename=`), or subclass the NNX layer by hand.",
     ),
@@ -477,8 +480,9 @@ RULES = (
         "NNX168",
         "lifted-collections",
         "how a lifted transform treats the collections cannot be written in NNX",
-        "`variable_axes`, `split_rngs` or metadata that are not literals, `variable_carry`, collections along different "
-        "axes, or mapped collections beside parameters that are not mapped.",
+        "`variable_axes`, `split_rngs` or metadata that are not literals, `variable_carry` beside stacked variables, "
+        "collections along different axes, mapped collections beside parameters that are not mapped, or random numbers that "
+        "are the same for every step or member.",
         _UNFOLLOWED,
         "write literals; map all collections along the axis of the parameters.",
     ),

@@ -473,6 +473,74 @@ class M(nn.Module):
     return x
 """,
     ),
+    "methods that are intercepted": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    with nn.intercept_methods(lambda f, args, kwargs, context: f(*args, **kwargs) * 2):
+      return nn.Dense(4)(x)
+""",
+    ),
+    "a layer with a call of its own, given to jax.vmap as it is": (
+        "NNX134",
+        """class M(nn.Module):
+  def setup(self):
+    self.bn = nn.BatchNorm(use_running_average=False)
+
+  def __call__(self, x):
+    return jax.vmap(self.bn)(x)
+""",
+    ),
+    "a cell of images": (
+        "NNX160",
+        """class M(nn.RNNCellBase):
+  @nn.compact
+  def __call__(self, carry, x):
+    y = nn.Conv(3, (3, 3))(x) + carry
+    return y, y
+
+  def initialize_carry(self, rng, input_shape):
+    return jnp.zeros((*input_shape[:-1], 3))
+
+  @property
+  def num_feature_axes(self):
+    return 3
+""",
+    ),
+    "a list of skips that grows under a condition of the call": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    skips = []
+    for i in range(3):
+      x = nn.Dense(4 + i)(x)
+      if train:
+        skips.append(x)
+    for i in range(3):
+      x = nn.Dense(5)(jnp.concatenate([x, skips.pop()], axis=-1))
+    return x
+""",
+    ),
+    "modules of setup that are called with what a loop takes from a list": (
+        "NNX114",
+        """class M(nn.Module):
+  feats: Any = (4, 8)
+  def setup(self):
+    self.down = [nn.Dense(f) for f in self.feats]
+    self.up = [nn.Dense(f) for f in reversed(self.feats)]
+
+  def __call__(self, x):
+    skips = []
+    for d in self.down:
+      x = d(x)
+      skips.append(x)
+    for u in self.up:
+      x = u(jnp.concatenate([x, skips.pop()], -1))
+    return x
+""",
+    ),
     "a layer in a function given to a transform": (
         "NNX134",
         """class M(nn.Module):
