@@ -165,7 +165,7 @@ def _partial_of(
         bound[key] = BoundArg(value_node, value, said, given=False)
     positional = (*base.positional, *[_bound(run, n, a, env) for n, a in arguments.positional[1:]])
     static = all(b.localized is not None for b in bound.values() if b.node is not None) and not flags
-    if run.analyser.classes.get(base.target) is not None:
+    if run.analyser.classes.get(base.target) is not None and env.method is not None:  # outside of methods: see `outside`
         names = parameter_names(run, base.target)
         run.analyser.learns(base.target, {**dict(zip(names, positional)), **bound})
     text = ast.unparse(node)

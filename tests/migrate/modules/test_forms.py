@@ -65,8 +65,9 @@ def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
     mesh = jax.make_mesh((1, 1), ("data", "model"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
     annotated = any(isinstance(v, meta.AxisMetadata) for v in leaves)
     with jax.set_mesh(mesh) if annotated else contextlib.nullcontext():
-        # A class among the arguments is the same class of the other side.
-        there = {k: getattr(native, v.__name__) if isinstance(v, type) else v for k, v in arguments.items()}
+        # A class of the file among the arguments is the same class of the other side.
+        own = {k: v.__name__ for k, v in arguments.items() if isinstance(v, type) and v.__module__ == linen.__name__}
+        there = {k: getattr(native, own[k]) if k in own else v for k, v in arguments.items()}
         model = getattr(native, name)(**there, **added, rngs=nnx.Rngs(0))
     compat.from_linen(variables, model)
     mutable = ["batch_stats"] if "batch_stats" in variables else False
