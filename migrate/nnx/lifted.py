@@ -166,32 +166,33 @@ def _split(lifted: Lifted) -> bool:
 def _metadata(writer: ClassText, lifted: Lifted) -> Parts:
     """`metadata_params={nn.PARTITION_NAME: 'layers'}` → the name of the stacked axis."""
     named = _axis_name(writer, lifted)
-    if named is None:
+    if not named:
         return ()
-    said = stacked_axis(writer.run.project, named)
+    said = stacked_axis(writer.run.project, named[0])
     return (", transform_metadata={", writer.namer.name("flax.nnx.PARTITION_NAME"), ": ", said, "}")
 
 
-def _axis_name(writer: ClassText, lifted: Lifted) -> str | None:
+def _axis_name(writer: ClassText, lifted: Lifted) -> tuple[object, ...]:
+    """The name that metadata gives the stacked axis (None is one: an axis that no mesh axis shards), or nothing."""
     node = lifted.options.get("metadata_params")
     func = lifted.node.func if isinstance(lifted.node, ast.Call) else lifted.node
     if node is None and writer.run.project.qualname(writer.source, func) == "flax.linen.partitioning.scan_with_axes":
         given = lifted.abs.get("axis_name")
         if given is None:
-            return "layers"
-        return str(given.value.value) if isinstance(given.value, Const) else None
+            return ("layers",)
+        return (given.value.value,) if isinstance(given.value, Const) else ()
     if node is None or (isinstance(node, ast.Dict) and not node.keys):
-        return None
+        return ()
     if not isinstance(node, ast.Dict) or len(node.keys) != 1:
         raise Unmigratable("NNX168", "metadata_params of a lifted transform is not a literal", lifted.node)
     value = lifted.abs["metadata_params"].value
     name = next(iter(value.items.values())) if isinstance(value, Table) and value.items else None
     if isinstance(name, Const):
-        return None if name.value is None else str(name.value)
+        return (name.value,)
     # The key is nn.PARTITION_NAME, which evaluates to a constant that no table holds; take the value's text.
     if not isinstance(node.values[0], ast.Constant):
         raise Unmigratable("NNX168", "the partition name of a lifted transform is not a literal", lifted.node)
-    return str(node.values[0].value)
+    return (node.values[0].value,)
 
 
 def _snake(name: str) -> str:
