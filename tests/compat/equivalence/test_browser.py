@@ -67,8 +67,12 @@ def screenshot(html: str, folder: Path, *, dark: bool = False) -> Any:
         "<iframe sandbox src='page.html'></iframe>"
     )
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-    browse(scheme, "--window-size=1000,1400", f"--screenshot={picture}", frame.as_uri())
-    return pixels(picture.read_bytes())
+    for _ in range(4):  # on a busy machine the picture may be taken before the frame is there
+        browse(scheme, "--window-size=1000,1400", f"--screenshot={picture}", frame.as_uri())
+        found = pixels(picture.read_bytes())
+        if found.std() > 0:
+            break
+    return found
 
 
 def pixels(data: bytes) -> Any:
