@@ -265,19 +265,13 @@ def _stack_names(project: Project) -> set[str]:
     return found
 
 
-def uses_logical_names(project: Project) -> bool:
-    """Does the project annotate variables with logical names?"""
-    wanted = ("with_logical_partitioning", "LogicallyPartitioned", "param_with_axes", "variable_with_axes")
-    return any(word in source.text for source in project.files.values() for word in wanted)
-
-
 def stacked_axis(project: Project, name: object) -> str:
     """What follows `nnx.PARTITION_NAME:` in the metadata of a transform that stacks modules under an axis name.
 
     Variables keep their logical names, so it is the name itself; where they are resolved statically the stacked axis is
     unsharded, else the rules would not have been taken (`find_rules`).
     """
-    if name is None or not uses_logical_names(project):
+    if name is None or not project.uses_logical_names:
         return repr(name)
     return "None" if find_rules(project).rules is not None else repr(name)
 

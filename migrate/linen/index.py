@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import re
 from collections.abc import Iterable
 
 from ..names import canonical
@@ -21,6 +22,10 @@ _NO_MODULES = frozenset(
         "flax.linen.RulesFallback",
     }
 )
+_ANNOTATIONS = re.compile(
+    r"with_(logical_)?partitioning|\b(Logically)?Partitioned\b|(param|variable)_with_axes|PARTITION_NAME"
+)
+_LOGICAL = re.compile("with_logical_partitioning|LogicallyPartitioned|(param|variable)_with_axes")
 
 
 @dataclasses.dataclass
@@ -89,6 +94,17 @@ class Project:
         if source is None or name not in source.names.definitions:
             return None
         return source, source.names.definitions[name]
+
+    @functools.cached_property
+    def annotated_classes(self) -> frozenset[str]:
+        """The Linen classes of files that annotate variables with axes."""
+        kept = {source.module for source in self.files.values() if _ANNOTATIONS.search(source.text)}
+        return frozenset(name for name, info in self.linen_classes.items() if info.source.module in kept)
+
+    @functools.cached_property
+    def uses_logical_names(self) -> bool:
+        """Does the project annotate variables with logical names?"""
+        return any(_LOGICAL.search(source.text) for source in self.files.values())
 
     @functools.cached_property
     def _nnx_packages(self) -> frozenset[str]:

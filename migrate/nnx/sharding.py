@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import re
 import weakref
 from collections.abc import Iterator
 
@@ -383,11 +382,6 @@ def in_native_class(ctx: FileContext, node: ast.AST) -> bool:
     return any(outcome is Outcome.NATIVE for outcome in _outcomes(ctx, node))
 
 
-_ANNOTATIONS = re.compile(
-    r"with_(logical_)?partitioning|\b(Logically)?Partitioned\b|(param|variable)_with_axes|PARTITION_NAME"
-)
-
-
 def boxes_remain(ctx: FileContext) -> bool:
     """Do the project's annotated classes all stay Linen? Then trees of their variables hold boxes as before."""
     return _annotated_stay(ctx) == {True}
@@ -401,8 +395,5 @@ def boxes_beside_variables(ctx: FileContext) -> bool:
 def _annotated_stay(ctx: FileContext) -> set[bool]:
     if ctx.project is None:
         return set()
-    return {
-        plan.outcome is not Outcome.NATIVE
-        for name, plan in ctx.plan.classes.items()
-        if (info := ctx.project.linen_classes.get(name)) is not None and _ANNOTATIONS.search(info.source.text)
-    }
+    annotated = (ctx.plan.classes.get(name) for name in ctx.project.annotated_classes)
+    return {plan.outcome is not Outcome.NATIVE for plan in annotated if plan is not None}

@@ -111,7 +111,7 @@ def opening(node: ast.AST, ctx: FileContext) -> None:
     """`nn.unbox(x)` and `isinstance(x, nn.Partitioned)`."""
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func)
-    if stays_linen(ctx, node) or not (name or "isinstance").startswith(("flax.", "isinstance")) or boxes_remain(ctx):
+    if not (name or "isinstance").startswith(("flax.", "isinstance")) or stays_linen(ctx, node) or boxes_remain(ctx):
         return
     if boxes_beside_variables(ctx):
         _both(node, name, ctx)

@@ -9,7 +9,7 @@ from ..catalog.shardings import MOVES, OF_TREES, PLAIN, Move
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..linen.axis_rules import find_rules, uses_logical_names
+from ..linen.axis_rules import find_rules
 from ..nnx.sharding import boxes_beside_variables, boxes_remain, is_alias, partitioning_call, stays_linen
 from ..rule import Example, Rule
 
@@ -168,7 +168,7 @@ def function(node: ast.AST, ctx: FileContext) -> None:
         _rename_keywords(node, move, ctx)
         return
     target = move.target
-    logical = ctx.project is not None and uses_logical_names(ctx.project)
+    logical = ctx.project is not None and ctx.project.uses_logical_names
     if name in PLAIN and not logical and not boxes_beside_variables(ctx):
         target = PLAIN[name]
     text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)

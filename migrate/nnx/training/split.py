@@ -9,7 +9,6 @@ import ast
 
 from ...catalog.shardings import PLAIN
 from ...context import FileContext
-from ...linen.axis_rules import uses_logical_names
 from ...linen.flow import Collection, Flow, Gradients, Method, Model, State, Value, Variables
 from . import masks
 from .components import Component
@@ -234,7 +233,7 @@ class _Split(Rewrite):
         head = type(source.span(call))(source.span(call).start, end)
         # Under logical rules a parameter's layout may be another than that of the state: Linen changed it where it read.
         context = self.context(call)
-        logical = context.project is not None and uses_logical_names(context.project)
+        logical = context.project is not None and context.project.uses_logical_names
         opening, closing = (f"{context.parity('laid_out')}(", ")") if logical else ("", "")
         self.replace_span(call, head, f"{merge}({holder}.graphdef, {opening}", variables.values[0], f"{closing})(")
 
@@ -287,7 +286,7 @@ class _Split(Rewrite):
     def _specs(self, call: ast.Call, name: str) -> None:
         """Bare PartitionSpecs or shardings in the state's tree, as Linen gives them."""
         context = self.context(call)
-        logical = context.project is not None and uses_logical_names(context.project)
+        logical = context.project is not None and context.project.uses_logical_names
         function = context.parity(_SPECS[name]) if logical else context.name(PLAIN[name])
         parts: list[str | ast.AST] = []
         for given in [*call.args, *call.keywords]:
