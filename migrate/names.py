@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import keyword
 from collections.abc import Callable, Iterable, Iterator
 
 from .trees import FlatTree
@@ -50,6 +51,11 @@ _CANONICAL_NAMES = {
     "jax.Mesh": "jax.sharding.Mesh",
     "flax.linen.checkpoint": "flax.linen.remat",
 }
+
+
+def is_attribute_name(name: str) -> bool:
+    """Can `name` stand after a dot? `if` and `lambda`, common names of parameters, are identifiers and cannot."""
+    return name.isidentifier() and not keyword.iskeyword(name)
 
 
 def canonical(name: str) -> str:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from ..names import is_attribute_name
 from .arguments import Arguments
 from .sites import Abs, Entry, Table, Unmigratable
 from .values import Int
@@ -47,7 +48,7 @@ def _items(run: Any, node: ast.expr, value: Abs, env: Any) -> list[Keyword] | No
         return None
     found: list[Keyword] = []
     for key, item in value.value.entries.items():
-        if not isinstance(key, str) or not key.isidentifier():
+        if not isinstance(key, str) or not is_attribute_name(key):
             return None
         if isinstance(item.node, ast.Name) and item.node.id == "self":
             return None

@@ -48,6 +48,7 @@ from ..linen.sites import (
 )
 from ..linen.values import Array, Const, Shape, Unknown, Value
 from ..linen.variable_reads import VariableRead, own_variable
+from ..names import is_attribute_name
 from ..plan import AddedArgument, ClassPlan
 from ..source import SourceFile
 from . import (
@@ -167,7 +168,7 @@ class ClassText:
             if site.in_setup and site.kind in ("layer", "class", "param", "variable"):
                 attribute = site.container or "_"
                 attribute = self.renamed.get(attribute, self.setup_params.get(attribute, attribute))
-                if attribute.isidentifier():
+                if is_attribute_name(attribute):
                     self.names.places[site] = Place("attribute", attribute)
                 else:
                     self.names.places[site] = Place("dynamic", "", dynamic=ast.Constant(attribute))
@@ -882,7 +883,7 @@ class ClassText:
         if place.kind == "list":
             return (f"{place.object}.append(", *expression, ")")
         assert site.name is not None
-        if site.name.constant is not None and site.name.constant.isidentifier():
+        if site.name.constant is not None and is_attribute_name(site.name.constant):
             return (f"self.{site.name.constant} = ", *expression)
         if site.name.localized is not None:
             name: Parts = self.said(site.name.localized)

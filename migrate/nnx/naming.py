@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from ..edits import Parts
 from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, For, Make, Site, Unmigratable
+from ..names import is_attribute_name
 
 _LIFTED_PREFIX = {"remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit"}
 # Linen classes that share a counterpart in NNX, from whose name theirs does not follow.
@@ -146,7 +147,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
         spec = site.name
         assert spec is not None, site.node
         if spec.constant is not None:
-            if not spec.constant.isidentifier() or (made[id(site.node), site.choice] > 1 and spec.node is not None):
+            if not is_attribute_name(spec.constant) or (made[id(site.node), site.choice] > 1 and spec.node is not None):
                 names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))
                 continue
             if site.loops and site.kind != "param":
@@ -162,7 +163,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
                 raise Unmigratable("NNX155", f"the name `{ast.unparse(spec.node)}` is known only when called", site.node)
             names.places[site] = Place("dynamic", "", dynamic=spec.node)
     for stem, sites in explicit.items():
-        if len(sites) == 1 and stem.isidentifier() and stem not in run.fields and _counts(sites[0]):
+        if len(sites) == 1 and is_attribute_name(stem) and stem not in run.fields and _counts(sites[0]):
             names.lists.append(Place("list", stem))
             names.places[sites[0]] = Place("list", stem, sites[0].loops[-1].index)
         else:

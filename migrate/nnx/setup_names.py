@@ -13,6 +13,7 @@ from ..edits import Parts, Span
 from ..linen.execute import Execution
 from ..linen.sites import Module, Repeated, Site, Table, Unmigratable, Variable
 from ..linen.values import Tup, Value
+from ..names import is_attribute_name
 from ..source import SourceFile
 from .naming import stem_of
 from .setup_params import read_elsewhere
@@ -62,11 +63,11 @@ def _name(site: Site, many: bool, attribute: str) -> str:
     assert site.name is not None
     constant = site.name.constant
     if not many and constant is not None:
-        if constant.isidentifier() or (constant and site.kind in ("layer", "class")):
+        if is_attribute_name(constant) or (constant and site.kind in ("layer", "class")):
             return constant
     elif many and site.name.node is not None:
         stem = stem_of(site.name.node, site)
-        if stem is not None and stem.isidentifier():
+        if stem is not None and is_attribute_name(stem):
             return stem
         if _number_alone(site.name.node):
             return attribute  # the numbers are enough to find them
@@ -104,7 +105,7 @@ def _is_own(node: ast.AST) -> bool:
 
 def _edit(source: SourceFile, node: ast.Attribute, name: str) -> tuple[Span, Parts]:
     end = source.span(node).end
-    if name.isidentifier():
+    if is_attribute_name(name):
         return Span(end - len(node.attr), end), (name,)
     if isinstance(node.ctx, ast.Load):
         return source.span(node), (f"getattr(self, {name!r})",)

@@ -14,6 +14,7 @@ from typing import Any
 from ..linen.classes import Method
 from ..linen.self_calls import SetupParam
 from ..linen.sites import Module, Site, Unmigratable, Variable
+from ..names import is_attribute_name
 
 _CODE = "NNX180"
 _STATIC = ("shape", "dtype", "ndim", "size")
@@ -133,7 +134,7 @@ def _may_rename(run: Any, model: Any, attribute: str, key: str) -> None:
     """Refuse where the parameter's name is taken, or where another class may ask for the attribute."""
     taken = set(run.fields) | set(model.methods()) | set(run.attributes)
     text = f"the attribute `{attribute}` holds what is called `{key}`"
-    if key in taken or not key.isidentifier():
+    if key in taken or not is_attribute_name(key):
         raise Unmigratable(_CODE, f"{text}, and that name cannot be given to it", model.node)
     if read_elsewhere(run, attribute):
         raise Unmigratable(_CODE, f"{text}, and another class reads `.{attribute}`", model.node)
