@@ -1,6 +1,7 @@
 """Migrate random Linen programs and compare both sides: `python benchmarks/fuzz.py [--from 0] [--count 100] [SEED...]`.
 
-A failure is a crash of the codemod, code that does not run, a different number, or a second run that changes something.
+A failure is a crash of the codemod, code that does not run, a different number, a result of another structure, a step of
+training that updates or draws otherwise, or a second run that changes something.
 Classes that are bridged or left are counted, not failures. Failing seeds are written to ./corpus/fuzz_failures.json.
 """
 
@@ -10,6 +11,7 @@ import argparse
 import collections
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import sys
@@ -107,7 +109,15 @@ def _run_sides(program: generator.Program, source: Path, target: Path, plans: di
         model = after.__dict__[program.name](**keywords, **added, rngs=nnx.Rngs(0))
     except Exception as error:
         return {"verdict": "broken", "detail": "construction: " + sides.last(error)}
-    return sides.compare_pair(linen, variables, model, args, {}, expected)
+    found = sides.compare_pair(linen, variables, model, args, {}, expected)
+    if found["verdict"] not in GOOD:
+        return found
+    try:
+        training = {"train": True} if "train" in inspect.signature(type(linen).__call__).parameters else {}
+        wrong = sides.compare_structure(linen, variables, model, args)
+        return wrong or sides.compare_training(linen, variables, model, args, training) or found
+    except Exception as error:
+        return {"verdict": "broken", "detail": "training: " + sides.last(error)}
 
 
 GOOD = ("proved", "bitwise", "close", "not native")
@@ -118,6 +128,7 @@ def main() -> int:
     parser.add_argument("seeds", nargs="*", type=int)
     parser.add_argument("--from", dest="start", type=int, default=0)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--only", default="", help="the name of the one step that programs are made of; see generator.py")
     parser.add_argument("--keep", type=Path, help="leave the programs of failing seeds here")
     options = parser.parse_args()
     seeds = options.seeds or range(options.start, options.start + options.count)
@@ -125,7 +136,7 @@ def main() -> int:
     reasons: collections.Counter[str] = collections.Counter()
     failures = []
     for seed in seeds:
-        program = generator.program(seed)
+        program = generator.program(seed, options.only)
         with tempfile.TemporaryDirectory() as folder:
             place = options.keep / str(seed) if options.keep else Path(folder)
             found = run(program, place)

@@ -2,7 +2,8 @@
 
 `program(seed)` is deterministic. A program is a few classes in one of the ways people write modules: compact or setup;
 layers inline, named, in loops, conditions, dicts and lists; partial factories, helper functions, sharing, inheritance;
-scan, remat and vmap. The generator follows the shapes while it writes, so every program runs in Linen.
+scan, remat and vmap. The generator follows the shapes while it writes, so every program runs in Linen. More steps are in
+`generator_modules` (how modules are made), `generator_lifted` (transforms, recurrence) and `generator_images`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ import dataclasses
 import random
 from collections.abc import Callable
 
+import generator_images
+import generator_lifted
+import generator_modules
+
 HEADER = """\
 import functools
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple, Type
 
+import flax
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import linen as nn
+
+ModuleDef = Any
 """
 
 
@@ -34,7 +43,7 @@ class Program:
 
 
 @dataclasses.dataclass
-class _Body:
+class Body:
     """Statements of a method being written, with the static shape of `x` as it stands."""
 
     shape: list[int]
@@ -46,13 +55,24 @@ class _Body:
         self.lines.append(self.indent + line)
 
 
-class _Writer:
-    def __init__(self, seed: int) -> None:
+#: Writes statements that read and write `x`, given the values of the class's fields.
+Step = Callable[["Writer", Body, dict[str, int]], None]
+
+
+class Writer:
+    """The classes and functions of a program being written.
+
+    Args:
+        only: the name of the one step of the other rooms to use, to try it alone.
+    """
+
+    def __init__(self, seed: int, only: str = "") -> None:
         self.random = random.Random(seed)
         self.classes: list[str] = []
         self.functions: list[str] = []
         self.used: list[str] = []
         self.count = 0
+        self.only = only
 
     # small choices ---------------------------------------------------------------------------------------------
     def pick(self, *options: str) -> str:
@@ -76,13 +96,37 @@ class _Writer:
             options.append(f"name={name}")
         return f"nn.Dense({', '.join(options)})"
 
+    def fresh(self, stem: str) -> str:
+        """A class name that no other has."""
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def local(self, stem: str) -> str:
+        """A local name, or a module's, that no other has."""
+        self.count += 1
+        return f"{stem}_{self.count}"
+
     def mark(self, what: str) -> None:
         if what not in self.used:
             self.used.append(what)
 
     # steps of a compact body: each reads and writes x ------------------------------------------------------------
-    def step(self, body: _Body, fields: dict[str, int]) -> None:
-        steps: list[Callable[[_Body, dict[str, int]], None]] = [
+    def step(self, body: Body, fields: dict[str, int]) -> None:
+        """Write one step: of this room, or of those beside it."""
+        others: list[Step] = [*generator_modules.STEPS, *generator_lifted.STEPS]
+        others += generator_lifted.SEQUENCE_STEPS if len(body.shape) == 3 else []
+        images = generator_images.STEPS if len(body.shape) == 4 else []
+        if self.only:
+            named = [s for s in (*others, *images) if s.__name__ == self.only]
+            (named[0] if named else type(self).s_dense)(self, body, fields)
+            return
+        if images and self.random.random() < 0.6:
+            self.random.choice(images)(self, body, fields)
+            return
+        if self.random.random() < 0.6:
+            self.random.choice(others)(self, body, fields)
+            return
+        steps: list[Callable[[Body, dict[str, int]], None]] = [
             self.s_dense, self.s_dense, self.s_norm, self.s_residual, self.s_if, self.s_loop, self.s_param,
             self.s_partial, self.s_helper, self.s_lambda, self.s_shared, self.s_concat, self.s_sequential,
             self.s_dropout,
@@ -113,7 +157,7 @@ class _Writer:
             return f"2 * self.{field}", 2 * fields[field]
         return f"self.{field}", fields[field]
 
-    def s_dense(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_dense(self, body: Body, fields: dict[str, int]) -> None:
         text, value = self.width(fields)
         name = ""
         if self.random.random() < 0.4:
@@ -125,7 +169,7 @@ class _Writer:
             body.add(f"x = {self.act()}(x)")
         body.shape[-1] = value
 
-    def s_norm(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_norm(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("norm")
         layer = self.pick(
             "nn.LayerNorm()", "nn.LayerNorm(epsilon=1e-5, use_bias=False)", "nn.RMSNorm()",
@@ -134,20 +178,20 @@ class _Writer:
         )  # fmt: skip
         body.add(f"x = {layer}(x)")
 
-    def s_dropout(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_dropout(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("dropout")
         if self.random.random() < 0.5:
             body.add("x = nn.Dropout(0.3)(x, deterministic=not train)")
         else:
             body.add("x = nn.Dropout(rate=0.2, deterministic=not train)(x)")
 
-    def s_residual(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_residual(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("residual")
         text, _ = self.width(fields)
         body.add(f"y = {self.act()}({self.dense(text)}(x))")
         body.add(f"x = x + {self.dense('x.shape[-1]')}(y)")
 
-    def s_if(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_if(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("if")
         form = self.random.randrange(3)
         if form == 0:
@@ -161,7 +205,7 @@ class _Writer:
         else:
             body.add(f"x = {self.dense('x.shape[-1]')}(x) if self.flag else x")
 
-    def s_shape_if(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_shape_if(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("shape-if")
         text, value = self.width(fields)
         body.add("residual = x")
@@ -171,7 +215,7 @@ class _Writer:
         body.add("x = x + residual")
         body.shape[-1] = value
 
-    def s_loop(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_loop(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("loop")
         text, value = self.width(fields)
         form = self.random.randrange(4)
@@ -201,7 +245,7 @@ class _Writer:
             return
         body.shape[-1] = value
 
-    def s_param(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_param(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("param")
         name = f"w{body.named}"
         body.named += 1
@@ -216,7 +260,7 @@ class _Writer:
         else:
             body.add(f"x = x + self.param('{name}', nn.initializers.zeros, x.shape[-1:])")
 
-    def s_partial(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_partial(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("partial")
         text, value = self.width(fields)
         name = f"make{body.named}"
@@ -227,7 +271,7 @@ class _Writer:
             body.add(f"x = {name}(x.shape[-1], name='{name}_again')(x)")
         body.shape[-1] = value
 
-    def s_helper(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_helper(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("helper function")
         text, value = self.width(fields)
         name = f"head{len(self.functions)}"
@@ -235,7 +279,7 @@ class _Writer:
         body.add(f"x = {name}(x, {text})")
         body.shape[-1] = value
 
-    def s_lambda(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_lambda(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("lambda")
         text, value = self.width(fields)
         name = f"apply{body.named}"
@@ -248,39 +292,39 @@ class _Writer:
         body.add(f"x = {name}(x, {text})")
         body.shape[-1] = value
 
-    def s_shared(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_shared(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("shared")
         name = f"shared{body.named}"
         body.named += 1
         body.add(f"{name} = nn.Dense(x.shape[-1])")
         body.add(f"x = {name}({self.act()}({name}(x)))")
 
-    def s_concat(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_concat(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("concatenate")
         text, value = self.width(fields)
         body.add(f"x = jnp.concatenate([x, nn.Dense({text})(x)], axis=-1)")
         body.shape[-1] += value
 
-    def s_split(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_split(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("split")
         text, value = self.width(fields)
         body.add(f"a, b = jnp.split(nn.Dense(2 * {text})(x), 2, axis=-1)")
         body.add("x = nn.Dense(a.shape[-1])(a * nn.sigmoid(b))")
         body.shape[-1] = value
 
-    def s_sequential(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_sequential(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("Sequential")
         text, value = self.width(fields)
         body.add(f"x = nn.Sequential([nn.Dense({text}), {self.act()}, nn.Dense({text})])(x)")
         body.shape[-1] = value
 
-    def s_einsum(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_einsum(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("DenseGeneral")
         heads, size = self.pick("2", "3"), self.size()
         body.add(f"h = nn.DenseGeneral(({heads}, {size}))(x)")
         body.add("x = nn.DenseGeneral(x.shape[-1], axis=(-2, -1))(h)")
 
-    def s_transpose(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_transpose(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("transpose")
         size = body.shape[1]
         body.add("y = jnp.swapaxes(x, 1, 2)")
@@ -288,7 +332,7 @@ class _Writer:
         body.add(f"y = nn.Dense({size})(y)")
         body.add("x = x + jnp.swapaxes(y, 1, 2)")
 
-    def s_attention(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_attention(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("attention")
         body.add(f"x = nn.Dense({self.pick('4', '8')}, name='attend{body.named}')(x)")
         body.shape[-1] = int(body.lines[-1].split("nn.Dense(")[1][0])
@@ -322,19 +366,19 @@ class _Writer:
         self.classes.append("\n".join(lines) + "\n")
         return name
 
-    def s_block(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_block(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("submodule")
         name = self.block(len(body.shape))
         body.add(f"x = {name}({self.pick('self.width', '6', 'width=self.width')})(x)")
 
-    def s_blocks(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_blocks(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("submodules in a loop")
         name = self.block(len(body.shape))
         more = self.pick("", "", f", name=f'{name.lower()}s_{{i}}'")
         body.add("for i in range(self.depth):")
         body.add(f"  x = {name}(self.width{more})(x)")
 
-    def s_list(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_list(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("local list")
         name = f"layers{body.named}"
         body.named += 1
@@ -343,18 +387,18 @@ class _Writer:
         body.add(f"  x = {self.act()}(layer(x))")
         body.shape[-1] = int(body.lines[-3].rstrip(")]").split(", ")[-1])
 
-    def s_dict(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_dict(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("local dict")
         text, value = self.width(fields)
         body.add(f"parts = {{'a': nn.Dense({text}), 'b': nn.Dense({text})}}")
         body.add("x = parts['a'](x) + parts['b'](x)")
         body.shape[-1] = value
 
-    def s_method(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_method(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("method")
         body.add("x = self.project(x)")
 
-    def s_scan(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_scan(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("scan")
         name = self.block(len(body.shape), pair=True)
         inner = name
@@ -366,12 +410,12 @@ class _Writer:
         body.add(f"x, _ = nn.scan({inner}, variable_axes={{'params': 0}}, split_rngs={{'params': True}},")
         body.add(f"               length=self.depth)(self.width{given})(x)")
 
-    def s_remat(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_remat(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("remat")
         name = self.block(len(body.shape))
         body.add(f"x = {self.pick('nn.remat', 'nn.checkpoint')}({name})(self.width)(x)")
 
-    def s_vmap(self, body: _Body, fields: dict[str, int]) -> None:
+    def s_vmap(self, body: Body, fields: dict[str, int]) -> None:
         self.mark("vmap")
         name = self.block(len(body.shape))
         body.add(f"x = nn.vmap({name}, in_axes=None, out_axes=0, variable_axes={{'params': 0}},")
@@ -380,10 +424,12 @@ class _Writer:
     # whole programs ------------------------------------------------------------------------------------------
     def compact(self, rank: int) -> tuple[str, str, tuple[str, ...]]:
         fields = {"width": self.size(), "hidden": self.size()}
-        shape = [2, 5][: rank - 1] + [self.size()]
-        body = _Body(list(shape))
+        shape = ([2, 6, 6] if rank == 4 else [2, 5][: rank - 1]) + [self.size()]
+        body = Body(list(shape))
         for _ in range(self.random.randint(2, 5)):
             self.step(body, fields)
+        if rank == 4 and self.random.random() < 0.8:
+            generator_images.flattened(self, body)
         if rank == 3 and self.random.random() < 0.4:
             body.add("x = x.mean(axis=1)")
         body.add("return x")
@@ -459,11 +505,15 @@ class _Writer:
         return "\n".join(lines) + "\n", arguments, (",".join(map(str, shape)),)
 
 
-def program(seed: int) -> Program:
-    """The program of a seed."""
-    writer = _Writer(seed)
-    rank = writer.random.choice((2, 2, 3))
-    write = writer.setup if writer.random.random() < 0.25 else writer.compact
+def program(seed: int, only: str = "") -> Program:
+    """The program of a seed; `only` names the step that it tries, see `Writer`."""
+    writer = Writer(seed, only)
+    rank = writer.random.choice((2, 2, 3, 3, 4))
+    if only in {s.__name__ for s in generator_images.STEPS}:
+        rank = 4
+    elif only in {s.__name__ for s in generator_lifted.SEQUENCE_STEPS}:
+        rank = 3
+    write = writer.setup if rank < 4 and not only and writer.random.random() < 0.2 else writer.compact
     model, arguments, inputs = write(rank)
     text = "\n\n".join([HEADER, *writer.functions, *writer.classes, model])
     return Program(seed, text, "Model", arguments, inputs, tuple(writer.used))

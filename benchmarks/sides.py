@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -51,6 +52,7 @@ def transplant(variables: Any, model: Any) -> list[str]:
         if isinstance(variable, nnx.RngState):
             continue
         keys = [linen_key(path, flat) for path in paths]  # several where a module is shared; Linen has it at one
+        keys += [tuple(p[:-1] if keyword.iskeyword(p[:-1]) else p for p in key) for key in keys]  # an LSTM's `if`
         key = next((k for k in keys if k in flat), keys[0])
         if key not in flat:
             problems.append(f"NNX has {'/'.join(map(str, paths[0]))}, Linen does not")
@@ -185,6 +187,59 @@ def compare_pair(
     return {**result, "verdict": verdict, "detail": f"{apart_text}; not proved: {reason}"}
 
 
+def compare_structure(linen: Any, variables: Any, model: Any, args: Sequence[Any]) -> dict[str, Any] | None:
+    """`different` where the results are other trees; records count by name, as each side has its own."""
+    import jax
+
+    want, got = (str(jax.tree.structure(out)) for out in (linen.apply(variables, *args), model(*args)))
+    return None if want == got else {"verdict": "different", "detail": f"result {want[:90]}, NNX {got[:90]}"}
+
+
+def compare_training(
+    linen: Any, variables: Any, model: Any, args: Sequence[Any], call: Mapping[str, Any], steps: int = 2
+) -> dict[str, Any] | None:
+    """What is wrong with `steps` calls that update collections and draw random numbers, None where nothing is.
+
+    Calls that draw are compared by compat's own check, which matches the keys. Others are run here, and their results and
+    collections compared after each; that leaves the model with what they have updated.
+    """
+    import jax
+    import numpy as np
+    from flax import nnx
+    from nnx_migrate import compat
+
+    state = {name: tree for name, tree in variables.items() if name != "params"}
+    parameters = {name: variables[name] for name in ("params",) if name in variables}
+    mutable = [name for name in state if name != "intermediates"]
+    keys = {"dropout": jax.random.key(5)}
+    drawn = "random_bits" in str(jax.make_jaxpr(
+        lambda v: linen.apply(v, *args, **call, rngs=keys, mutable=mutable)[0])(dict(variables)))  # fmt: skip
+    if drawn:
+        mutable += [name for name in ("intermediates",) if "self.sow(" in inspect.getsource(type(linen))]
+        report = compat.check_equivalence(linen, variables, model, *args, rngs=["dropout"], mutable=mutable, **call)
+        for check in report.checks:
+            if str(check.verdict) == "different":
+                return {"verdict": "different", "detail": f"{call}: {check.name}: {check.detail[:200]}"}
+        return None
+    for step in range(steps):
+        expected, updates = linen.apply({**parameters, **state}, *args, **call, mutable=mutable)
+        state = {**state, **updates}
+        got = model(*args, **call)
+        nnx.pop(model, nnx.Intermediate)
+        after = compat.to_linen(model)
+        pairs = [(f"output {i}", a, b) for i, (a, b) in enumerate(zip(arrays(expected), arrays(got), strict=True))]
+        for name in mutable:
+            flat = jax.tree_util.tree_flatten_with_path(state[name])[0]
+            other = dict(jax.tree_util.tree_flatten_with_path(after.get(name, {}))[0])
+            pairs += [(f"{name}{jax.tree_util.keystr(path)}", value, other.get(path)) for path, value in flat]
+        for what, a, b in pairs:
+            want = np.asarray(a, np.float64)
+            apart = np.inf if b is None else float(np.max(np.abs(want - np.asarray(b, np.float64)), initial=0.0))
+            if not apart <= 1e-4 * max(1.0, float(np.max(np.abs(want), initial=0.0))):
+                return {"verdict": "different", "detail": f"{call}, call {step + 1}: {what} is {apart:.1e} apart"}
+    return None
+
+
 def fuzz(variables: Any) -> Any:
     """Values that no initialiser gives: zeros and ones would hide exchanged or unused parameters."""
     import jax
@@ -220,7 +275,12 @@ def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> f
     if "params" not in variables:
         return 0.0
     rest = {name: tree for name, tree in variables.items() if name != "params"}
-    want = jax.grad(lambda p: score(linen.apply({"params": p, **rest}, *args, **call)))(variables["params"])
+    try:
+        want = jax.grad(lambda p: score(linen.apply({"params": p, **rest}, *args, **call)))(variables["params"])
+    except ValueError as error:
+        if "Reverse-mode differentiation does not work" in str(error):
+            return 0.0  # a loop on data: the original has no gradient
+        raise
     flat = {tuple(k): v for k, v in traverse_util.flatten_dict(dict(nn.unbox(want))).items()}
     graphdef, parameters, others = nnx.split(model, nnx.Param, ...)
     got = jax.grad(lambda p: score(nnx.merge(graphdef, p, others, copy=True)(*args, **call)))(parameters)
@@ -228,6 +288,7 @@ def gradients(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> f
     worst, scale = 0.0, 1e-12
     for path, variable in nnx.to_flat_state(got):
         keys = [linen_key(one, flat) for one in aliases.get(tuple(path), [path])]
+        keys += [tuple(p[:-1] if keyword.iskeyword(p[:-1]) else p for p in key) for key in keys]
         expected = np.asarray(flat[next(key for key in keys if key in flat)])
         scale = max(scale, float(np.max(np.abs(expected), initial=0.0)))
         worst = max(worst, float(np.max(np.abs(expected - np.asarray(variable[...])), initial=0.0)))
@@ -239,7 +300,8 @@ def prove(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> tuple
     from nnx_migrate import compat
 
     try:
-        report = compat.check_equivalence(linen, variables, model, *args, **call)
+        mutable = _sown(linen, variables, args, call)
+        report = compat.check_equivalence(linen, variables, model, *args, mutable=mutable, **call)
     except Exception as error:
         return "unchecked", "the check itself: " + last(error)
     verdict = str(report.verdict)
@@ -252,6 +314,16 @@ def prove(linen: Any, variables: Any, model: Any, args: Any, call: Any) -> tuple
         left, right = one["left"], one["right"]
         text += f" | Linen {left['what'][:90]} [{left['source']}] | NNX {right['what'][:90]} [{right['source']}]"
     return verdict, " ".join(text.split())
+
+
+def _sown(linen: Any, variables: Any, args: Any, call: Any) -> list[str]:
+    """The collections that are only written where they are asked for; NNX always does."""
+    import jax
+
+    wanted = ["intermediates"]
+    given = dict(variables)
+    seen = jax.eval_shape(lambda v: linen.apply(v, *args, **call, mutable=wanted)[1], given)
+    return [name for name in wanted if jax.tree.leaves(dict(seen).get(name, {}))]
 
 
 def last(error: BaseException) -> str:
