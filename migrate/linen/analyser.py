@@ -39,6 +39,7 @@ class Analyser:
         self.classes = classes
         self.seen = {k: dict(v) for k, v in (seen or {}).items()}
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
+        self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
         self.done: dict[str, Execution | Unmigratable] = {}
         self.running: set[str] = set()
         self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
@@ -106,6 +107,7 @@ class Analyser:
     def assume(self, qualname: str, ranks: Mapping[str, int]) -> None:
         """Run a class again, taking arguments to have these numbers of dimensions."""
         self.ranks.setdefault(qualname, {}).update(ranks)
+        self.assumed.setdefault(qualname, {}).update(ranks)
         self.done.pop(qualname, None)
         self.special.clear()  # they were made of what was known before
 
@@ -113,6 +115,7 @@ class Analyser:
         """Take back what `assume` said."""
         for argument in arguments:
             self.ranks.get(qualname, {}).pop(argument, None)
+            self.assumed.get(qualname, {}).pop(argument, None)
         self.done.pop(qualname, None)
         self.special.clear()
 

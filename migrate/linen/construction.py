@@ -156,6 +156,8 @@ def _partial_of(
     if mapping is not None and (layer is None or run.localize(mapping, env) is None):
         raise Unmigratable("NNX137", "`functools.partial` of a module is given **kwargs", node)
     for key, value_node, value in known:
+        if key in ("name", "parent"):
+            raise Unmigratable("NNX155", f"`functools.partial` of a module is given `{key}=`", node)
         said = run.localize(value_node, env) if not value.flags else None
         if said is None and key in movable:
             calltime[key] = (value_node, env.source, value)

@@ -18,7 +18,7 @@ from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, SelfModule
 from ..linen.values import Const
 from ..source import SourceFile
 from . import carried as carried_lists
-from . import cells, choices, factories, field_kinds, inheritance, lifted, lifted_functions, setup_names
+from . import cells, choices, factories, field_kinds, inheritance, lifted, lifted_functions, rank_checks, setup_names
 from .branches import exclusive
 from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
 
@@ -615,6 +615,7 @@ class ClassWriter:
             value = field.default or field.factory
             if not field.init and value is not None:
                 lines.append((f"self.{field.name} = ", self._default(value, field), "" if field.default else "()"))
+        lines += rank_checks.lines(self.text)
         if self.run.mode_flag:
             lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
         compact: list[Parts] = []

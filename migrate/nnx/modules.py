@@ -19,7 +19,7 @@ from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
-from . import linen_copies
+from . import linen_copies, rank_checks
 from .class_text import ClassText, DryNamer
 from .class_write import ClassWriter
 from .field_kinds import Misfit
@@ -150,6 +150,7 @@ def _attempt(
     tried: dict[str, int] = {}
     wanted: list[str] = []
     guesses: list[int | None] = [None, 3, 4, 2]
+    poor: set[int] = set()  # guesses that work but take a batch for a size: tried again where no other does better
     while guesses:
         guess = guesses.pop(0)
         if guess is not None:
@@ -178,11 +179,14 @@ def _attempt(
                 raise
             except Exception as error:
                 raise internal_error(error) from error
-            break
+            if guess is None or guess in poor or not rank_checks.reads_batch(text):
+                break
+            poor.add(guess)
+            guesses.append(guess)
         except Unmigratable as error:
             text = None
             failure = failure or error
-            if not error.code.startswith("NNX11"):
+            if not error.code.startswith("NNX11") and not poor:
                 break
             more = [argument for argument in error.wanted_ranks if argument not in wanted]
             wanted += more
@@ -243,9 +247,7 @@ def _decide_class(
         reasons[name] = failure
         return
     run = text.run
-    for argument, rank in tried.items():
-        if analyser.seen.get(name, {}).get(argument) == rank:
-            continue  # the project itself, or a trace, shows it so
+    for argument, rank in rank_checks.guessed(text).items():
         message = f"`{argument}` is taken to have {rank} dimensions; with another number the constructor fails"
         text.notes.append(("NNX115", message, model.node))
     texts[name] = text

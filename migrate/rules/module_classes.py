@@ -373,9 +373,9 @@ RULES = (
         "NNX155",
         "name-from-call",
         "a module's name is known only in the call",
-        "`name=` depends on the inputs.",
+        "`name=` depends on the inputs, or is bound by `functools.partial`.",
         "Names are attributes, and are decided in the constructor.",
-        "let the name follow from fields and loop variables.",
+        "let the name follow from fields and loop variables, and give it where the module is made.",
     ),
     _stays(
         "NNX156",

@@ -11,6 +11,25 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "a name bound by functools.partial": (
+        "NNX155",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    norm = functools.partial(nn.LayerNorm, name='own')
+    return norm(epsilon=1e-3)(x)
+""",
+    ),
+    "a name bound by functools.partial of a field": (
+        "NNX155",
+        """class M(nn.Module):
+  norm: Any = nn.LayerNorm
+  @nn.compact
+  def __call__(self, x):
+    norm = functools.partial(self.norm, name='own')
+    return norm()(x)
+""",
+    ),
     "a local name for a field's factory or what a method makes of it": (
         "NNX138",
         """class M(nn.Module):

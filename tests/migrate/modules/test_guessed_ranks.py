@@ -1,0 +1,55 @@
+"""A guessed number of dimensions is said at migration, and another one fails where the model is made."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flax import nnx
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = "import jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
+GUESSED = """class Guessed(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(4)(x)
+    x = x.reshape((x.shape[0], -1))
+    return nn.Dense(8)(x)
+
+
+"""
+STAYS = """class Stays(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(somewhere(x))
+
+
+"""
+STATED = GUESSED.replace("    x = nn.Dense(4)(x)\n", "    assert x.ndim == 4\n    x = nn.Dense(4)(x)\n")
+
+
+def _run(text: str) -> Any:
+    return migrate_project([SourceFile.parse(Path("guess.py"), "guess", HEAD + text)]).files[0]
+
+
+@pytest.mark.parametrize("text", [GUESSED, GUESSED + STAYS], ids=["alone", "beside a class that stays Linen"])
+def test_the_guess_is_reported(text: str) -> None:
+    assert "NNX115" in {d.code for d in _run(text).diagnostics}
+
+
+def test_a_stated_rank_is_no_guess() -> None:
+    found = _run(STATED)
+    assert "NNX115" not in {d.code for d in found.diagnostics} and "raise ValueError" not in found.after
+
+
+def test_another_rank_fails_in_the_constructor() -> None:
+    module: Any = types.ModuleType("guessed_nnx")
+    sys.modules["guessed_nnx"] = module
+    exec(_run(GUESSED).after, module.__dict__)
+    assert module.Guessed(in_shape=(2, 5, 3), rngs=nnx.Rngs(0)).Dense_1.in_features == 20
+    with pytest.raises(ValueError, match=r"`in_shape` must have 3 dimensions: \(2, 6, 5, 3\)"):
+        module.Guessed(in_shape=(2, 6, 5, 3), rngs=nnx.Rngs(0))
