@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Callable
@@ -152,7 +153,10 @@ def program(ctx: click.Context, /, **given: Any) -> None:
 
 def main() -> None:
     """Entry point of the console script."""
-    program(prog_name="nnx-migrate")
+    try:
+        program(prog_name="nnx-migrate")
+    finally:
+        gc.freeze()  # the process ends: nothing of the trees is worth a last collection
 
 
 def stdout_bytes() -> Callable[[bytes], object]:

@@ -220,6 +220,8 @@ def _without_gc() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # what was made goes to the oldest generation, unseen: the next collections are of the young
+        gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-import re
 from collections.abc import Iterable
 
 from ..names import canonical
@@ -22,10 +21,9 @@ _NO_MODULES = frozenset(
         "flax.linen.RulesFallback",
     }
 )
-_ANNOTATIONS = re.compile(
-    r"with_(logical_)?partitioning|\b(Logically)?Partitioned\b|(param|variable)_with_axes|PARTITION_NAME"
-)
-_LOGICAL = re.compile("with_logical_partitioning|LogicallyPartitioned|(param|variable)_with_axes")
+# The words that annotate variables with axes, by names of the rules and by names of the mesh.
+_LOGICAL = frozenset({"with_logical_partitioning", "LogicallyPartitioned", "param_with_axes", "variable_with_axes"})
+_ANNOTATIONS = _LOGICAL | {"with_partitioning", "Partitioned", "PARTITION_NAME"}
 
 
 @dataclasses.dataclass
@@ -98,13 +96,13 @@ class Project:
     @functools.cached_property
     def annotated_classes(self) -> frozenset[str]:
         """The Linen classes of files that annotate variables with axes."""
-        kept = {source.module for source in self.files.values() if _ANNOTATIONS.search(source.text)}
+        kept = {source.module for source in self.files.values() if not source.words.isdisjoint(_ANNOTATIONS)}
         return frozenset(name for name, info in self.linen_classes.items() if info.source.module in kept)
 
     @functools.cached_property
     def uses_logical_names(self) -> bool:
         """Does the project annotate variables with logical names?"""
-        return any(_LOGICAL.search(source.text) for source in self.files.values())
+        return not all(source.words.isdisjoint(_LOGICAL) for source in self.files.values())
 
     @functools.cached_property
     def _nnx_packages(self) -> frozenset[str]:

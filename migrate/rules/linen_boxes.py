@@ -106,12 +106,13 @@ _KEYS = ("key", "rng", "prng", "k", "rng_key", "prng_key", "_")
 _ATTRIBUTES = {"value": "[...]", "names": ".out_sharding"}
 
 
-@RULE.register(ast.Call)
+@RULE.register(ast.Call, ends=frozenset({"unbox", "is_axis_metadata", "isinstance", "Partitioned", "LogicallyPartitioned"}))
 def opening(node: ast.AST, ctx: FileContext) -> None:
     """`nn.unbox(x)` and `isinstance(x, nn.Partitioned)`."""
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func)
-    if not (name or "isinstance").startswith(("flax.", "isinstance")) or stays_linen(ctx, node) or boxes_remain(ctx):
+    asks = _asks(node, ctx)
+    if not (asks or (name or "").startswith("flax.")) or stays_linen(ctx, node) or boxes_remain(ctx):
         return
     if boxes_beside_variables(ctx):
         _both(node, name, ctx)
@@ -120,7 +121,7 @@ def opening(node: ast.AST, ctx: FileContext) -> None:
     elif name == "flax.linen.meta.is_axis_metadata" and len(node.args) == 1:
         variable = ctx.name("flax.nnx.Variable")
         ctx.replace(node, "isinstance(", ctx.span(node.args[0]), f", {variable})", code=RULE.code)
-    elif _asks(node, ctx):
+    elif asks:
         ctx.replace(node.args[1], ctx.name("flax.nnx.Variable"), code=RULE.code)
     elif name in _BOXES and not is_alias(ctx, node.func):
         _constructor(node, _BOXES[name], ctx)
@@ -185,11 +186,11 @@ def _in_initializer(node: ast.AST, ctx: FileContext) -> bool:
     return False
 
 
-@RULE.register(ast.Attribute)
+@RULE.register(ast.Attribute, ends=frozenset({"unbox", "replace_boxed", *_ATTRIBUTES}))
 def attribute(node: ast.AST, ctx: FileContext) -> None:
     """`x.unbox()`, `x.value`, `x.names`, `x.replace_boxed(v)` of an `x` that is asked whether it is a box."""
     assert isinstance(node, ast.Attribute)
-    if node.attr not in ("unbox", "replace_boxed", *_ATTRIBUTES) or not isinstance(node.value, ast.Name):
+    if not isinstance(node.value, ast.Name):
         return
     if not isinstance(node.ctx, ast.Load) or stays_linen(ctx, node) or not _is_asked(node, node.value.id, ctx):
         return

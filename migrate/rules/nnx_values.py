@@ -128,10 +128,10 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }
 
 
-@RULE.register(ast.Attribute)
+@RULE.register(ast.Attribute, ends=frozenset({"value", "sharding"}))
 def read(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Attribute)
-    if node.attr not in ("value", "sharding") or not isinstance(node.ctx, ast.Load):
+    if not isinstance(node.ctx, ast.Load):
         return
     kind = Types.of(ctx).kind(node.value)
     if kind is None:
