@@ -14,6 +14,7 @@ from .functions import follow, super_call
 from .higher_order import run_functions
 from .library_calls import builtin_call, library_call
 from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
+from .lost_factories import check_handed
 from .merging import Either, Several
 from .module_calls import Transformed, call_either, call_module, call_transformed
 from .self_calls import SELF_CALLS, self_param
@@ -102,6 +103,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         held = record(run, qualname, arguments)
         if held is not None:
             return held
+    builtin = func.id if isinstance(func, ast.Name) and env.get(func.id) is None else None
+    check_handed(run, qualname or builtin, arguments)
     if isinstance(value, Global) or qualname is not None:
         return library_call(run, qualname or value.name, arguments, env)  # type: ignore[union-attr]
     if isinstance(func, ast.Name) and env.get(func.id) is None:

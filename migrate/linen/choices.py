@@ -12,7 +12,7 @@ from typing import Any
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
 from .sites import Abs, Block, Branch, Factory, Lifted, Localized, Unmigratable
-from .values import Value
+from .values import Const, Value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,6 +60,7 @@ def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, 
             results.append(construct_choice(run, option, node, env, arguments))
         else:
             assert isinstance(option, Factory)
+            _check_unchanged(run, option, node, env)
             results.append(construct(run, option, node, env, inline=True, arguments=arguments))
         for site in run.sites[mark:]:
             if site.node is not node:
@@ -70,6 +71,21 @@ def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, 
     a, b = results[0].value, results[1].value
     text, deps = run.self_text(choice.test, env)
     return Abs(decided(either(run, a, b, node), text, deps, a, b), False)
+
+
+def _check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None:
+    """The constructor says what the factory holds where it makes the module: the names must still mean the same there."""
+    for held in (*option.args.values(), *option.positional):
+        if held.node is None or held.localized is None:
+            continue
+        for name in ast.walk(held.node):
+            if not isinstance(name, ast.Name) or name.id not in held.localized.needs:
+                continue
+            before, now = run.evaluated.get(name), env.get(name.id)
+            same_constant = before == now and isinstance(now.value, Const)
+            if before is not now and not same_constant:
+                what = f"`{ast.unparse(node.func)}` is one of several factories that hold `{name.id}`, which has changed"
+                raise Unmigratable("NNX132", what, node)
 
 
 def _lifted_or_not(choice: FactoryChoice) -> Factory | None:

@@ -9,7 +9,9 @@ from typing import Any
 
 from ..catalog import layers
 from .arguments import Arguments, arguments_of
+from .choices import FactoryChoice
 from .lifting import LIFTED, options_of, partial_lift
+from .lost_factories import one_of
 from .passed import check_passing
 from .sites import (
     Abs,
@@ -27,7 +29,7 @@ from .sites import (
     Unmigratable,
 )
 from .unpacking import unpacked
-from .values import Const, Global, Unknown
+from .values import Const, Global, Unknown, Value
 
 
 def _bound(run: Any, node: ast.expr, found: Abs, env: Any) -> BoundArg:
@@ -67,7 +69,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         k: dataclasses.replace(a, given=inline) for k, a in factory.args.items() if k not in keywords
     }
     order = parameter_names(run, factory.target)
-    held = [dataclasses.replace(a, given=False) for a in factory.positional]  # the partial says them, not this call
+    held = [dataclasses.replace(a, given=inline) for a in factory.positional]  # the partial says them, or this call does
     positional = [*held, *[_bound(run, n, a, env) for n, a in arguments.positional]]
     if len(positional) > len(order):
         raise Unmigratable("NNX140", f"`{ast.unparse(node)}` has more arguments than fields", node)
@@ -137,10 +139,27 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
     if first is None or not isinstance(first.value, Factory):
         if first is not None and isinstance(first.value, Global) and first.value.name in LIFTED:
             return Abs(partial_lift(run, LIFTED[first.value.name], node, env), arguments.static, arguments.flags)
+        several = one_of([first.value]) if first is not None else None
+        if first is not None and isinstance(first.value, FactoryChoice):
+            return Abs(_partial_choice(run, first.value, node, arguments, env), arguments.static, arguments.flags)
+        if several is not None:
+            return Abs(several, arguments.static, arguments.flags)
         return run._static_text(node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
     kinds = [_partial_of(run, base, node, arguments, env) for base in first.value.kinds()]
     found, static, flags = kinds[0]
     return Abs(dataclasses.replace(found, alternatives=tuple(kind for kind, _, _ in kinds[1:])), static, flags)
+
+
+def _partial_choice(run: Any, choice: FactoryChoice, node: ast.Call, arguments: Arguments, env: Any) -> FactoryChoice:
+    """`partial(Norm, ...)` of a factory chosen by a condition: the choice between two partials."""
+    sides: list[Value] = []
+    for option in (choice.then, choice.orelse):
+        if isinstance(option, FactoryChoice):
+            sides.append(_partial_choice(run, option, node, arguments, env))
+        else:
+            assert isinstance(option, Factory)
+            sides.append(_partial_of(run, option, node, arguments, env)[0])
+    return dataclasses.replace(choice, then=sides[0], orelse=sides[1])
 
 
 def _partial_of(

@@ -9,10 +9,9 @@ from . import bundles, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
-from .merging import Several
+from .lost_factories import one_of
 from .sites import (
     Abs,
-    Factory,
     For,
     Repeated,
     Static,
@@ -91,9 +90,10 @@ class Containers(Evaluation):
             if isinstance(key.value, Int) and key.value.dim.value in value.items:
                 return Abs(value.items[key.value.dim.value], static, flags)
             kinds = list(value.items.values())
-            if kinds and all(isinstance(v, Factory) for v in kinds):
-                return Abs(Several(tuple(kinds)), static, flags)
-            if kinds and any(self.holds_module(v) or isinstance(v, Factory) for v in kinds):
+            chosen = one_of(kinds)
+            if chosen is not None:
+                return Abs(chosen, static, flags)
+            if any(self.holds_module(v) for v in kinds):
                 return Abs(Unknown("an entry of a table under a computed key"), static, flags)
             return Abs(Unknown(ast.unparse(node)), static, flags)
         if isinstance(value, Static):
@@ -128,8 +128,12 @@ class Containers(Evaluation):
                     return Abs(Tup(tuple(picked), value.kind), static, flags)
             return Abs(Unknown("an element of a list of modules"), static, flags)
         found = shapes.index(value, self.plain(key.value))
-        if isinstance(found, Unknown) and static:
-            return self._static_text(node, True, flags, env)
+        if isinstance(found, Unknown):
+            chosen = one_of([value])
+            if chosen is not None:
+                return Abs(chosen, static, flags)
+            if static:
+                return self._static_text(node, True, flags, env)
         return Abs(found, static, flags)
 
     def _from_end(self, value: Value, key: Value) -> Value | None:

@@ -8,6 +8,7 @@ from typing import Any
 from . import shapes
 from .arguments import child_env
 from .dims import Dim
+from .lost_factories import one_of
 from .sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
 from .size_lists import SizeItem
 from .size_lists import item as size_item
@@ -40,6 +41,9 @@ def _element(run: Any, node: ast.expr, value: Value, env: Any) -> Value:
     if isinstance(value, Static | Global):
         return Static("\0")
     if isinstance(value, Tup):
+        several = one_of([value])
+        if several is not None:
+            return several
         if value.items and all(isinstance(i, Int | Static) for i in value.items):
             return Static("\0int")
         if value.items and all(isinstance(i, Tup) for i in value.items):

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from .classes import Classes, ClassModel
+from .lost_factories import factories_in
 from .sites import BoundArg, Factory, Module, Static
 from .values import Array, Int, ShapeOf, Tup, Unknown, Value
 
@@ -23,8 +24,8 @@ class Kinds:
         """Remember what a construction of `target` is given; True where a field has got a kind that it had not."""
         before = self.version
         for name, argument in arguments.items():
-            if isinstance(argument.abs.value, Factory):
-                for factory in argument.abs.value.kinds():
+            for given in factories_in(argument.abs.value):
+                for factory in given.kinds():
                     self._add(target, name, detached(factory))
         return self.version != before
 

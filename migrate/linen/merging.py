@@ -121,7 +121,7 @@ def merge(a: Value, b: Value) -> Value:
             return x  # made here, or handed in through a field: what is known of the one made here holds
     if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
         return a
-    if isinstance(a, Factory | Several) and isinstance(b, Factory | Several):
+    if isinstance(a, Factory | Several) or isinstance(b, Factory | Several):
         return Several((a, b))
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
         return Either((*members(a), *members(b)))

@@ -11,6 +11,7 @@ from . import bundles, shapes
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .evaluation import Evaluation
+from .lost_factories import one_of
 from .merging import decided, either, under_step
 from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
 from .sites import (
@@ -130,6 +131,9 @@ class Operators(Evaluation):
             values.append(found)
         if all(self.truth(v.value) is not None for v in values):
             return values[-1]
+        kinds = one_of([v.value for v in values])
+        if kinds is not None:
+            return Abs(kinds, False, frozenset().union(*[v.flags for v in values]))
         undecided = [v for v in values if self.truth(v.value) is None]
         static = all(v.static for v in undecided)
         flags = frozenset().union(*[v.flags for v in undecided])
@@ -307,6 +311,10 @@ def _plainer(a: Dim, b: Dim) -> Dim:
     return b if rank(b) < rank(a) else a
 
 
+def _of_inputs(dim: Dim) -> bool:
+    return any(atom.kind == "input" for atom in dim.atoms())
+
+
 def _same_width(a: Array, b: Array, result: Value) -> Value:
     """Two arrays that are added have one width: of two symbolic sizes, the one that the fields give.
 
@@ -326,6 +334,8 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
         if isinstance(result, Array):
             return result
         picked = right if left.value == 1 else left
+    elif _of_inputs(left) and _of_inputs(right):
+        return result  # the constructor is given both: the greater one is exact
     else:
         picked = _plainer(left, right)
     if isinstance(result, Array) and result.shape.dims:

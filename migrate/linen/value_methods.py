@@ -9,6 +9,7 @@ from . import shapes, size_lists
 from .arguments import arguments_of, is_self
 from .higher_order import run_functions
 from .library_calls import reshaped_width
+from .lost_factories import one_of
 from .merging import Either
 from .module_calls import call_either, call_module
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
@@ -43,6 +44,9 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
             return Abs(Tup(pairs, "list"), base.static, base.flags)
         if func.attr == "values":
             return Abs(Tup(tuple(value.items.values()), "list"), base.static, base.flags)
+        chosen = one_of([value]) if func.attr == "get" else None
+        if chosen is not None:
+            return Abs(chosen, base.static, base.flags)
         return Abs(Unknown("dict"), base.static, base.flags)
     if isinstance(value, Unknown | Const | Variable):
         arguments = arguments_of(run, node, env)

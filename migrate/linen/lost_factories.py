@@ -1,0 +1,60 @@
+"""Factories that go where they cannot be followed: whoever calls them makes modules that the constructor would not have.
+
+`Several` stands for a value that is one of some factories, which one not being known: calling it is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .arguments import Arguments
+from .choices import FactoryChoice
+from .merging import Choice, Several
+from .sites import Factory, Repeated, Table, Unmigratable
+from .values import Tup, Value
+
+# What only looks at its arguments, or hands them on as they are.
+_HARMLESS = frozenset({
+    "isinstance", "issubclass", "callable", "type", "id", "repr", "str", "print", "hasattr", "len", "bool", "hash",
+    "list", "tuple", "reversed", "enumerate", "zip", "dict", "inspect.signature", "inspect.isclass", "warnings.warn",
+})  # fmt: skip
+
+
+def factories_in(value: Value) -> Iterator[Factory]:
+    """Every factory that a value is, may be or holds."""
+    if isinstance(value, Factory):
+        yield value
+    elif isinstance(value, FactoryChoice):
+        yield from factories_in(value.then)
+        yield from factories_in(value.orelse)
+    elif isinstance(value, Several | Choice):
+        for option in value.options:
+            yield from factories_in(option)
+    elif isinstance(value, Tup):
+        for item in value.items:
+            yield from factories_in(item)
+    elif isinstance(value, Table):
+        for item in value.items.values():
+            yield from factories_in(item)
+    elif isinstance(value, Repeated):
+        yield from factories_in(value.element)
+
+
+def one_of(values: Sequence[Value]) -> Several | None:
+    """One of these values, whichever, where there are factories among them."""
+    return Several(tuple(values)) if any(next(factories_in(v), None) for v in values) else None
+
+
+def check_handed(run: Any, name: str | None, arguments: Arguments) -> None:
+    """Refuse factories handed to code that is not followed: `map(nn.Dense, sizes)`."""
+    if name is not None and name.removeprefix("builtins.") in _HARMLESS:
+        return
+    for node, found in [*arguments.positional, *[(n, a) for _, n, a in arguments.keywords]]:
+        if next(factories_in(found.value), None) is not None:
+            what = f"`{ast.unparse(arguments.node.func)}` is given `{ast.unparse(node)}`, and may make modules of it"
+            raise Unmigratable("NNX138", what, arguments.node)
+
+
+__all__ = ["check_handed", "factories_in", "one_of"]

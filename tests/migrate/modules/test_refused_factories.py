@@ -1,0 +1,64 @@
+"""Factories that go where they cannot be followed: what they would make must not be missing from the constructor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """import functools
+import typing
+from functools import partial
+from typing import Any
+from flax import linen as nn
+
+
+class M(nn.Module):
+  big: bool = False
+  kind: str = 'ln'
+  norm: Any = None
+  @nn.compact
+  def __call__(self, x):
+"""
+
+REFUSED = {
+    "map": ("NNX138", "for layer in map(nn.Dense, [4, 5]):\n  x = layer(x)\nreturn x"),
+    "a cast": ("NNX138", "return typing.cast(Any, nn.LayerNorm)()(x)"),
+    "a table that is asked with get": ("NNX132", "return {'ln': nn.LayerNorm, 'rms': nn.RMSNorm}.get(self.kind)()(x)"),
+    "and, or": ("NNX132", "return ((self.big and nn.LayerNorm) or nn.RMSNorm)()(x)"),
+    "a tuple with a computed index": ("NNX132", "return (nn.LayerNorm, nn.RMSNorm)[self.big]()(x)"),
+    "a field or a layer": ("NNX132", "norm = partial(self.norm or nn.LayerNorm, epsilon=1e-2)\nreturn norm()(x)"),
+    "a loop over classes": ("NNX132", "for cls in (nn.LayerNorm, nn.RMSNorm):\n  x = cls()(x)\nreturn x"),
+    "a loop over partials": (
+        "NNX132",
+        "for make in [partial(nn.Dense, 3), partial(nn.Dense, 4, False)]:\n  x = make()(x)\nreturn x",
+    ),
+    "perhaps none": ("NNX132", "cls = None\nif self.big:\n  cls = nn.LayerNorm\nif cls:\n  x = cls()(x)\nreturn x"),
+    "a partial that holds what changes": (
+        "NNX132",
+        """eps = 1e-2
+norm = partial(nn.LayerNorm, epsilon=eps) if self.big else partial(nn.RMSNorm, epsilon=eps)
+eps = 0.7
+return norm()(x) * eps""",
+    ),
+    "a partial that holds what changes in the loop": (
+        "NNX132",
+        """eps = 1e-2
+for i in range(2):
+  norm = partial(nn.LayerNorm if self.big else nn.RMSNorm, epsilon=eps)
+  eps = eps * 10
+  x = norm()(x)
+return x""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused(name: str) -> None:
+    code, body = REFUSED[name]
+    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    (plan,) = result.classes
+    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
