@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part
 from ...linen.flow import (
+    ClassValue,
     Collection,
     Function,
+    Method,
+    Model,
     Symbol,
     Updated,
     Variables,
@@ -37,7 +40,7 @@ def apply(form: _Native, call: ast.Call) -> None:
         elif keyword.arg == "mutable":
             _mutable(form, call, keyword.value)
         elif keyword.arg == "method":
-            method = _method_name(keyword.value)
+            method = _method_name(form, keyword.value)
         elif keyword.arg in (None, "rngs", "capture_intermediates", "variables"):
             raise Unsupported(call, f"apply with {keyword.arg}")
         else:
@@ -67,12 +70,16 @@ def _module_of(form: _Native, variables: ast.expr) -> str:
     return name
 
 
-def _method_name(node: ast.expr) -> str:
+def _method_name(form: _Native, node: ast.expr) -> str:
+    """`encode` of `method='encode'`, `method=Model.encode` and `method=model.encode`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.Attribute):
-        return node.attr
-    raise Unsupported(node, "a method that is computed")
+        owner = form.flow.value(node.value)
+        of_class = isinstance(owner, ClassValue) and owner.qualnames == {form.plan.qualname}
+        if of_class or (isinstance(owner, Model) and form.component.holds(owner)):
+            return node.attr
+    raise Unsupported(node, "a method that is computed or another class's")
 
 
 def _reseed(form: _Native, call: ast.Call, rngs: ast.Dict, name: str) -> None:
@@ -84,6 +91,8 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.Dict, name: str) -> None:
     simple = isinstance(statement, ast.Assign | ast.Return | ast.Expr | ast.AnnAssign)
     if inside or not simple or not all(isinstance(k, ast.Constant) for k in rngs.keys):
         raise Unsupported(call, "keys within an expression")
+    if sum(_applies(form, node) for node in ast.walk(statement)) > 1:
+        raise Unsupported(call, "several calls in a statement, each with its keys")
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(rngs)):
         raise Unsupported(call, "keys that are assigned on the way")
     stacked = any(
@@ -93,6 +102,13 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.Dict, name: str) -> None:
     keys = ", ".join(f"{stream}={form.text(key)}" for stream, key in given.items())
     policy = "policy='match_shape', " if stacked else ""
     form.insert_before(statement, f"{form.context(call).name('flax.nnx.reseed')}({name}, {policy}{keys})")
+
+
+def _applies(form: _Native, node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    method = form.flow.value(node.func)
+    return isinstance(method, Method) and method.name == "apply"
 
 
 def _mutable(form: _Native, call: ast.Call, mutable: ast.expr) -> None:
@@ -167,7 +183,7 @@ def apply_gradients(form: _Native, call: ast.Call) -> None:
     head = f"{optimizer}.update({model}, "
     parent = form.parent(call)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        same_state(form, parent.targets[0], symbol, parent)
+        same_state(form, parent.targets[0], symbol)
         form.replace(parent, head, keywords["grads"], ")")
     elif isinstance(parent, ast.Return) and is_last(form, parent):
         form.replace(parent, head, keywords["grads"], ")")
@@ -184,26 +200,15 @@ def is_last(form: _Native, statement: ast.stmt) -> bool:
     return isinstance(function, ast.FunctionDef) and function.body[-1] is statement
 
 
-def same_state(form: _Native, target: ast.Name, symbol: Symbol, statement: ast.stmt) -> None:
-    """Does nobody look at the old state after `target` has become the new one?"""
-    source = form.source(target)
-    new = form.flow.symbol(source, target)
+def same_state(form: _Native, target: ast.Name, symbol: Symbol) -> None:
+    """Does the new state keep the names of the old one? That nobody looks at the old one is seen to by `old_values`."""
+    new = form.flow.symbol(form.source(target), target)
     if new == symbol:
         return
     if new[:2] != symbol[:2] or form.new_names.get(new) != form.new_names.get(symbol):
         raise Unsupported(target, "old and new state under unlike names")
     if form.optimizers.get(new) != form.optimizers.get(symbol):
         raise Unsupported(target, "old and new state under unlike names")
-    for parent in source.ancestors(statement):
-        if parent is symbol[1]:
-            break
-        if isinstance(parent, ast.For | ast.While):
-            raise Unsupported(target, "an old state that a loop comes back to")
-    for node, _ in form.uses:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            after = node.lineno > (statement.end_lineno or statement.lineno)
-            if after and form.flow.symbol(form.source(node), node) == symbol:
-                raise Unsupported(node, "an old state that is used after its update")
 
 
 def drop_assignment(form: _Native, name: ast.Name) -> bool:

@@ -27,7 +27,7 @@ from ...linen.flow import (
     Variables,
 )
 from ...source import SourceFile
-from . import loops, masks, saving, statistics, steps
+from . import leaf_order, loops, masks, old_values, saving, statistics, steps
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -85,6 +85,7 @@ class _Native(Rewrite):
             raise Unsupported(self.component.sites[0], "collections beside params and batch_stats")
         self._one_model()
         masks.check(self)
+        leaf_order.check(self)
         self.site = self.component.sites[0]
         self.uses = list(self.tracked())
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
@@ -101,6 +102,7 @@ class _Native(Rewrite):
         self.new_names: dict[Symbol, str] = _Names(self.site)  # of models, variables, params and a state's model
         self.optimizers: dict[Symbol, str] = _Names(self.site)
         self._home()
+        old_values.check(self)
         self.functions = steps.functions(self)
         self._name_all()
         for function in self.functions.values():

@@ -83,7 +83,7 @@ def restore(form: _Native, call: ast.Call) -> bool:
     statement = form.statement(call)
     parent = form.parent(call)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        loops.same_state(form, parent.targets[0], symbol, parent)
+        loops.same_state(form, parent.targets[0], symbol)
         form.replace(parent, *parts)
     elif isinstance(parent, ast.Return) and loops.is_last(form, parent):
         form.replace(parent, *parts)

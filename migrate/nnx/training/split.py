@@ -10,7 +10,7 @@ import ast
 from ...catalog.shardings import PLAIN
 from ...context import FileContext
 from ...linen.flow import Collection, Flow, Gradients, Method, Model, State, Value, Variables
-from . import masks
+from . import leaf_order, masks
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -55,6 +55,7 @@ class _Split(Rewrite):
         if not annotated:
             raise Unsupported(self.component.sites[0], "no sharding in it: plain dictionaries are the better tree")
         masks.check(self)
+        leaf_order.check(self)
         uses = list(self.tracked())
         if not any(isinstance(value, State) for _, value in uses):
             raise Unsupported(self.component.sites[0], "no TrainState")

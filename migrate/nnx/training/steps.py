@@ -283,7 +283,7 @@ class Step:
         ]
         if len(given) != 1:
             raise Unsupported(call, "a step over several states")
-        same_state(form, element, form.flow.symbol(source, given[0]), statement)
+        same_state(form, element, form.flow.symbol(source, given[0]))
         if index is None:
             span = Span(source.span(target).start, source.span(call).start)
             form.replace_span(statement, span, "")

@@ -32,6 +32,7 @@ SHARDED = {
     "specs_by_path": "NNX603",
 }
 OTHERS = {
+    "keys_in_one_statement": "NNX603",
     "metrics_in_the_state": "NNX603",
     "state_thrown_away": "NNX603",
     "stats_of_two_gradients": "NNX603",

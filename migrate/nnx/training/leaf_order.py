@@ -1,0 +1,102 @@
+"""The order of a tree's leaves: Linen's dictionaries sort `Block_10` before `Block_2`, an `nnx.State` has numbers in lists.
+
+Sums and norms are the same either way. What goes by position (a leaf by its number, a random key for each leaf) is not.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ...linen.flow import Collection, Gradients, Items, State, Value, Variables
+from .rewrite import Rewrite, Unsupported
+
+_LEAVES = {
+    f"{module}{name}"
+    for module, names in (
+        ("jax.tree.", ("leaves", "flatten")),
+        ("jax.tree_util.tree_", ("leaves", "flatten")),
+        ("jax.tree_", ("leaves", "flatten")),
+        ("jax.flatten_util.", ("ravel_pytree",)),
+    )
+    for name in names
+}
+# Optimizers and functions of trees that draw a random key for each leaf, or put the leaves into one vector.
+_BY_POSITION = {
+    "optax.noisy_sgd",
+    "optax.add_noise",
+    "optax.dpsgd",
+    "optax.flatten",
+    "optax.contrib.dpsgd",
+    "optax.contrib.differentially_private_aggregate",
+    "optax.differentially_private_aggregate",
+    "optax.tree.random_like",
+    "optax.tree.split_key_like",
+    "optax.tree_utils.tree_random_like",
+    "optax.tree_utils.tree_split_key_like",
+}
+_ORDERLESS = {"sum", "max", "min", "len", "any", "all", "set"}
+
+
+def check(form: Rewrite) -> None:
+    """Unsupported where something depends on the order of the leaves of params, gradients or optimizer states."""
+    for node in form.flow.source_of:
+        if not isinstance(node, ast.Call):
+            continue
+        name = form.flow.name(node.func) or ""
+        if name in _BY_POSITION:
+            raise Unsupported(node, "something that goes by the order of the parameters")
+        if name in _LEAVES and node.args and _of_component(form, node.args[0]) and not _orderless(form, node):
+            raise Unsupported(node, "leaves of which the order may matter")
+
+
+def _of_component(form: Rewrite, node: ast.expr) -> bool:
+    return any(
+        _holds(form, form.flow.value(inner)) or (isinstance(inner, ast.Name) and _once_held(form, inner))
+        for inner in ast.walk(node)
+    )
+
+
+def _holds(form: Rewrite, value: Value) -> bool:
+    if isinstance(value, Items):
+        return any(_holds(form, item) for item in value.items)
+    return isinstance(value, State | Variables | Collection | Gradients) and form.component.holds(value)
+
+
+def _once_held(form: Rewrite, name: ast.Name) -> bool:
+    """Is one of the things that a name is given a tree of the component? (It may be given other things too.)"""
+    source = form.source(name)
+    symbol = form.flow.symbol(source, name)
+    for node in source.by_kind.get(ast.Assign, ()):
+        if not (isinstance(node, ast.Assign) and _holds(form, form.flow.value(node.value))):
+            continue
+        stored = [n for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name) and n.id == name.id]
+        if any(form.flow.symbol(source, n) == symbol for n in stored):
+            return True
+    return False
+
+
+def _orderless(form: Rewrite, node: ast.AST) -> bool:
+    """Is a list of leaves only counted, added up or compared, wherever it is used?"""
+    parent = form.parent(node)
+    if isinstance(parent, ast.comprehension) and parent.iter is node:
+        made = form.parent(parent)
+        if not isinstance(made, ast.ListComp | ast.GeneratorExp | ast.SetComp):
+            return False
+        return _orderless(form, made)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        if isinstance(parent.func, ast.Name) and parent.func.id == "map":
+            return len(parent.args) == 2 and _orderless(form, parent)
+        return isinstance(parent.func, ast.Name) and parent.func.id in _ORDERLESS
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        source, target = form.source(node), parent.targets[0]
+        symbol = form.flow.symbol(source, target)
+        loads = [
+            other
+            for other in source.by_kind.get(ast.Name, ())
+            if isinstance(other, ast.Name)
+            and isinstance(other.ctx, ast.Load)
+            and other.id == target.id
+            and form.flow.symbol(source, other) == symbol
+        ]
+        return all(_orderless(form, load) for load in loads)
+    return False

@@ -1,0 +1,265 @@
+"""Who still looks at variables after they were updated: in Linen the old values, in the NNX idiom the new ones.
+
+The module and its optimizer are one object for all the names that a program has for a state, its params and the variables
+of `init`. That is the same program only where, after each update, nobody reads any name but the one that holds its result.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...linen.flow import WRAPPERS, Collection, Function, State, Symbol, Updated, Value, Variables
+from . import saving
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
+
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FIXED = {"apply_fn", "tx"}  # attributes of a state that no update changes
+Place = tuple[int, int]
+
+
+def check(form: _Native) -> None:
+    """Unsupported where a value from before an update may be read after it, or where one init makes several states."""
+    _one_state(form)
+    _not_closed_over(form)
+    readers = _readers(form)
+    for call in _updates(form):
+        targets = _targets(form, call)
+        given = _given(form, call)
+        scope = form.function(call)
+        around = {scope, *(parent for parent in form.source(call).ancestors(call)), None}
+        for node, symbol in readers:
+            if symbol in targets or symbol[1] not in around or _apart(form, symbol, given | targets):
+                continue
+            if any(_late(form, moment, call, symbol) for moment in _moments(form, node, scope, set())):
+                raise Unsupported(node, "an old state or params that are read after an update")
+
+
+def _not_closed_over(form: _Native) -> None:
+    """A model that a jitted function closes over is of another trace than its gradients."""
+    for node, _ in form.uses:
+        holder = form.parent(node)
+        taken = form.flow.value(holder.func) if isinstance(holder, ast.Call) else None
+        if not (isinstance(taken, Function) and taken.transform and holder.args[:1] == [node]):  # type: ignore[attr-defined]
+            continue
+        base: ast.AST = node
+        while isinstance(base, ast.Attribute | ast.Subscript):
+            base = base.value
+        home = form.flow.symbol(form.source(base), base)[1] if isinstance(base, ast.Name) else None
+        for scope in form.source(node).ancestors(node):
+            if scope is home:
+                break
+            if isinstance(scope, ast.FunctionDef | ast.Lambda) and _wrapped(form, scope):
+                raise Unsupported(node, "gradients of a model that a jitted function closes over")
+
+
+def _wrapped(form: _Native, function: ast.FunctionDef | ast.Lambda) -> bool:
+    """Is a function decorated, or given to something like jit?"""
+    if isinstance(function, ast.FunctionDef) and function.decorator_list:
+        return True
+    for node in form.flow.source_of:
+        if isinstance(node, ast.Call) and form.flow.name(node.func) in WRAPPERS and node.args:
+            given = form.flow.value(node.args[0])
+            if isinstance(given, Function) and function in given.nodes:
+                return True
+    return False
+
+
+def _one_state(form: _Native) -> None:
+    """Two states made of the same params train apart in Linen."""
+    made = [
+        node
+        for node, value in form.uses
+        if isinstance(node, ast.Call)
+        and isinstance(value, State)
+        and form.flow.is_state_class((form.flow.name(node.func) or "").removesuffix(".create"))
+    ]
+    for index, node in enumerate(made):
+        for other in made[:index]:
+            if not _exclusive(form, node, other):
+                raise Unsupported(node, "two states of the same params")
+        if form.function(node) is form.home and _loops(form, node, form.home) - _loops(form, form.init, form.home):
+            raise Unsupported(node, "states of the same params made in a loop")
+
+
+def _readers(form: _Native) -> list[tuple[ast.Name, Symbol]]:
+    """The names whose values an update would change, where they are read for their values."""
+    found = []
+    for node, value in form.uses:
+        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)) or not _holds_values(value):
+            continue
+        parent = form.parent(node)
+        if isinstance(value, State) and isinstance(parent, ast.Attribute) and parent.attr in _FIXED:
+            continue
+        found.append((node, form.flow.symbol(form.source(node), node)))
+    return found
+
+
+def _holds_values(value: Value) -> bool:
+    return isinstance(value, State | Variables | Collection) and not isinstance(value, Updated)
+
+
+# updates -----------------------------------------------------------------------------------------------------------
+def _updates(form: _Native) -> list[ast.Call]:
+    """Calls that change the model: of apply_gradients, of what restores a checkpoint, and of functions that do either."""
+    direct = [
+        node
+        for node, value in form.uses
+        if isinstance(node, ast.Call) and isinstance(value, State) and (_applies(node) or saving.touches(form, node))
+    ]
+    found: dict[ast.Call, None] = dict.fromkeys(direct)
+    functions: set[ast.AST] = set()
+    todo = list(direct)
+    while todo:
+        function = form.function(todo.pop())
+        if function is None or function in functions:
+            continue
+        functions.add(function)
+        for call in form.flow.callers.get(function, {}):
+            if call not in found:
+                found[call] = None
+                todo.append(call)
+    return list(found)
+
+
+def _applies(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "apply_gradients"
+
+
+def _targets(form: _Native, call: ast.Call) -> set[Symbol]:
+    """The names that the statement of an update gives its result."""
+    statement = form.statement(call)
+    if not isinstance(statement, ast.Assign):
+        return set()
+    return {
+        form.flow.symbol(form.source(node), node)
+        for target in statement.targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and isinstance(form.flow.value(node), State)
+    }
+
+
+def _given(form: _Native, call: ast.Call) -> set[Symbol]:
+    """The names of the states that an update starts from."""
+    nodes: list[ast.expr] = [*call.args, *[k.value for k in call.keywords]]
+    if isinstance(call.func, ast.Attribute):
+        nodes.append(call.func.value)
+    return {
+        form.flow.symbol(form.source(node), node)
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(form.flow.value(node), State)
+    }
+
+
+def _apart(form: _Native, symbol: Symbol, others: set[Symbol]) -> bool:
+    """Are these different objects, each made by a call of its own of a function that initializes the model?"""
+    if symbol in others or not others:
+        return False
+    return _made_anew(form, symbol, {symbol}) and all(_made_anew(form, name, others) for name in others)
+
+
+def _made_anew(form: _Native, symbol: Symbol, group: set[Symbol]) -> bool:
+    """Is every value of a name made by such a call, or by an update of a name of its group?"""
+    stores, updates = _stores(form, symbol), _updates(form)
+    for store in stores:
+        statement = form.statement(store)
+        call = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(call, ast.Call):
+            return False
+        if call in updates:
+            if not _given(form, call) <= group:
+                return False
+            continue
+        callee = form.flow.value(call.func)
+        if not isinstance(callee, Function) or callee.nodes != {form.home}:
+            return False
+    return bool(stores)
+
+
+def _stores(form: _Native, symbol: Symbol) -> list[ast.Name]:
+    return [
+        node
+        for node, _ in form.uses
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and form.flow.symbol(form.source(node), node) == symbol
+    ]
+
+
+# time --------------------------------------------------------------------------------------------------------------
+def _moments(form: _Native, node: ast.AST, scope: ast.AST | None, seen: set[ast.AST | None]) -> Iterator[ast.AST | None]:
+    """The places in the body of a function (None: of the module) at which an expression is evaluated; None: at any time."""
+    function = form.function(node)
+    if function is scope:
+        yield node
+        return
+    if function is None or function in seen:
+        return
+    seen.add(function)
+    callers = form.flow.callers.get(function, {})
+    within = any(parent is scope for parent in form.source(function).ancestors(function)) or scope is None
+    if not callers and within:
+        yield None
+    for call in callers:
+        yield from _moments(form, call, scope, seen)
+
+
+def _late(form: _Native, moment: ast.AST | None, call: ast.Call, symbol: Symbol) -> bool:
+    """May a name still hold its value from before an update when it is read at `moment`, after that?"""
+    if moment is None:
+        return True
+    if form.source(moment) is not form.source(call):
+        return True
+    scope = form.function(call)
+    if _loops(form, moment, scope) & _loops(form, call, scope):
+        return True
+    if any(node is moment for node in ast.walk(call)) or _end(moment) <= _start(call):
+        # Within one statement an update is written before the rest of it.
+        return form.statement(moment) is form.statement(call) and not any(node is moment for node in ast.walk(call))
+    if _exclusive(form, moment, call):
+        return False
+    stores = _stores(form, symbol)
+    bound_later = bool(stores) and symbol[1] is scope and all(_start(store) > _start(call) for store in stores)
+    parameters = getattr(getattr(scope, "args", None), "args", [])
+    return not bound_later or symbol[2] in [a.arg for a in parameters]
+
+
+def _loops(form: _Native, node: ast.AST, scope: ast.AST | None) -> set[ast.AST]:
+    """The loops around an expression, within its function."""
+    found: set[ast.AST] = set()
+    for parent in form.source(node).ancestors(node):
+        if parent is scope:
+            break
+        if isinstance(parent, _LOOPS):
+            found.add(parent)
+    return found
+
+
+def _exclusive(form: _Native, one: ast.AST, other: ast.AST) -> bool:
+    """Do two expressions stand in different branches of one `if`?"""
+    if form.source(one) is not form.source(other):
+        return False
+    branches = {(id(parent), field) for parent, field in _branches(form, one)}
+    return any((id(parent), "orelse" if field == "body" else "body") in branches for parent, field in _branches(form, other))
+
+
+def _branches(form: _Native, node: ast.AST) -> Iterator[tuple[ast.If, str]]:
+    child = node
+    for parent in form.source(node).ancestors(node):
+        if isinstance(parent, ast.If):
+            for field in ("body", "orelse"):
+                if child in getattr(parent, field):
+                    yield parent, field
+        child = parent
+
+
+def _start(node: ast.AST) -> Place:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end(node: ast.AST) -> Place:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
