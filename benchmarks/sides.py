@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import keyword
 import traceback
@@ -130,7 +131,12 @@ def construct(
     given = {name: value for name, value in added.items() if (name in parameters or anything) and name not in keywords}
     if "rngs" in parameters or anything:
         given["rngs"] = nnx.Rngs(0)
-    made = constructor(*positional, **keywords, **given)
+    made = None
+    if anything and not inspect.isclass(constructor):  # it may hand its keywords to a `Functional`, which finds sizes itself
+        with contextlib.suppress(TypeError):
+            made = constructor(*positional, **keywords)
+    if made is None or not hasattr(made, "init_module"):
+        made = constructor(*positional, **keywords, **given)
     if not isinstance(made, nnx.Module) and hasattr(made, "init_module"):
         made = made.init_module({"params": jax.random.key(0), "dropout": jax.random.key(1)}, *args, **call)
     return made

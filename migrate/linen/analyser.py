@@ -16,6 +16,7 @@ from .dims import Dim
 from .environment import Env
 from .execute import Execution
 from .given_outside import given_outside
+from .helpers import Slot
 from .kinds import Kinds, same_kind
 from .needed_sizes import needed_sizes
 from .passed import Given, Passed, held_value, joined, passed_value, tell_giver
@@ -50,6 +51,9 @@ class Analyser:
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
         self.special: dict[tuple[str, str, str], Execution | None] = {}
         self.kinds = Kinds(classes)
+        self.slots: dict[ast.AST, dict[str, Slot]] = {}  # helper function → what its callers hand to it, see `helpers`
+        self.checked: dict[ast.Call, ast.expr] = {}  # parameter of a helper function → the dtype that is the call's
+        self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 
     @functools.cached_property

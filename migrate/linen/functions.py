@@ -6,13 +6,14 @@ import ast
 from typing import Any
 
 from ..catalog import layers
+from . import helpers
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
 from .environment import Env
 from .higher_order import TRANSPARENT
 from .layer_classes import layer_class
 from .lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
 from .module_calls import Transformed
-from .sites import Abs, BoundArg, Factory, Function, Lifted, LiftedFunction, Module, Static, Table, Unmigratable
+from .sites import Abs, BoundArg, Factory, Function, Lifted, LiftedFunction, Localized, Module, Static, Table, Unmigratable
 from .values import Const, Global, Int, Tup, Unknown, Value
 
 
@@ -71,22 +72,39 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
         names = names[1:]
     bound: dict[str, Abs] = {}
     nodes: dict[str, ast.expr] = {}
-    for position, (arg, value) in enumerate(arguments.positional):
+    defaults: dict[str, Localized] = {}
+    free = list(names)
+    for arg, value in arguments.positional:
         if isinstance(arg, ast.Starred):
-            break
-        if position < len(names):
-            bound[names[position]], nodes[names[position]] = value, arg
+            if not isinstance(value.value, Tup):
+                break
+            items = value.value.items
+            bound.update({name: Abs(item, value.static, value.flags) for name, item in zip(free, items)})
+            free = free[len(items) :]
+        elif free:
+            name = free.pop(0)
+            bound[name], nodes[name] = value, arg
+    complete = True  # is every argument seen, so that what is left out has its default?
     for key, arg, value in arguments.keywords:
         if key is not None:
             bound[key], nodes[key] = value, arg
-    for name, default in defaults_of(target).items():
+        elif isinstance(value.value, Table) and all(isinstance(k, str) for k in value.value.items):
+            bound |= {str(k): Abs(item, False, value.flags) for k, item in value.value.items.items()}
+        else:
+            complete = False
+    complete &= not any(isinstance(a, ast.Starred) and not isinstance(v.value, Tup) for a, v in arguments.positional)
+    for name, default in defaults_of(target).items() if complete else ():
         if name not in bound:
             bound[name] = run.constant(default, function.source)
+            said = run.localize(default, Env({}, function.source)) if bound[name].static else None
+            if said is not None and isinstance(bound[name].value, Global | Static):
+                defaults[name] = said
     own = function.method is not None and "staticmethod" not in function.method.decorators
     for name in parameters_of(target)[1 if own else 0 :]:  # `self` stays what it is
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
     inner.caller = env
+    inner.substituted.update(defaults)
     for name, arg in nodes.items():
         if bound[name].static or isinstance(bound[name].value, Int | Module):
             said = run.localize(arg, env)
@@ -98,9 +116,10 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
         if lifted:
             return _lifted_method(run, function, lifted, names, bound, node, env)
     before = len(run.sites)
+    helper = helpers.started(run, function, bound)
     result: Abs = run.run_function(target, inner)
-    if len(run.sites) > before and function.method is None and function.env is not None and function.env.method is None:
-        raise Unmigratable("NNX135", f"`{ast.unparse(node.func)}` makes submodules in its caller's scope", node)
+    if helper is not None:
+        helpers.finished(run, helper, function, node, nodes, env)
     static_arguments = arguments.static and len(run.sites) == before and function.env is not None
     static = arguments.static and result.static and len(run.sites) == before
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:

@@ -7,7 +7,23 @@ from collections.abc import Sequence
 from .dims import Dim
 from .shape_args import NONE, array_shape, int_of, join, step_of
 from .shape_ops import Stop, broadcast, imply, insert, needs_rank, stop
-from .values import Array, At, Const, Int, Lead, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value, shape_value
+from .values import (
+    Array,
+    At,
+    Const,
+    Global,
+    Int,
+    Lead,
+    NeedsRank,
+    Shape,
+    ShapeOf,
+    Slice,
+    Star,
+    Tup,
+    Unknown,
+    Value,
+    shape_value,
+)
 
 ELLIPSIS = Const(...)
 
@@ -23,14 +39,39 @@ def index(value: Value, item: Value) -> Value:
         return _shape_item(value, item)
     if isinstance(value, Array):
         items = item.items if isinstance(item, Tup) and item.kind == "tuple" else (item,)
-        return Array(array_index(value.shape, items), value.boolean)
+        try:
+            return Array(array_index(value.shape, items), value.boolean)
+        except Stop as unknown:
+            if isinstance(unknown.value, NeedsRank) or value.shape.rank is not None or value.shape.needs():
+                raise
+            return Array(Shape.unknown(), value.boolean)  # of how many dimensions is not known
     if isinstance(value, At) and value.index is None:
         return At(value.array, item)
+    if isinstance(value, Global) and value.name in _GRIDS:
+        return _grid(value.name, item.items if isinstance(item, Tup) and item.kind == "tuple" else (item,))
     if isinstance(value, Const) and isinstance(value.value, str | bytes) and isinstance(item, Int):
         position = item.dim.value
         if position is not None and -len(value.value) <= position < len(value.value):
             return Const(value.value[position : position + 1 or None])
     raise stop(f"an item of {type(value).__name__}")
+
+
+_GRIDS = frozenset({"jax.numpy.mgrid", "numpy.mgrid", "jax.numpy.ogrid", "numpy.ogrid"})
+
+
+def _grid(name: str, items: Sequence[Value]) -> Value:
+    """`jnp.mgrid[:h, :w]`: an array for every axis."""
+    sizes: list[Dim] = []
+    for item in items:
+        if not isinstance(item, Slice) or item.stop is None or (item.step is not None and item.step != NONE):
+            raise stop(f"`{name}` of something else than a start and a stop")
+        start = Dim.of(0) if item.start is None or item.start == NONE else int_of(item.start, "a start")
+        sizes.append(int_of(item.stop, "a stop") - start)
+    if name.endswith("mgrid"):
+        return Array(Shape.of(len(sizes), *sizes))
+    count = len(sizes)
+    open_ = [Array(Shape.of(*[size if i == axis else 1 for i in range(count)])) for axis, size in enumerate(sizes)]
+    return Tup(tuple(open_))
 
 
 def _bound(value: Value | None) -> int | None:

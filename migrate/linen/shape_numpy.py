@@ -21,7 +21,7 @@ from .shape_ops import (
     with_dim,
 )
 from .shape_patterns import einsum
-from .values import Array, Const, Int, Real, Shape, ShapeOf, Tup, Unknown, Value, shape_value
+from .values import Array, Const, Int, NeedsRank, Real, Shape, ShapeOf, Tup, Unknown, Value, shape_value
 
 # elementwise ---------------------------------------------------------------------------------------------------
 
@@ -97,7 +97,13 @@ def _same(call: Call) -> Value:
 
 
 def _reduction(call: Call) -> Value:
-    return Array(reduce(call.shape("a"), call.axes("axis"), call.flag("keepdims", False)))
+    shape = call.shape("a")
+    try:
+        return Array(reduce(shape, call.axes("axis"), call.flag("keepdims", False)))
+    except Stop as unknown:
+        if isinstance(unknown.value, NeedsRank) or shape.needs():
+            raise
+        return Array(Shape.unknown())  # over which axes is not known: an array it is all the same
 
 
 for _signature, _names in table.REDUCTION_SIGNATURES.items():

@@ -104,6 +104,17 @@ class Localized:
     flags: frozenset[str] = frozenset()
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Passage:
+    """A call of a helper function that makes something for the module that calls it."""
+
+    call: ast.Call
+    source: SourceFile  # where the call stands
+    function: ast.FunctionDef
+    home: SourceFile  # where the function stands
+    slot: str  # the keyword under which the function is handed what was made; "" where it reads it off the module
+
+
 @dataclasses.dataclass(eq=False)
 class Site:
     """One place where a submodule, parameter, variable or rng stream comes into being."""
@@ -138,8 +149,18 @@ class Site:
     traits: Any = None  # where it is wrapped: what its Linen code has of collections and streams
     held: str = ""  # the field that hands the module in, or the attribute of another module: it is made elsewhere
     passed: bool = False  # handed to another module's constructor
+    through: tuple[Passage, ...] = ()  # calls of helper functions that lead to it, outermost first
     adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
     alternatives: tuple[Site, ...] = ()  # the same place for the other kinds that its factory's field is given
+
+
+    def anchor(self) -> tuple[SourceFile, ast.Call]:
+        """The call in the class's own code that makes it: the construction, or that of a helper function."""
+        return (self.through[0].source, self.through[0].call) if self.through else (self.source, self.node)
+
+    def place_key(self) -> tuple[object, ...]:
+        """The same for everything that is made at one place of the class's own code."""
+        return (*[id(p.call) for p in self.through], id(self.node), self.choice)
 
 
 @dataclasses.dataclass(frozen=True)

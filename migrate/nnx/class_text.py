@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any, Protocol
 
 from ..catalog import layers
-from ..edits import Edit, EditSet, Overlay, Part, Parts, Span
+from ..edits import Edit, Overlay, Part, Parts, Span
 from ..linen.analyser import Analyser
 from ..linen.classes import Field, Method
 from ..linen.dims import Atom, Dim
@@ -56,6 +56,7 @@ from . import (
     carried,
     cells,
     constructor_names,
+    elsewhere,
     field_kinds,
     layer_variants,
     lifted,
@@ -104,6 +105,7 @@ class MethodEdit:
     insert: bool = False
     order: int = 0
     in_place: bool = False
+    parity: str = ""  # the part of linen_parity that the text names, where its file is not the class's
 
 
 @dataclasses.dataclass
@@ -479,10 +481,9 @@ class ClassText:
     def said(self, localized: Localized) -> Parts:
         """An expression of the source as the constructor says it."""
         self.needs |= self.needed(localized.needs)
-        over = overlay(localized, self.resolve)
-        if localized.source is self.source:
-            return (over,)
-        return (EditSet(localized.source.text).render(over.span, over.edits),)
+        if elsewhere.is_own(localized, self.source):
+            return (overlay(localized, self.resolve),)
+        return elsewhere.said(self, localized)
 
     # construction ----------------------------------------------------------------------------------------------
     def argument(self, bound: BoundArg, name: str, site: Site) -> Parts:

@@ -18,7 +18,18 @@ from ..linen.sites import BoundArg, Factory, Local, Module, Repeated, SelfModule
 from ..linen.values import Const
 from ..source import SourceFile
 from . import carried as carried_lists
-from . import cells, choices, factories, field_kinds, inheritance, lifted, lifted_functions, rank_checks, setup_names
+from . import (
+    cells,
+    choices,
+    factories,
+    field_kinds,
+    helper_functions,
+    inheritance,
+    lifted,
+    lifted_functions,
+    rank_checks,
+    setup_names,
+)
 from .branches import exclusive
 from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
 
@@ -48,10 +59,17 @@ class ClassWriter:
         self._constructor()
         return self.edits
 
-    def put(self, node: ast.AST | Span, *parts: Part, source: SourceFile | None = None, in_place: bool = False) -> None:
+    def put(
+        self,
+        node: ast.AST | Span,
+        *parts: Part,
+        source: SourceFile | None = None,
+        in_place: bool = False,
+        parity: str = "",
+    ) -> None:
         where = source or self.source
         span = node if isinstance(node, Span) else where.span(node)
-        edit = MethodEdit(where, span, tuple(parts), in_place=in_place)
+        edit = MethodEdit(where, span, tuple(parts), in_place=in_place, parity=parity)
         for other in self.edits:
             if other.source is where and other.span == span and not other.insert:
                 if other.parts != edit.parts:
@@ -109,6 +127,7 @@ class ClassWriter:
         for method in own:
             self._rewrite_body(method)
         factories.rewrite(self)
+        helper_functions.write(self)
         for label, (statement, name) in self.text.names.iterators.items():
             start = self.source.line_span(statement).start
             indent = self.source.indent_of(statement)
@@ -146,6 +165,9 @@ class ClassWriter:
         if site.choice and site.kind in ("layer", "class"):
             choices.write(self, site)
             return
+        if site.through:
+            helper_functions.site_edit(self, site)
+            return
         if site.in_setup and site.kind != "rng":
             self._setup_site(site)
             self._calls(site)
@@ -154,7 +176,7 @@ class ClassWriter:
             self._lazy_variable(site)
             return
         if site.kind == "rng":
-            self.put(site.node, f"{site.holder}.{self._stream(site.target)}()", source=site.source)
+            self.put(site.node, f"{site.holder}.{self.stream(site.target)}()", source=site.source)
             return
         if self.text.is_wrapper(site):
             expression = self.text.built[site][0].expression
@@ -196,7 +218,7 @@ class ClassWriter:
         )
         self.put(site.node, f"self.{name}", source=source)
 
-    def _stream(self, stream: str) -> str:
+    def stream(self, stream: str) -> str:
         name = "rngs" if stream == "rngs" else f"{stream}_rngs"
         while name in self.run.fields:
             name += "_"

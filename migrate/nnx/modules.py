@@ -429,6 +429,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         for edit in edits:
             target = by_path[edit.source.path]
             change = Edit(edit.span, edit.parts, edit.code, edit.order, edit.in_place)
+            if edit.parity:
+                target.parity(edit.parity)
             try:
                 target.edits.add(change)
             except Conflict as conflict:

@@ -131,10 +131,10 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     auto = _auto_names(run, block)
     _check_kinds(auto)
     modules = [s for s in run.sites if s.method == entry and s.kind in ("layer", "class")]
-    made = collections.Counter((id(s.node), s.choice) for s in modules)
+    made = collections.Counter(s.place_key() for s in modules)
     for label, members in auto.items():
         named_by = _named_by(run, label, [s for s, _ in members], names)
-        if any(site.loops or number is None or made[id(site.node), site.choice] > 1 for site, number in members):
+        if any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members):
             _as_list(run, label, [s for s, _ in members], names, named_by)
             continue
         for site, number in members:
@@ -147,7 +147,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
         spec = site.name
         assert spec is not None, site.node
         if spec.constant is not None:
-            if not is_attribute_name(spec.constant) or (made[id(site.node), site.choice] > 1 and spec.node is not None):
+            if not is_attribute_name(spec.constant) or (made[site.place_key()] > 1 and spec.node is not None):
                 names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))
                 continue
             if site.loops and site.kind != "param":
@@ -275,7 +275,7 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     simple = (
         bool(looped)
         and all(len(s.loops) == 1 and isinstance(s.loops[0].node, ast.For) for s in looped)
-        and all(s.loops[0].node in s.source.ancestors(s.node) for s in looped)
+        and all(s.loops[0].node in s.anchor()[0].ancestors(s.anchor()[1]) for s in looped)
         and len({id(s.loops[0].node) for s in looped}) == 1
         and len({s.conditions for s in sites}) == 1
         and all(_unchanged(looped[0], condition) for condition, _ in looped[0].conditions)
@@ -299,6 +299,9 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
         for position, site in enumerate(after):
             names.places[site] = dataclasses.replace(held, index=str(position - len(after)))
         return
+    if any(s.through for s in sites):
+        reason = f"{label} modules that a helper function makes cannot be numbered here"
+        raise Unmigratable("NNX135", reason, sites[0].anchor()[1])
     if any(calltime for s in sites for _, calltime in s.conditions):
         raise Unmigratable(
             "NNX157", f"a {label} in a loop is made or not depending on how the module is called", sites[0].node
@@ -372,11 +375,11 @@ def _check(run: Execution, entry: str, names: Names) -> None:
         if place.kind != "attribute":
             continue
         other = taken.get(place.object)
-        if other is not None and other.node is not site.node:
+        if other is not None and other.place_key()[:-1] != site.place_key()[:-1]:
             exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
             if not exclusive:
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
-        if other is not None and other.node is site.node and other.choice == site.choice:
+        if other is not None and other.place_key() == site.place_key():
             raise Unmigratable("NNX159", f"`{ast.unparse(site.node)}` makes several modules from one place", site.node)
         taken[place.object] = site
     methods = run.model.methods()

@@ -206,8 +206,12 @@ RULES = (
     _stays(
         "NNX135",
         "modules-made-for-the-caller",
-        "a helper function makes submodules in its caller's scope",
-        "A function inside a function makes layers, which Linen names in the scope of the module that is running.",
+        "a helper function makes submodules in its caller's scope, in a way in which they cannot be handed to it",
+        "A function outside of classes makes layers, which Linen names in the scope of the module that is running. As a "
+        "rule the function gets a keyword-only parameter for each, and the caller's constructor makes them: "
+        "`block(x, 8, conv=self.Conv_0)`; parameters are read off the module that it is given. Not so where it makes them "
+        "in a loop of its own, for `setup`, through lifted transforms or under computed names, makes variables, asks Linen "
+        "something (`is_initializing`), or is decorated.",
         _UNFOLLOWED,
         "make the layers in the method, or turn the helper into a method.",
     ),

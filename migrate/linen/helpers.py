@@ -1,0 +1,200 @@
+"""Helper functions outside of classes that make layers or parameters for the module that calls them.
+
+    def conv_block(x, features):                    def conv_block(x, features, *, conv):
+      x = nn.Conv(features, (3, 3))(x)      →         x = conv(x)
+      return nn.relu(x)                               return nn.relu(x)
+
+In Linen such a layer belongs to the module whose compact method is running. In NNX that module's constructor makes it, and
+hands it to the function at each call: `conv_block(x, 8, conv=self.Conv_0)`. A parameter is made with the module at hand
+(`self.param(name, ...)`), so the function finds it there: `getattr(self, name)[...]`.
+
+What a function is handed is named after its own text only, so that all callers agree.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..catalog import layers
+from ..source import SourceFile
+from .sites import Abs, Function, Passage, SelfModule, Site, Unmigratable
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """A keyword-only parameter of a helper function, for what it used to make."""
+
+    position: tuple[int, int]  # where in the function it is made, which orders the parameters
+    required: bool  # is it made by every call?
+
+
+@dataclasses.dataclass(frozen=True)
+class Started:
+    """What was known before a helper function was followed."""
+
+    sites: int
+    asked: int
+
+
+def started(run: Any, function: Function, bound: Mapping[str, Abs]) -> Started | None:
+    """Note where a function that is about to be followed begins; None for methods and functions inside of methods."""
+    env = function.env
+    if function.method is not None or env is None:
+        return None
+    while env is not None:
+        if env.method is not None:
+            return None
+        env = env.parent
+    modules = {name for name, value in bound.items() if isinstance(value.value, SelfModule)}
+    for node in ast.walk(function.node) if modules else ():
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            run.analyser.read_attributes.add(node.attr)  # the function reads fields of the module
+    return Started(len(run.sites), _asked(run))
+
+
+def _asked(run: Any) -> int:
+    """How often the module was asked what only Linen knows."""
+    return len(run.constants) + len(run.sows) + len(run.lifted_calls) + len(run.controls) + len(run.applied)
+
+
+def finished(run: Any, before: Started, function: Function, node: ast.Call, nodes: Mapping[str, ast.expr], env: Any) -> None:
+    """Record the call `node` for everything that the function made; raises Unmigratable where it cannot be handed in."""
+    made: list[Site] = run.sites[before.sites :]
+    if _asked(run) > before.asked:
+        raise _refused(node, "asks Linen about the module that calls it, or lifts a function of it")
+    if not made:
+        return
+    target = function.node
+    if isinstance(target, ast.Lambda) or target.decorator_list:
+        raise _refused(node, "makes submodules in its caller's scope, and is a lambda or decorated")
+    if run.in_setup:
+        raise _refused(node, "makes submodules for `setup`")
+    found: list[tuple[Site, str, bool]] = []
+    for site in made:
+        found.append((site, *_slot_of(run, site, function.source, target, node)))
+    for site, name, required in found:
+        if "dtype" in site.renders:
+            run.analyser.checked[site.node] = site.renders["dtype"][1]
+        if not site.through:
+            _flags_in_own_words(site, target)
+        inner = site.through[0] if site.through else None
+        if site.name is not None and site.kind in ("layer", "class"):
+            site.name = dataclasses.replace(site.name, node=_renamed(site, nodes, target, node))
+        site.through = (Passage(node, env.source, target, function.source, name), *site.through)
+        if not name:
+            continue
+        where = inner.call if inner is not None else site.node
+        slots: dict[str, Slot] = run.analyser.slots.setdefault(target, {})
+        slots[name] = Slot((where.lineno, where.col_offset), required)
+        if inner is not None:
+            run.analyser.handed_on.setdefault(inner.call, {})[inner.slot] = name
+
+
+def _flags_in_own_words(site: Site, function: ast.FunctionDef) -> None:
+    """What NNX takes at the call and depends on the function's arguments is given there, also where it is known: other
+    callers say it differently."""
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    own = {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    own |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for name in layer.call_time_fields if layer is not None else ():
+        bound = site.bound.get(name)
+        if bound is not None and bound.node is not None:
+            if any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(bound.node)):
+                site.bound[name] = dataclasses.replace(bound, localized=None)
+
+
+def _refused(node: ast.Call, why: str) -> Unmigratable:
+    return Unmigratable("NNX135", f"`{ast.unparse(node.func)}` {why}", node)
+
+
+def _slot_of(run: Any, site: Site, source: SourceFile, function: ast.FunctionDef, node: ast.Call) -> tuple[str, bool]:
+    """How the function is handed what was made at `site`, and whether every call of it makes it."""
+    if site.kind == "rng":
+        return "", False
+    if site.kind == "variable" or site.lazy:
+        raise _refused(node, "makes a variable for its caller")
+    if site.lifted or site.scopes or site.alternatives or site.choice:
+        raise _refused(node, "makes submodules by a lifted transform or of several kinds for its caller")
+    if len(site.loops) > len(run.loops):
+        raise _refused(node, "makes submodules in a loop for its caller")
+    inner = site.through[0] if site.through else None
+    place = inner.call if inner is not None else site.node
+    if function not in source.ancestors(place) or any(p.function is function for p in site.through):
+        raise _refused(node, "makes submodules where it is not clear who calls it")
+    if run.loops and _own_conditions(site, function):
+        raise _refused(node, "is called in a loop and makes submodules under conditions")
+    if site.kind == "param":
+        return "", False
+    certain = inner is None or run.analyser.slots[inner.function][inner.slot].required
+    return _slot_name(site, source, function), certain and _always(source, function, place)
+
+
+def _own_conditions(site: Site, function: ast.FunctionDef) -> list[Any]:
+    """The conditions of a site that stand in a helper function's text."""
+    inside = {id(n) for n in ast.walk(function)}
+    return [c for c in site.conditions if id(c[0]) in inside]
+
+
+_UNCONDITIONAL = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Call, ast.BinOp, ast.UnaryOp, ast.Attribute,
+    ast.Subscript, ast.Tuple, ast.List, ast.keyword, ast.With,
+)  # fmt: skip
+
+
+def _always(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> bool:
+    """Does every call of the function come by `place`?"""
+    for outer in source.ancestors(place):
+        if outer is function:
+            break
+        if not isinstance(outer, _UNCONDITIONAL):
+            return False
+    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return | ast.Raise)]
+    return all(r.lineno >= place.lineno for r in returns)
+
+
+def _slot_name(site: Site, source: SourceFile, function: ast.FunctionDef) -> str:
+    """The keyword: the layer's name in lower case, counted; behind the name of a function on the way."""
+    inner = site.through[0] if site.through else None
+    place = inner.call if inner is not None else site.node
+    said = ast.unparse(place.func)
+    last = _words(said.rpartition(".")[2])
+    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and ast.unparse(n.func) == said]
+    calls.sort(key=lambda n: (n.lineno, n.col_offset))
+    number = calls.index(place) + 1
+    name = last if number == 1 else f"{last}_{number}"
+    if inner is not None:
+        name = f"{name}_{inner.slot}"
+    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    taken |= {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    if name in taken or name in _KEYWORDS:
+        name = f"{name}_layer"
+    while name in taken:
+        name += "_"
+    return name
+
+
+_KEYWORDS = frozenset({"lambda", "global", "class"})
+
+
+def _words(name: str) -> str:
+    """`BatchNorm` → `batch_norm`, `LSTMCell` → `lstm_cell`."""
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", re.sub(r"\W", "_", name)).lower().strip("_")
+    return text if text.isidentifier() else f"layer_{text}"
+
+
+def _renamed(site: Site, nodes: Mapping[str, ast.expr], function: ast.FunctionDef, node: ast.Call) -> ast.expr | None:
+    """The `name=` of a site as the caller of the function says it."""
+    assert site.name is not None
+    said = site.name.node
+    if isinstance(said, ast.Name) and said.id in nodes:
+        return nodes[said.id]
+    if site.name.constant is None:
+        raise _refused(node, "makes submodules under names of its own making")
+    return None
+
+
+__all__ = ["Slot", "Started", "finished", "started"]

@@ -1,0 +1,187 @@
+"""Helper functions that make layers for their callers: in files of their own, and what stays Linen."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+OPS = """import math
+
+import flax.linen as nn
+import jax.numpy as jnp
+
+
+def mlp(module, x, width, name, dtype=jnp.float32):
+  scale = module.param(name, nn.initializers.normal(1 / math.sqrt(width)), (x.shape[-1],), dtype)
+  x = nn.Dense(width, kernel_init=nn.initializers.normal(0.5))(x * scale)
+  return nn.Dropout(0.5)(nn.relu(x), deterministic=True) * module.gain
+"""
+MODEL = """from typing import Any
+
+from flax import linen as layers
+
+from helper_ops import mlp
+
+
+class Model(layers.Module):
+  width: int
+  gain: float = 2.0
+
+  @layers.compact
+  def __call__(self, x):
+    x = mlp(self, x, self.width, "first")
+    return mlp(self, x, 3, "second")
+"""
+HEAD = "import functools\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
+
+
+def _load(name: str, text: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+    return module
+
+
+def _migrated(files: dict[str, str]) -> RunResult:
+    return migrate_project([SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in files.items()])
+
+
+def test_a_helper_of_another_file_gives_the_same_numbers() -> None:
+    files = {"helper_ops": OPS, "helper_model": MODEL}
+    result = _migrated(files)
+    assert [c.outcome for c in result.classes] == ["native"], result.classes[0].reason
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 5), jnp.float32)
+    _load("helper_ops", OPS)
+    linen = _load("helper_model", MODEL).Model(width=7)
+    variables = linen.init(jax.random.key(0), x)
+    expected = linen.apply(variables, x)
+    after = {f.source.module if hasattr(f, "source") else f.path.stem: f.after for f in result.files}
+    for created, content in result.created.items():
+        _load(created.stem, content)
+    for name in files:
+        text = after[name]
+        assert text is not None and "linen" not in text.replace("linen_parity", "")
+        module = _load(name, text)
+    native = module.Model(width=7, in_features=5, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, native)
+    assert jnp.array_equal(native(x), expected)
+
+
+REFUSED = {
+    "a helper that makes layers in a loop": """def stack(x, n):
+  for _ in range(n):
+    x = nn.Dense(4)(x)
+  return x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return stack(x, 3)
+""",
+    "a helper that makes a variable": """def count(module, x):
+  seen = module.variable("stats", "seen", lambda: jnp.zeros(()))
+  return x + seen.value
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return count(self, nn.Dense(3)(x))
+""",
+    "a helper that asks whether the module is being initialized": """def scaled(module, x):
+  w = module.param("w", nn.initializers.ones, (3,))
+  return x if module.is_initializing() else x * w
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return scaled(self, nn.Dense(3)(x))
+""",
+    "a helper for setup": """def dense(n):
+  return nn.Dense(n)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = dense(3)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper whose layer is made or not, in a loop": """def maybe(x, make):
+  if make:
+    x = nn.Dense(3)(x)
+  return x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for i in range(4):
+      x = maybe(x, i % 2 == 0)
+    return x
+""",
+    "a decorated helper": """@jax.jit
+def dense(x):
+  return nn.Dense(3)(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return dense(x)
+""",
+    "a helper under a transform of layers": """def block(x):
+  return nn.remat(nn.Dense)(3)(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return block(x)
+""",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_a_helper_cannot_be_handed_stays_linen(what: str) -> None:
+    (plan,) = _migrated({"m": HEAD + REFUSED[what]}).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
+
+
+def test_a_helper_that_a_linen_class_uses_too_is_kept_for_it() -> None:
+    text = (
+        HEAD
+        + """def dense(x, n):
+  return nn.relu(nn.Dense(n)(x))
+
+
+class Native(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return dense(x, 3)
+
+
+class Odd(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return self.perturb("p", dense(x, 3))
+"""
+    )
+    result = _migrated({"kept": text})
+    outcomes = {c.qualname: c.outcome for c in result.classes if c.code != "NNX178"}
+    assert outcomes == {"kept.Native": "native", "kept.Odd": "bridged"}
+    after = result.files[0].after
+    assert after is not None and "kept_linen.dense(x, 3)" in after and "dense(x, 3, dense=self.Dense_0)" in after
