@@ -133,12 +133,17 @@ class Project:
         return {name: info for name, info in candidates.items() if name in linen}
 
     def _plausible_classes(self) -> list[tuple[SourceFile, ast.ClassDef]]:
-        """Classes that could be Linen modules: those of files that say flax, and elsewhere those whose base has the
-        name of one of them. Resolving names costs much more than this, and most files of a large tree have none."""
+        """Classes that could be Linen modules: those of files that say flax or import something of it from the project,
+        and elsewhere those whose base has the name of one of them. Resolving names costs much more than this, and most
+        files of a large tree have none."""
         found: list[tuple[SourceFile, ast.ClassDef]] = []
         others: list[tuple[SourceFile, ast.ClassDef]] = []
+        behind = {name for name in self.aliases if self.canonical(name).partition(".")[0] == "flax"}
+        behind |= {name.rpartition(".")[0] for name in behind}
         for source in self.files.values():
             says = "flax" in source.text or "linen" in source.text
+            says = says or not behind.isdisjoint(source.names.imports.values())
+            says = says or not behind.isdisjoint(source.names.star_imports)
             classes = [(source, node) for node in source.by_kind.get(ast.ClassDef, ()) if isinstance(node, ast.ClassDef)]
             (found if says else others).extend(classes)
         names = {node.name for _, node in found}

@@ -51,7 +51,7 @@ def local_import(ctx: FileContext, dotted: str) -> str:
         ("jax.example_libraries.stax", "stax"),
         ("jax.example_libraries.optimizers", "optimizers"),
     ):
-        if dotted.startswith(prefix + "."):
+        if dotted == prefix or dotted.startswith(prefix + "."):
             bound = {**ctx.source.names.imports, **ctx.new_imports}
             for name, target in bound.items():
                 if target == prefix:
@@ -86,7 +86,7 @@ class _File:
                 if lookup(longer) is not None or longer.startswith(_CONSTRUCTORS):
                     continue  # the longer chain is the one that is known
             root = self._root(node)
-            if root in kept or (root in names.single_assignments and not names.is_hidden(root, node)):
+            if root in kept or self._is_known_alias(node):
                 continue  # the import names the new path, or an alias is rewritten where it is made
             self._use(node, dotted)
 
@@ -111,6 +111,16 @@ class _File:
                 seen.add(parent)
                 found.append(parent)
         return found
+
+    def _is_known_alias(self, node: ast.AST) -> bool:
+        """Is `node` `tmap` or `tmap.x` after `tmap = jax.tree_map`? (`j.tree_map` after `j = jax` is not.)"""
+        names = self.ctx.source.names
+        base = node
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        if not isinstance(base, ast.Name) or base.id not in names.single_assignments or names.is_hidden(base.id, node):
+            return False
+        return base is node or lookup(names.raw_qualname(base) or "") is not None
 
     @staticmethod
     def _root(node: ast.AST) -> str:
