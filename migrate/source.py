@@ -134,11 +134,24 @@ class SourceFile:
         return Span(start, len(self.text) if end < 0 else end + 1)
 
     def indent_of(self, node: ast.AST) -> str:
-        """White space before the first token of a statement."""
+        """White space before the first token of a statement; for one on the line of its `def`, what it would have below."""
+        if self.shares_line(node):
+            return self._lead(self.parents[node]) + self.indent_unit
+        return self._lead(node)
+
+    def _lead(self, node: ast.AST) -> str:
+        before = self._before(node)
+        return before[: len(before) - len(before.lstrip())] if before.strip() else before
+
+    def _before(self, node: ast.AST) -> str:
+        """What stands before a statement on its line."""
         start = self.full_span(node).start
-        line = self.text.rfind("\n", 0, start) + 1
-        lead = self.text[line:start]
-        return lead if not lead.strip() else lead[: len(lead) - len(lead.lstrip())]
+        return self.text[self.text.rfind("\n", 0, start) + 1 : start]
+
+    def shares_line(self, node: ast.AST) -> bool:
+        """Does a statement stand behind the `def` that it is in, on one line?"""
+        inside = isinstance(node, ast.stmt) and isinstance(self.parents.get(node), ast.FunctionDef)
+        return inside and bool(self._before(node).strip())
 
     @functools.cached_property
     def newline(self) -> str:
@@ -150,7 +163,7 @@ class SourceFile:
         for node in self.nodes:
             body = getattr(node, "body", None)
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and isinstance(body, list) and body:
-                outer, inner = self.indent_of(node), self.indent_of(body[0])
+                outer, inner = self._lead(node), self._lead(body[0])
                 if inner.startswith(outer) and len(inner) > len(outer):
                     return inner[len(outer) :]
         return "    "

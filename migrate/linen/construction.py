@@ -12,7 +12,7 @@ from .arguments import Arguments, arguments_of
 from .choices import FactoryChoice
 from .lifting import LIFTED, options_of, partial_lift
 from .lost_factories import one_of
-from .passed import check_passing
+from .passed import check_passing, check_wrapping
 from .sites import (
     Abs,
     BoundArg,
@@ -112,6 +112,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     if site.kind == "class":
         check_passing(run, site)
         run.analyser.passes(run, site)
+    else:
+        check_wrapping(run, site)
     return site
 
 

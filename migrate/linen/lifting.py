@@ -120,14 +120,27 @@ def decorator_lift(run: Any, node: ast.expr, source: Any) -> Lifted | None:
     return lifted
 
 
+def transforms_of(lifted: Sequence[Lifted], method: str) -> tuple[Lifted, ...]:
+    """The transforms around a class that one of its methods goes through: without `methods`, only `__call__` does."""
+    return tuple(one for one in lifted if method in _methods(one))
+
+
+def _methods(lifted: Lifted) -> Collection[str]:
+    found = lifted.abs.get("methods")
+    if found is None or (isinstance(found.value, Const) and found.value.value is None):
+        return ("__call__",)
+    names = [i.value if isinstance(i, Const) else None for i in found.value.items] if isinstance(found.value, Tup) else []
+    if not names or not all(isinstance(n, str) for n in names):
+        raise Unmigratable("NNX130", f"`methods` of nn.{lifted.kind} is no list of names", lifted.node)
+    return [str(n) for n in names]
+
+
 def variable_axis(lifted: Lifted, used: Collection[str] | None = None) -> tuple[str, int]:
     """What a scan or vmap does with the variables: `stacked` along an axis, `shared` by all, or `carried` along.
 
     Collections that are not among those `used`, where these are known, do not matter.
     """
-    axes = _collections(lifted.abs.get("variable_axes"))
-    if axes is None:
-        raise Unmigratable("NNX168", "variable_axes of a lifted transform is not a literal", lifted.node)
+    axes = axes_by_collection(lifted)
     carry = lifted.abs.get("variable_carry")
     carried = carry is not None and not (isinstance(carry.value, Const) and carry.value.value in (None, False))
     found = {k: v for k, v in axes.items() if k not in ("intermediates", "params_axes")}
@@ -148,6 +161,14 @@ def variable_axis(lifted: Lifted, used: Collection[str] | None = None) -> tuple[
     if len(numbers) > 1 or None in numbers:
         raise Unmigratable("NNX168", "collections are mapped along different axes", lifted.node)
     return "stacked", next(n for n in numbers if n is not None)
+
+
+def axes_by_collection(lifted: Lifted) -> Mapping[str, int | None]:
+    """`variable_axes` of a scan or vmap."""
+    axes = _collections(lifted.abs.get("variable_axes"))
+    if axes is None:
+        raise Unmigratable("NNX168", "variable_axes of a lifted transform is not a literal", lifted.node)
+    return axes
 
 
 def _collections(found: Abs | None) -> Mapping[str, int | None] | None:
@@ -366,4 +387,4 @@ def members_needed(run: Any, lifted: Lifted) -> Dim:
     raise error
 
 
-__all__ = ["CONTROL", "LIFTED", "OTHER_LIFTED", "call_lifted", "control", "decorator_lift", "variable_axis"]
+__all__ = ["CONTROL", "LIFTED", "OTHER_LIFTED", "call_lifted", "control", "decorator_lift", "transforms_of", "variable_axis"]

@@ -13,11 +13,11 @@ from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
 from .kind_results import agreed
-from .lifting import inward, outward
+from .lifting import inward, outward, transforms_of
 from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
-from .sites import Abs, BoundArg, CallRecord, Function, Module, ModuleField, Site, Static, Unmigratable
+from .sites import Abs, BoundArg, CallRecord, Function, Lifted, Module, ModuleField, Site, Static, Unmigratable
 from .values import Array, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
 _CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
@@ -71,8 +71,9 @@ def call_module(
         args, keywords = arguments.values(run)
         known = CallRecord(tuple(args), keywords)
     site.calls.append((node, method, env))
-    if known is not None and any(l.kind in ("scan", "vmap") for l in site.lifted):
-        return _call_lifted(run, site, method, known, arguments)
+    levels = transforms_of(site.lifted, method)
+    if known is not None and any(l.kind in ("scan", "vmap") for l in levels):
+        return _call_lifted(run, site, method, known, arguments, levels)
     helper = site.renders.get("method") == INITIAL_CARRY  # says nothing of the inputs
     if known is not None and not helper and (site.call is None or site.renders.get("method") == method):
         merged_call(site, run.path, known)
@@ -216,14 +217,16 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
     return layers.Arg(parts, value)
 
 
-def _call_lifted(run: Any, site: Site, method: str, record: CallRecord, arguments: Arguments) -> Abs:
+def _call_lifted(
+    run: Any, site: Site, method: str, record: CallRecord, arguments: Arguments, levels: Sequence[Lifted]
+) -> Abs:
     """The call of a scanned or vmapped module: the inner call sees arguments without the mapped axis."""
-    inner = CallRecord(tuple(inward(run, site.lifted, record.args)), {})  # Linen ignores keywords here
+    inner = CallRecord(tuple(inward(run, levels, record.args)), {})  # Linen ignores keywords here
     if site.call is None or site.renders.get("method") == INITIAL_CARRY:
         site.call = inner
         site.renders["method"] = method
     result = module_output(run, site, method, inner)
-    return Abs(outward(run, site.lifted, result, record.args), False, arguments.flags)
+    return Abs(outward(run, levels, result, record.args), False, arguments.flags)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -208,11 +208,21 @@ def check_passing(run: Any, site: Site) -> None:
             raise Unmigratable("NNX127", "a module is passed to a class under nn.scan or nn.vmap", site.node)
         for inner in modules:
             inner.passed = True
-            if not (inner.in_setup and not inner.container and run.in_setup):
+            if not _is_loose(run, inner):
                 continue
             # Not an attribute yet: Linen names it after the field of the first module that it is passed to.
             if inner.adopted:
                 raise Unmigratable("NNX127", "a module that is no attribute is passed to two modules", site.node)
-            if inner.name is not None:
-                raise Unmigratable("NNX127", "a module with a name of its own is passed on and is no attribute", site.node)
             inner.adopted = True
+    check_wrapping(run, site)
+
+
+def check_wrapping(run: Any, site: Site) -> None:
+    """Refuse modules with names of their own that only another module holds: Linen keeps them outside of it."""
+    for argument in site.bound.values():
+        if any(inner.name is not None and _is_loose(run, inner) for inner in run.modules_in(argument.abs.value)):
+            raise Unmigratable("NNX127", "a module with a name of its own is passed on and is no attribute", site.node)
+
+
+def _is_loose(run: Any, site: Site) -> bool:
+    return bool(site.in_setup and not site.container and run.in_setup)

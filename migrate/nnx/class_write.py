@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..catalog import layers
@@ -199,7 +199,7 @@ class ClassWriter:
         assert site.name is not None
         source, name = site.source, site.name.constant
         statement = _statement_of(source, site.node)
-        start, indent, newline = source.line_span(statement).start, source.indent_of(statement), source.newline
+        newline = source.newline
         rest = [*site.node.args[2:], *[k.value for k in site.node.keywords if k.arg == "init_fn"]]
         if not rest or any(isinstance(a, ast.Starred) for a in rest):
             raise Unmigratable("NNX166", "a variable has no plain initial value", site.node)
@@ -208,14 +208,9 @@ class ClassWriter:
             function = ("(", *function, ")")
         made = joined(function, [(source.span(a),) for a in rest[1:]])
         kind = self.text.variable_type(site.target)
-        inner = indent + source.indent_unit
-        self.insert(
-            start,
-            f"{indent}if not hasattr(self, {name!r}):{newline}{inner}self.{name} = {kind}(",
-            *self._laid_out(made, inner),
-            f"){newline}",
-            source=source,
-        )
+        inner = source.indent_of(statement) + source.indent_unit
+        test: Parts = (f"if not hasattr(self, {name!r}):{newline}{inner}self.{name} = {kind}(",)
+        self._put_before(source, statement, [(*test, *self._laid_out(made, inner), ")")])
         self.put(site.node, f"self.{name}", source=source)
 
     def stream(self, stream: str) -> str:
@@ -265,9 +260,9 @@ class ClassWriter:
             if others and not site.choice and any(s.lifted for s in [site, *others]):
                 parts = lifted.alternative_call(self.text, [site, *others], node, method)
                 self.put(node, *parts, source=env.source)
-            elif site.kind == "layer" and not site.lifted:
+            elif site.kind == "layer" and not lifted.levels_of(self.text, site, node, method):
                 self._layer_call(site, node, method, env.source)
-            elif site.lifted and any(l.kind in ("remat", "scan", "vmap") for l in site.lifted):
+            elif lifted.levels_of(self.text, site, node, method):
                 self._lifted_call(site, node, method)
             elif site.kind == "class" and cells.is_carry_call(self, site, method):
                 self.put(node, *cells.carry_call(env.source, node), source=env.source)
@@ -395,13 +390,18 @@ class ClassWriter:
     def _lifted_call(self, site: Site, node: ast.Call, method: str) -> None:
         lines, expression = lifted.call_edit(self.text, site, node, method)
         statement = _statement_of(site.source, node)
-        if lines:
-            indent = site.source.indent_of(statement)
-            parts: list[Part] = []
-            for line in lines:
-                parts += [indent, *line, site.source.newline]
-            self.insert(site.source.line_span(statement).start, *parts, source=site.source)
+        self._put_before(site.source, statement, lines)
         self.put(node, *expression, source=site.source)
+
+    def _put_before(self, source: SourceFile, statement: ast.stmt, lines: Sequence[Parts]) -> None:
+        """Lines of their own before a statement; one that stands behind its `def` moves to the next line."""
+        indent, newline, own = source.indent_of(statement), source.newline, source.shares_line(statement)
+        parts: list[Part] = [newline] if own and lines else []
+        for line in lines:
+            parts += [indent, *line, newline]
+        if lines:
+            at = source.span(statement).start if own else source.line_span(statement).start
+            self.insert(at, *parts, *([indent] if own else []), source=source)
 
     def _rewrite_body(self, method: Method) -> None:
         """Variables, setup's parameters and containers, factories."""

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.axis_rules import stacked_axis
-from ..linen.lifting import members_needed, variable_axis
+from ..linen.lifting import members_needed, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
+from .sown import check as check_sown
 
 if TYPE_CHECKING:
     from .class_text import ClassText, InitLines
@@ -66,25 +67,39 @@ def _layer_target(site: Site) -> str:
 
 
 # what the module under a transform uses ---------------------------------------------------------------------------
-def used_by(writer: ClassText, site: Site) -> tuple[frozenset[str], frozenset[str]]:
-    """The collections of a module, and the rng streams that it draws from when called."""
+@dataclasses.dataclass(frozen=True)
+class Used:
+    """What a module holds and does: its collections, the streams that it draws from when called, what it sows into."""
+
+    collections: frozenset[str] = frozenset()
+    streams: frozenset[str] = frozenset()
+    sown: frozenset[str] = frozenset()
+
+
+def used_by(writer: ClassText, site: Site) -> Used:
+    """What the module of a site holds and does."""
     if site.kind == "class":
         plan = writer.plans.get(site.target)
-        return (plan.collections, plan.rng_streams) if plan is not None else (frozenset(), frozenset())
+        return Used(plan.collections, plan.rng_streams, plan.sown) if plan is not None else Used()
     layer = layers.lookup(site.target)
-    return (frozenset(layer.collections), frozenset(layer.streams)) if layer is not None else (frozenset(), frozenset())
+    return Used(frozenset(layer.collections), frozenset(layer.streams)) if layer is not None else Used()
 
 
-def treatment(lifted: Lifted, collections: frozenset[str], streams: frozenset[str]) -> tuple[str, int]:
+def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:
     """As `variable_axis`, with what random streams ask for: `streams` is a vmap whose members share all but these."""
-    how, axis = variable_axis(lifted, collections)
+    how, axis = variable_axis(lifted, used.collections)
+    check_sown(lifted, how, axis, used.sown)
+    if how == "stacked" and axis not in (0, -1) and used.streams:
+        # The keys and counts of the streams are scalars: NNX stacks them with the parameters.
+        reason = f"nn.{lifted.kind} stacks the variables along axis {axis} of a module that draws random numbers"
+        raise Unmigratable("NNX168", reason, lifted.node)
     split = lifted.abs.get("split_rngs")
     table = split.value.items if split is not None and isinstance(split.value, Table) else {}
     if split is not None and not isinstance(split.value, Table):
         raise Unmigratable("NNX168", "split_rngs of a lifted transform is not a literal", lifted.node)
-    drawn = [s for s in sorted(streams - {"params"}) if s in table or True in table]
+    drawn = [s for s in sorted(used.streams - {"params"}) if s in table or True in table]
     if not drawn:
-        if how == "shared" and lifted.kind == "scan" and "batch_stats" in collections:
+        if how == "shared" and lifted.kind == "scan" and "batch_stats" in used.collections:
             return "carried", 0
         return how, axis
     for stream in drawn:
@@ -94,6 +109,9 @@ def treatment(lifted: Lifted, collections: frozenset[str], streams: frozenset[st
             raise Unmigratable("NNX168", reason, lifted.node)
     if how == "shared":
         return ("carried", 0) if lifted.kind == "scan" else ("streams", 0)
+    if how == "stacked" and not _split(lifted):
+        reason = f"nn.{lifted.kind} starts every member from the same parameters and gives it random numbers of its own"
+        raise Unmigratable("NNX168", reason, lifted.node)
     return how, axis
 
 
@@ -102,12 +120,12 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
     """How the site's module, parameter or variable is made under its transforms, those of its function outermost."""
     from .class_text import InitLines
 
-    collections, streams = used_by(writer, site)
+    used = used_by(writer, site)
     stacks = [
         (lifted, axis)
         for lifted in (*site.scopes, *site.lifted)
         if lifted.kind in ("scan", "vmap")
-        for how, axis in [treatment(lifted, collections, streams)]
+        for how, axis in [treatment(lifted, used)]
         if how == "stacked"
     ]
     if not stacks:
@@ -267,7 +285,7 @@ def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, metho
     name = base_text(writer, then)
     sides: list[Parts] = []
     for site in (then, other):
-        remats = [l for l in site.lifted if l.kind == "remat"]
+        remats = [l for l in transforms_of(site.lifted, method) if l.kind == "remat"]
         sides.append(remat_call(writer, site, remats, method) or (*name, f".{method}"))
     source = first.source
     parts: list[Part] = ["(", *sides[0], " if ", source.span(test), " else ", *sides[1], ")("]
@@ -309,12 +327,21 @@ class _Call:
     keywords: Parts  # only under remat: Linen's scan and vmap ignore keywords
 
 
+def levels_of(writer: ClassText, site: Site, node: ast.Call, method: str) -> list[Lifted]:
+    """The transforms that a call of one of the module's methods goes through, from the outermost in."""
+    applied = transforms_of(site.lifted, method)
+    for one in site.lifted:
+        if one not in applied and one.kind in ("scan", "vmap") and treatment(one, used_by(writer, site))[0] == "stacked":
+            raise Unmigratable("NNX130", f"`{method}` of a stack of modules is called and not lifted by nn.{one.kind}", node)
+    return [l for l in applied if l.kind in ("scan", "vmap", "remat")]
+
+
 def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
     """The call of a lifted module: lines to put before its statement, and the expression."""
     source = site.source
     if site.alternatives:
         raise Unmigratable("NNX163", "modules of several kinds are called under a lifted transform", node)
-    levels = [l for l in site.lifted if l.kind in ("scan", "vmap", "remat")]
+    levels = levels_of(writer, site, node, method)
     mapped = any(l.kind in ("scan", "vmap") for l in levels)
     if mapped:
         _not_in_comprehension(site, node)
@@ -339,7 +366,7 @@ def _level(
         return [], _innermost(call, levels, module, arguments)
     lifted, inner = levels[0], levels[1:]
     writer, site = call.writer, call.site
-    how, _ = treatment(lifted, *used_by(writer, site)) if lifted.kind != "remat" else ("stacked", 0)
+    how, _ = treatment(lifted, used_by(writer, site)) if lifted.kind != "remat" else ("stacked", 0)
     scan = lifted.kind == "scan"
     if scan and not arguments:
         raise Unmigratable("NNX141", "a scanned module is called without a carry", lifted.node)
@@ -465,4 +492,4 @@ def _argument_names(writer: ClassText, site: Site, method: str, count: int) -> l
     return [n if n != "module" else "module_" for n in names]
 
 
-__all__ = ["base_text", "call_edit", "constructor", "kept_options", "transform_options", "treatment"]
+__all__ = ["base_text", "call_edit", "constructor", "kept_options", "levels_of", "transform_options", "treatment"]

@@ -16,6 +16,7 @@ from ..linen.sites import Lifted, LiftedCall, Module, SelfModule, Unmigratable
 from ..linen.values import Const, Value
 from ..source import SourceFile
 from . import lifted as lifted_modules
+from . import sown
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -33,22 +34,32 @@ def edits(writer: ClassText) -> Edits:
         yield from _control(writer, node, name, module)
 
 
-def _state(writer: ClassText, module: Value) -> tuple[frozenset[str], frozenset[str]]:
-    """The collections of the module that a lifted function is given, and the streams that it draws from."""
+def _state(writer: ClassText, module: Value, function: ast.AST | None = None) -> lifted_modules.Used:
+    """What the module that a lifted function is given holds and does."""
     if isinstance(module, Module):
         return lifted_modules.used_by(writer, module.site)
     collections: set[str] = set()
     streams: set[str] = set(writer.run.used_streams)
+    sows = sown.collections_of(_sows_in(writer, function))
     for site in writer.run.sites:
         if site.kind == "param":
             collections.add("params")
         elif site.kind == "variable":
             collections.add(site.target)
         elif site.kind in ("layer", "class"):
-            held, drawn = lifted_modules.used_by(writer, site)
-            collections |= held
-            streams |= drawn
-    return frozenset(collections), frozenset(streams)
+            used = lifted_modules.used_by(writer, site)
+            collections |= used.collections
+            streams |= used.streams
+            sows |= used.sown
+    return lifted_modules.Used(frozenset(collections), frozenset(streams), sows)
+
+
+def _sows_in(writer: ClassText, function: ast.AST | None) -> list[ast.Call]:
+    """The values that a function sows, or methods that it may call: not those of the method around it."""
+    inside = set(ast.walk(function)) if function is not None else set()
+    methods = [set(ast.walk(m.node)) for m in writer.model.methods().values() if m.node is not function]
+    around = set().union(*[nodes for nodes in methods if function in nodes])
+    return [call for call in writer.run.sows if call in inside or call not in around]
 
 
 def _transform(writer: ClassText, call: LiftedCall, one: Lifted, count: int) -> Edits:
@@ -90,7 +101,7 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
             if option in one.options:
                 options += [", " if options else "", f"{option}=", source.span(one.options[option])]
         return writer.namer.name("flax.nnx.jit"), tuple(options)
-    how, _ = lifted_modules.treatment(one, *_state(writer, call.module))
+    how, _ = lifted_modules.treatment(one, _state(writer, call.module, call.function.function.node))
     if how == "stacked" and isinstance(call.module, SelfModule):
         _only_its_own(writer, call, one)
     scan = one.kind == "scan"
@@ -115,8 +126,8 @@ def _control(writer: ClassText, node: ast.Call, name: str, module: Value) -> Edi
     if name in ("cond", "switch"):
         yield source, source.span(node.func), (writer.namer.name(f"flax.nnx.{name}"),)
         return
-    collections, streams = _state(writer, module)
-    if streams - {"params"} or collections - {"params"}:
+    used = _state(writer, module)
+    if used.streams - {"params"} or used.collections - {"params"} or used.sown:
         raise Unmigratable("NNX130", "nn.while_loop over a module with more than parameters", node)
     test, body, held, carry = node.args
     partial, loop = writer.namer.name("functools.partial"), writer.namer.name("jax.lax.while_loop")

@@ -19,7 +19,7 @@ from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
-from . import linen_copies, rank_checks
+from . import linen_copies, rank_checks, sown
 from .class_text import ClassText, DryNamer
 from .class_write import ClassWriter
 from .field_kinds import Misfit
@@ -264,6 +264,7 @@ def _decide_class(
         needs_rngs=True,
         collections=_collections(run.sites, plan),
         rng_streams=_streams(run.sites, run.used_streams, plan),
+        sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
         details=details,

@@ -1,0 +1,45 @@
+"""What classes sow, and sowing under lifted transforms.
+
+NNX keeps a sown value on the module, so that it is stacked with the module's variables or not at all; Linen stacks it
+along the axis that `variable_axes` gives its collection.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from ..linen.lifting import axes_by_collection
+from ..linen.sites import Lifted, Site, Unmigratable
+from ..plan import ClassPlan
+
+
+def collections_of(calls: Iterable[ast.Call]) -> frozenset[str]:
+    """The collections of `self.sow(collection, ...)` calls."""
+    return frozenset(str(c.args[0].value) for c in calls if c.args and isinstance(c.args[0], ast.Constant))
+
+
+def below(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> frozenset[str]:
+    """The collections that submodules sow into."""
+    found: set[str] = set()
+    for site in sites:
+        for one in (site, *site.alternatives):
+            if one.kind == "class" and one.target in classes:
+                found |= classes[one.target].sown
+    return frozenset(found)
+
+
+def check(lifted: Lifted, how: str, axis: int, sown: Iterable[str]) -> None:
+    """Refuse a scan or vmap under which sown values would be stacked along another axis, or could not be kept."""
+    declared = axes_by_collection(lifted)
+    for collection in sorted(sown):
+        if how != "stacked":
+            reason = f"values are sown into {collection!r} by steps or members of nn.{lifted.kind} that share their variables"
+            raise Unmigratable("NNX168", reason, lifted.node)
+        wanted = declared.get(collection, declared.get("True"))
+        if wanted is not None and wanted != axis:
+            reason = f"values sown into {collection!r} are stacked along another axis than the parameters"
+            raise Unmigratable("NNX168", reason, lifted.node)
+
+
+__all__ = ["below", "check", "collections_of"]
