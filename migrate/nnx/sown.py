@@ -34,7 +34,7 @@ def check(lifted: Lifted, how: str, axis: int, sown: Iterable[str]) -> None:
     declared = axes_by_collection(lifted)
     for collection in sorted(sown):
         if how != "stacked":
-            reason = f"values are sown into {collection!r} by steps or members of nn.{lifted.kind} that share their variables"
+            reason = f"values are sown into {collection!r} by steps or members of nn.{lifted.kind} that share variables"
             raise Unmigratable("NNX168", reason, lifted.node)
         wanted = declared.get(collection, declared.get("True"))
         if wanted is not None and wanted != axis:
