@@ -53,7 +53,7 @@ class FileContext:
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
         self.touched_names: set[str] = set()
         self.linen_regions: list[Span] = []  # classes that stay Linen: nothing in them is rewritten
-        self.registered: set[str] = set()  # collections with a Variable type of their own in this file
+        self.variable_types: dict[str, str] = {}  # collection → what its Variable type is called in this file
         self.parity_parts: set[str] = set()  # helpers of the generated linen_parity module that the new text uses
 
     # names -----------------------------------------------------------------------------------------------------

@@ -780,7 +780,11 @@ class ClassText:
         if not collection.isidentifier():
             raise Unmigratable("NNX167", f"the collection {collection!r} is no identifier")
         self.collections.add(collection)
-        return "".join(word.capitalize() for word in collection.split("_"))
+        name = "".join(word[:1].upper() + word[1:] for word in collection.split("_"))
+        taken = self.source.names
+        while name in taken.definitions or name in taken.imports:
+            name += "Variable"
+        return name
 
     # the constructor -------------------------------------------------------------------------------------------
     def constructor_lines(self, entry: str) -> list[tuple[int, Parts]]:

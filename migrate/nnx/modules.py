@@ -442,27 +442,21 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         if isinstance(text, LayerVariant):
             continue
         for collection in sorted(text.collections):
-            _register_collection(context, collection, text.variable_type(collection))
+            context.variable_types[collection] = text.variable_type(collection)
+    for context in contexts.values():
+        _name_variable_types(context)
     linen_copies.write(project, plan, copies, contexts)
 
 
-def _register_collection(context: FileContext, collection: str, name: str) -> None:
-    """A Variable type for a collection of the user's own, once per file."""
-    if name in context.source.names.definitions or collection in context.registered:
+def _name_variable_types(context: FileContext) -> None:
+    """The Variable types of collections of the user's own, the same in all files: NNX tells variables by their type."""
+    if not context.variable_types:
         return
-    context.registered.add(collection)
     source = context.source
     first = next(n for n in source.tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef))
-    variable = context.name("flax.nnx.Variable")
-    register = context.name("flax.nnx.register_variable_name")
-    at = source.line_span(first).start
-    n = source.newline
-    unit = source.indent_unit
-    context.insert(
-        at,
-        f'class {name}({variable}):{n}{unit}"""Linen\'s collection {collection!r}."""{n}{n}{n}'
-        f"{register}({collection!r}, {name}, overwrite=True){n}{n}{n}",
-    )
+    type_of = context.name("flax.nnx.variable_type_from_name")
+    lines = [f"{name} = {type_of}({c!r}, allow_register=True)" for c, name in sorted(context.variable_types.items())]
+    context.insert(source.line_span(first).start, "".join(line + source.newline for line in lines) + 2 * source.newline)
 
 
 def created_files(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> dict[Path, str]:
