@@ -64,12 +64,13 @@ def run(program: generator.Program, folder: Path) -> dict[str, Any]:
     for path, text in result.created.items():
         (target.parent / path.name).write_text(text)
     plans = {plan.qualname.rpartition(".")[2]: plan for plan in result.classes}
-    verdict = _run_sides(program, source, target, plans)
+    announced = any(d.code == "NNX115" for d in result.files[0].diagnostics)
+    verdict = _run_sides(program, source, target, plans, announced)
     if verdict["verdict"] in ("crash", "baseline"):
         return verdict
     left = [f"{plan.code} {plan.reason}" for plan in plans.values() if plan.outcome != "native"]
-    if left:
-        return {"verdict": "not native", "detail": "; ".join(left)}
+    if left or verdict["verdict"] == "not native":
+        return {"verdict": "not native", "detail": "; ".join(left) or verdict["detail"]}
     files = [SourceFile.parse(target, "program", migrated)]
     files += [SourceFile.parse(target.parent / p.name, p.stem, text) for p, text in result.created.items()]
     try:
@@ -81,7 +82,10 @@ def run(program: generator.Program, folder: Path) -> dict[str, Any]:
     return verdict
 
 
-def _run_sides(program: generator.Program, source: Path, target: Path, plans: dict[str, Any]) -> dict[str, Any]:
+def _run_sides(
+    program: generator.Program, source: Path, target: Path, plans: dict[str, Any], announced: bool
+) -> dict[str, Any]:
+    """`announced`: the migration said that it took a number of dimensions for granted."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -108,6 +112,8 @@ def _run_sides(program: generator.Program, source: Path, target: Path, plans: di
         keywords = eval(f"dict({program.arguments})", vars(after))
         model = after.__dict__[program.name](**keywords, **added, rngs=nnx.Rngs(0))
     except Exception as error:
+        if announced and "dimensions" in str(error):
+            return {"verdict": "not native", "detail": "NNX115 another number of dimensions than announced"}
         return {"verdict": "broken", "detail": "construction: " + sides.last(error)}
     found = sides.compare_pair(linen, variables, model, args, {}, expected)
     if found["verdict"] not in GOOD:

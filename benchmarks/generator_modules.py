@@ -526,12 +526,6 @@ class {name}(nn.Module):
             body.shape[-1] = 5
 
 
-def sown(w: Writer, body: Body, fields: Fields) -> None:
-    w.mark("sow")
-    body.add("self.sow('intermediates', 'seen', x)")
-    body.add(f"x = nn.Dense(x.shape[-1])({w.act()}(x))")
-
-
 def running(w: Writer, body: Body, fields: Fields) -> None:
     """A collection of one's own, updated while training."""
     w.mark("own collection")
@@ -554,5 +548,5 @@ class {name}(nn.Module):
 
 STEPS: list[Step] = [
     passed, passed_list, factory, factory, chosen, class_field, layer_subclass, derived, sizes, sizes, computed_shape,
-    results, optional, tied, mapping, names, dtypes, methods, sown, running,
+    results, optional, tied, mapping, names, dtypes, methods, running,
 ]  # fmt: skip

@@ -19,7 +19,18 @@ from .given_outside import given_outside
 from .helpers import Slot
 from .kinds import Kinds, same_kind
 from .needed_sizes import needed_sizes
-from .passed import Given, Passed, held_value, joined, passed_value, tell_giver
+from .passed import (
+    Apart,
+    Given,
+    Passed,
+    held_value,
+    joined,
+    passed_value,
+    passes_lists,
+    taken_apart,
+    tell_giver,
+    tell_giver_of_items,
+)
 from .presence import whole_argument
 from .replacing import replace_dims
 from .sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unmigratable
@@ -204,7 +215,11 @@ class Analyser:
                 return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
-        result = replace_dims(summary.result, substitution)
+        listed = passes_lists(site)
+        run = self._specialised(execution, site, called, method, inputs) if listed else None
+        if run is not None:
+            tell_giver_of_items(site, run, substitution)
+        result = Unknown(f"what {name} makes of a list") if listed else replace_dims(summary.result, substitution)
         if _is_vague(result) or (_is_loose(result) and _ranks_of(inputs, called)):
             run = self._specialised(execution, site, called, method, inputs)
             special = run.summaries.get(method) if run is not None else None
@@ -220,13 +235,14 @@ class Analyser:
         ranks = _ranks_of(inputs, called)
         flags = {k: Abs(v, static=True) for k, v in inputs.items() if isinstance(v, Const)}
         given: dict[str, Abs] = {}
-        passed: dict[str, Passed] = {}
+        passed: dict[str, Passed | Apart] = {}
         for field in called.model.fields():
             bound = site.bound.get(field.name)
             value = bound.abs.value if bound is not None else None
             module = passed_value(execution, value) if value is not None else None
+            items = taken_apart(value) if value is not None else None
             if isinstance(module, Passed):
-                passed[field.name] = module
+                passed[field.name] = items or module
             if bound is None and field.default is not None:
                 value = execution.constant(field.default, field.source).value
             if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
@@ -289,7 +305,7 @@ class Analyser:
     def field_module(self, execution: Execution, field: Field) -> Value | None:
         """The module that a field holds, by what the project passes in."""
         passed = execution.passed.get(field.name) or self.given.get(execution.model.qualname, {}).get(field.name)
-        return held_value(execution, field, passed) if isinstance(passed, Passed) else None
+        return held_value(execution, field, passed) if isinstance(passed, Passed | Apart) else None
 
 
 _DIFFERENT = "its field `{}` is given different kinds of modules"

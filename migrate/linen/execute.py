@@ -49,7 +49,7 @@ from .variable_reads import VariableRead
 
 if TYPE_CHECKING:
     from .analyser import Analyser
-    from .passed import Passed
+    from .passed import Apart, Passed
 
 MAX_DEPTH = 24
 
@@ -71,7 +71,7 @@ class Execution(LoopExecution):
         model: ClassModel,
         analyser: Analyser,
         given: Mapping[str, Abs] | None = None,
-        passed: Mapping[str, Passed] | None = None,
+        passed: Mapping[str, Passed | Apart] | None = None,
     ) -> None:
         """`given` and `passed`: what one construction gives to fields; by default what all constructions agree on."""
         self.model = model

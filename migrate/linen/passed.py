@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ..catalog import layers
+from .dims import Dim
 from .merging import Either, members
 from .replacing import replace_dims
 from .sites import Abs, BoundArg, CallRecord, Factory, Function, Module, Repeated, Site, Static, Unmigratable
-from .values import Const, Global, Int, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, Tup, Unknown, Value
 
 if TYPE_CHECKING:
     from .classes import Field
@@ -44,6 +45,14 @@ class Passed:
 
     kinds: tuple[Kind, ...]
     many: str = ""  # "" for one module, else "list" or "tuple"
+
+
+@dataclasses.dataclass(frozen=True)
+class Apart:
+    """The modules of a list, one by one, as a single construction passes them."""
+
+    kinds: tuple[Kind, ...]
+    many: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,10 +130,24 @@ def _agreed(a: Kind, b: Kind) -> Kind:
     return Kind(a.target, a.layer, same)
 
 
-def held_value(run: Execution, field: Field, passed: Passed) -> Value:
+def taken_apart(value: Value) -> Apart | None:
+    """A list that a construction passes, each of its modules by itself; of a list made in a loop, two of them."""
+    if isinstance(value, Repeated) and isinstance(value.element, Module) and value.kind in ("list", "tuple"):
+        return Apart((_kind(value.element.site),) * 2, value.kind)
+    if isinstance(value, Tup) and value.items and all(isinstance(item, Module) for item in value.items):
+        return Apart(tuple(_kind(item.site) for item in value.items if isinstance(item, Module)), value.kind)
+    return None
+
+
+def held_value(run: Execution, field: Field, passed: Passed | Apart) -> Value:
     """The field as the receiving class sees it; the same object every time."""
     known: Value | None = run.held.get(field.name)
-    if known is None:
+    if known is None and isinstance(passed, Apart):
+        items = enumerate(passed.kinds)
+        known = Tup(tuple(Module(_held_site(run, field, kind, passed, i)) for i, kind in items), passed.many)
+        run.held[field.name] = known
+    elif known is None:
+        assert isinstance(passed, Passed)
         modules = tuple(Module(_held_site(run, field, kind, passed), bool(passed.many)) for kind in passed.kinds)
         known = modules[0] if len(modules) == 1 else Either(modules)
         if passed.many:
@@ -133,11 +156,14 @@ def held_value(run: Execution, field: Field, passed: Passed) -> Value:
     return known
 
 
-def _held_site(run: Execution, field: Field, kind: Kind, passed: Passed) -> Site:
+def _held_site(run: Execution, field: Field, kind: Kind, passed: Passed | Apart, index: int = 0) -> Site:
     where = cast(ast.Call, field.node)  # it is constructed nowhere in this class: messages point to the field
     site = Site("layer" if kind.layer else "class", where, field.source, kind.target, held=field.name)
     for name, constant in kind.arguments.items():
-        site.bound[name] = BoundArg(None, _attribute(run, field, kind, name, constant, bool(passed.many)), None)
+        found = _attribute(run, field, kind, name, constant, bool(passed.many))
+        if isinstance(passed, Apart) and constant is None and (not kind.layer or name in _SIZES):
+            found = Abs(Int(Dim.atom("item", field.name, index, name)), static=True)  # see Substitution
+        site.bound[name] = BoundArg(None, found, None)
     return site
 
 
@@ -177,27 +203,69 @@ def held_modules(run: Execution) -> Iterator[tuple[str, Module]]:
     """Every module that a class is handed through a field, with the field."""
     for name, value in run.held.items():
         inner = value.element if isinstance(value, Repeated) else value
-        for module in members(inner):
-            yield name, module
+        for item in inner.items if isinstance(inner, Tup) else (inner,):
+            for module in members(item):
+                yield name, module
 
 
 def tell_giver(run: Any, site: Site, called: Execution, substitution: Any) -> None:
     """After a call of `site`: the modules that were passed to it are called there, and so get their first call."""
     for field, held in held_modules(called):
-        record = held.site.call
         bound = site.bound.get(field)
-        if record is None or bound is None:
+        if held.site.call is None or bound is None or taken_apart(bound.abs.value) is not None:
             continue
-        value = bound.abs.value
-        items = value.items if isinstance(value, Tup) else (value.element,) if isinstance(value, Repeated) else (value,)
-        for item in items:
-            for module in members(item):
-                if module.site.call is None and module.site.target == held.site.target:
-                    module.site.call = CallRecord(
-                        tuple(replace_dims(v, substitution) for v in record.args),
-                        {k: replace_dims(v, substitution) for k, v in record.keywords.items()},
-                    )
-                    module.site.renders["method"] = held.site.renders.get("method", "__call__")
+        for module in members(bound.abs.value):
+            if module.site.call is None and module.site.target == held.site.target:
+                _told(module.site, held.site, substitution)
+
+
+def passes_lists(site: Site) -> bool:
+    """Is a class handed lists of modules here?"""
+    return any(taken_apart(bound.abs.value) is not None for bound in site.bound.values())
+
+
+def tell_giver_of_items(site: Site, called: Execution, substitution: Any) -> None:
+    """As `tell_giver` for the modules of lists, each of which may be called with something else: what one returns
+    is what the next is given. `called` has them one by one.
+
+    Raises Unmigratable where the sizes change along a list whose modules have one text.
+    """
+    for field, held in called.held.items():
+        bound = site.bound.get(field)
+        if bound is None or not isinstance(held, Tup):
+            continue
+        given = bound.abs.value
+        sites = [item.site for item in held.items if isinstance(item, Module)]
+        if isinstance(given, Repeated) and isinstance(given.element, Module):
+            if any(s.call is None for s in sites) or given.element.site.call is not None:
+                continue
+            first, second = (_replaced(s, substitution) for s in sites)
+            if not _same_call(first, second):
+                reason = f"the input sizes change along the list that is passed as `{field}`"
+                raise Unmigratable("NNX114", reason, site.node)
+            _told(given.element.site, sites[0], substitution)
+        elif isinstance(given, Tup):
+            for item, inner in zip(given.items, sites, strict=True):
+                if isinstance(item, Module) and item.site.call is None and inner.call is not None:
+                    _told(item.site, inner, substitution)
+
+
+def _same_call(a: CallRecord, b: CallRecord) -> bool:
+    pairs = [*zip(a.args, b.args), *((v, b.keywords.get(k, v)) for k, v in a.keywords.items())]
+    return all(
+        x.shape.same(y.shape) if isinstance(x, Array) and isinstance(y, Array) else x == y for x, y in pairs
+    )
+
+
+def _told(given: Site, held: Site, substitution: Any) -> None:
+    given.call = _replaced(held, substitution)
+    given.renders["method"] = held.renders.get("method", "__call__")
+
+
+def _replaced(held: Site, substitution: Any) -> CallRecord:
+    assert held.call is not None
+    args = tuple(replace_dims(v, substitution) for v in held.call.args)
+    return CallRecord(args, {k: replace_dims(v, substitution) for k, v in held.call.keywords.items()})
 
 
 def check_passing(run: Any, site: Site) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from .dims import Atom, Dim
 from .merging import Either, dependencies_of, members
 from .presence import Step, asked, substituted
-from .sites import Abs, BoundArg, Module, Site, Static
+from .sites import Abs, BoundArg, Module, Repeated, Site, Static
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
 _FIELD = re.compile(r"self\.([A-Za-z_]\w*)")
@@ -116,9 +116,23 @@ class Substitution:
             return _middle_size(value.shape, atom.args[1], atom.args[2] if len(atom.args) > 2 else 0)
         if atom.kind == "local":
             return None
+        if atom.kind == "item":
+            return self._of_item(*atom.args)
         if atom.kind in ("opaque", "cond"):
             return self._opaque(atom)
         return Dim((((atom,), 1),))
+
+    def _of_item(self, field: str, index: int, name: str) -> Dim | None:
+        """What one item of a list of modules that is passed as `field` was constructed with."""
+        given = self._field(field)
+        item = given.items[index] if isinstance(given, Tup) else given.element if isinstance(given, Repeated) else None
+        if not isinstance(item, Module):
+            return None
+        found = argument_value(self.run, item.site, name)
+        if isinstance(found, Static):
+            dim: Dim = self.run.dim_of(found)
+            return dim
+        return found.dim if isinstance(found, Int) else None
 
     def _opaque(self, atom: Atom) -> Dim | None:
         question = asked(str(atom.args[0]))

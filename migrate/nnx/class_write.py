@@ -708,6 +708,7 @@ class ClassWriter:
                         if dropped and not any(k.contains(span) and k not in gone for k in kept_spans):
                             continue
                     kept.add(node.attr)
+        kept |= inheritance.read_by_plain_bases(self.text, names)
         for other in self.text.analyser.classes:
             if other is not self.model and self.model in other.mro():
                 kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}

@@ -151,3 +151,29 @@ def _arrays(call: CallRecord) -> list[Value]:
 
 def _within(outer: ast.AST, node: ast.AST) -> bool:
     return any(child is node for child in ast.walk(outer))
+
+
+_READ_NOTHING = ("flax.", "abc.", "typing.", "collections.")
+
+
+def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
+    """Which of the fields `names` are read by classes that are no modules, where the class or one that derives from it
+    derives from them: mixins. One of another package may read all.
+    """
+    project = text.run.project
+    models = [m for m in text.analyser.classes if text.model in m.mro()] + text.model.mro()
+    todo = [base for model in models for base in model.foreign_bases]
+    found: set[str] = set()
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in seen or name.startswith(_READ_NOTHING):
+            continue
+        seen.add(name)
+        definition = project.definition(name)
+        if definition is None or not isinstance(definition[1], ast.ClassDef):
+            return names
+        source, node = definition
+        found |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+        todo += [base for b in node.bases if (base := project.qualname(source, b)) is not None]
+    return found & names

@@ -11,6 +11,23 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "a list of one text whose sizes change where it is handed to": (
+        "NNX114",
+        """class Chain(nn.Module):
+  layers: Any
+  @nn.compact
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Chain([nn.Dense(7) for _ in range(3)])(x)
+""",
+    ),
     "a name bound by functools.partial": (
         "NNX155",
         """class M(nn.Module):
