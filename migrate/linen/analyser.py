@@ -240,9 +240,9 @@ class Analyser:
             bound = site.bound.get(field.name)
             value = bound.abs.value if bound is not None else None
             module = passed_value(execution, value) if value is not None else None
-            items = taken_apart(value) if value is not None else None
+            apart = taken_apart(value) if value is not None else None
             if isinstance(module, Passed):
-                passed[field.name] = items or module
+                passed[field.name] = apart or module
             if bound is None and field.default is not None:
                 value = execution.constant(field.default, field.source).value
             if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
