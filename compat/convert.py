@@ -233,7 +233,7 @@ def _nnx_entries(
     """Entries as `nnx.state` of the target has them: the model alone, or model and optimizer by these names."""
     from .restoring import created
     from .specs import Placement
-    from .target import is_variable
+    from .target import is_variable, raw, sequence_positions
 
     fresh = [slot for slot in found if slot.path not in sources]
     values = created(create, target, fresh, Placement({}, None))
@@ -246,12 +246,16 @@ def _nnx_entries(
             if name.isdigit():
                 name = "optimizer" if slot.group == "optimizer" else "model"
             head = () if slot.group == "field" else (name,)
-        key = (*head, *map(str, slot.local), *(("value",) if is_variable(slot.value) else ()))
+        local = map(str, slot.local[: len(slot.local) - len(slot.inner)])
+        key = (*head, *local, *(("value",) if is_variable(slot.value) else ()), *slot.inner)
         typed = is_typed_key(slot.dtype)
         leaf = sources.get(slot.path)
         if leaf is None:
             leaf = _fresh_leaf(key, values[slot.path], typed)
-        entries.append(Entry(key, leaf, key_impl=key_impl(slot.dtype) if typed else None, dtype=_plain(slot, dtypes)))
+        impl = key_impl(slot.dtype) if typed else None
+        first = len(key) - len(slot.inner)
+        lists = frozenset(first + i for i in sequence_positions(raw(slot.value), slot.inner))
+        entries.append(Entry(key, leaf, key_impl=impl, dtype=_plain(slot, dtypes), lists=lists))
     return entries
 
 

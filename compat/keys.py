@@ -227,8 +227,13 @@ def mismatch(plan: Plan, checkpoint: Checkpoint) -> MismatchError:
 def _expected(slot: Slot) -> Key:
     if slot.group == "optimizer":
         head = slot.linen[: len(slot.linen) - len(slot.linen_param)]
-        return (*map(str, head), *linen_key(slot.linen_param))
-    return linen_key(slot.linen) if slot.group in ("field", "tree") else (slot.group, *linen_key(slot.linen))
+        return (*map(str, head), *_linen_name(slot, slot.linen_param))
+    name = _linen_name(slot, slot.linen)
+    return name if slot.group in ("field", "tree") else (slot.group, *name)
+
+
+def _linen_name(slot: Slot, path: Path) -> Key:
+    return (*linen_key(path[: len(path) - len(slot.inner)]), *slot.inner)
 
 
 def _nearest(name: str, options: Sequence[str]) -> str:
@@ -311,7 +316,9 @@ class _Matcher:
         """The forms that a slot may have below its mount: Linen's, and that of NNX where it is shared."""
         found = self.forms_of(slot, slot.linen, slot.linen_param)
         if slot.linen != slot.local:
-            found += [f for f in self.forms_of(slot, slot.local, slot.param) if f not in found]
+            found += [f for f in self.forms_of(slot, slot.local, slot.local_param) if f not in found]
+        if slot.inner:  # in a saved nnx.State the Variable's own `value` stands before what it holds
+            found.append(form((*slot.local[: len(slot.local) - len(slot.inner)], "value", *slot.inner)))
         return found
 
     def forms_of(self, slot: Slot, path: Path, param: Path) -> list[str]:

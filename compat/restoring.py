@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .layouts import Restack, Restacks
 from .load import load
 from .specs import Placement, Rules, placement
 from .state import check_shapes, warn_about
-from .target import Path, Slot, Target, abstract, is_variable
+from .target import Path, Slot, Target, abstract, is_variable, parts, raw, with_parts
 
 
 @dataclasses.dataclass
@@ -112,7 +112,7 @@ def restore(
     )
     fresh = [*rest, *plan.fresh, *plan.missing]
     values.update(created(create, target, fresh, where))
-    result = target.build({slot.path: _filled(slot, values.get(slot.path), where) for slot in found})
+    result = target.build(_filled(found, values, where))
     if on_report is not None:
         on_report(_report(checkpoint, plan, found, fresh))
     return result
@@ -173,7 +173,7 @@ def created(create: Callable[[], Any], target: Target, fresh: Sequence[Slot], wh
     def make() -> list[Any]:
         with nnx.use_eager_sharding(False):
             leaves = target.leaves(create())
-        return [leaves[p].get_raw_value() if is_variable(leaves[p]) else leaves[p] for p in paths]
+        return [parts(raw(leaves[slot.variable]))[slot.inner] for slot in fresh]
 
     shardings = [where.shardings.get(p) for p in paths]
     if where.mesh is None:
@@ -184,10 +184,20 @@ def created(create: Callable[[], Any], target: Target, fresh: Sequence[Slot], wh
     return dict(zip(paths, values))
 
 
-def _filled(slot: Slot, value: Any, where: Placement) -> Any:
-    """The slot's Variable around its value, with the metadata that `create()` gives it outside of our tracing."""
+def _filled(found: Sequence[Slot], values: Mapping[Path, Any], where: Placement) -> dict[Path, Any]:
+    """What every Variable of the state, or plain leaf of it, becomes."""
+    members: dict[Path, list[Slot]] = {}
+    for slot in found:
+        members.setdefault(slot.variable, []).append(slot)
+    return {path: _filled_variable(slots, values, where) for path, slots in members.items()}
+
+
+def _filled_variable(slots: Sequence[Slot], values: Mapping[Path, Any], where: Placement) -> Any:
+    """The Variable around its values, with the metadata that `create()` gives it outside of our tracing."""
+    slot = slots[0]
     if slot.group == "empty":
         return slot.value
+    value = with_parts(raw(slot.value), {s.inner: values[s.path] for s in slots})
     if not is_variable(slot.value):
         return value
     from flax import nnx
@@ -198,7 +208,7 @@ def _filled(slot: Slot, value: Any, where: Placement) -> Any:
     names = slot.metadata.get("out_sharding")
     if names and len(tuple(getattr(names, "spec", names))) > len(slot.shape):
         # A factored optimizer slot: it inherited the names of a parameter of higher rank.
-        sharding = where.shardings.get(slot.path)
+        sharding = where.shardings.get(slot.path) if not slot.inner else None
         variable.set_metadata(out_sharding=tuple(sharding.spec) if sharding is not None else None)
     return variable
 

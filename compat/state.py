@@ -13,7 +13,7 @@ from .errors import MismatchError, RestoreWarning
 from .formats.base import Checkpoint, Key, Leaf
 from .keys import Plan, Rename, match
 from .layouts import Restack, Restacks
-from .target import Path, Slot, is_typed_key, is_variable, key_impl, linen_key, slots_of
+from .target import Path, Slot, is_typed_key, is_variable, key_impl, linen_key, parts, raw, slots_of, with_parts
 
 
 def memory_checkpoint(variables: Any) -> tuple[Checkpoint, dict[Key, tuple[Any, boxes.Box | None]]]:
@@ -119,7 +119,7 @@ def from_linen(
             updates.append((slot, _value(slot, leaf, dtypes[slot.path], entries[leaf.key][0] if whole else leaf.read())))
     for slot, value in updates:
         if is_variable(slot.value):
-            slot.value.set_raw_value(value)
+            slot.value.set_raw_value(with_parts(raw(slot.value), {slot.inner: value}))
     fields = [slot for slot, _ in updates if not is_variable(slot.value)]
     if fields:
         raise MismatchError(
@@ -141,7 +141,7 @@ def _value(slot: Slot, leaf: Leaf, dtype: Any, value: Any) -> Any:
         array = jax.random.key_data(value)
     else:
         array = jnp.asarray(value, dtype)
-    present = slot.value.get_raw_value() if is_variable(slot.value) else slot.value
+    present = parts(raw(slot.value)).get(slot.inner)
     sharding = getattr(present, "sharding", None)
     if isinstance(present, jax.Array) and sharding is not None and len(sharding.device_set) > 1:
         return jax.device_put(array, sharding)
@@ -187,7 +187,7 @@ def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
     for slot in found:
         if slot.group in ("rng", "array", "empty"):
             continue
-        value = slot.value.get_raw_value() if is_variable(slot.value) else slot.value
+        value = parts(raw(slot.value))[slot.inner]
         for key, part in _linen_items(slot, value, layouts):
             item = boxes.make_box(part, slot.metadata) if boxed else part
             node = tree
@@ -241,6 +241,8 @@ def linen_pieces(slot: Slot, layouts: Mapping[Path, str]) -> list[Key]:
         head, path = (slot.group,), slot.linen
     if not path:
         return [head]
+    if slot.inner:
+        return [(*head, *_names(path[: len(path) - len(slot.inner)]), *slot.inner)]
     module = (slot.param if slot.group == "optimizer" else slot.local)[:-2]
     kind = next((k for p, k in layouts.items() if p[len(p) - len(module) :] == module and len(path) >= 2), None)
     if kind is not None and path[-2] in _GATES:

@@ -5,9 +5,10 @@ answers to.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .boxes import key_of
 from .formats.base import Key
 from .sharing import linen_paths
 
@@ -30,7 +31,9 @@ class Slot:
         param: for optimizer slots kept per parameter, the path of that parameter in its model, else ().
         value: the Variable, or the abstract array where there is none.
         linen: `local` as Linen has it; another path where the variable is shared (see `sharing`).
-        linen_param: `param` as Linen has it.
+        linen_param: `param` as Linen has it, with `inner`.
+        inner: keys within the value of a Variable that holds a pytree (a carry, the accumulators of optax.sm3); they end
+            `path`, `local` and `linen`, and are () where the Variable holds one array.
     """
 
     path: Path
@@ -43,10 +46,21 @@ class Slot:
     dtype: Any
     linen: Path = ()
     linen_param: Path = ()
+    inner: Key = ()
 
     def __post_init__(self) -> None:
         self.linen = self.linen or self.local
-        self.linen_param = self.linen_param or self.param
+        self.linen_param = self.linen_param or self.local_param
+
+    @property
+    def local_param(self) -> Path:
+        """`param`, with `inner`: the end of `local`."""
+        return (*self.param, *self.inner) if self.param else ()
+
+    @property
+    def variable(self) -> Path:
+        """The path of the Variable in `nnx.state(target)`."""
+        return self.path[: len(self.path) - len(self.inner)]
 
     @property
     def name(self) -> str:
@@ -61,6 +75,40 @@ def is_variable(value: Any) -> bool:
     from flax import nnx
 
     return isinstance(value, nnx.Variable)
+
+
+def raw(value: Any) -> Any:
+    """What a Variable holds; anything else is itself."""
+    return value.get_raw_value() if is_variable(value) else value
+
+
+def parts(value: Any) -> dict[Key, Any]:
+    """The arrays and numbers that a Variable holds by their keys in it: () for the usual one, none for a masked slot."""
+    import jax
+
+    if hasattr(value, "shape"):
+        return {(): value}
+    leaves = jax.tree_util.tree_flatten_with_path(value)[0]
+    return {key_of(path): leaf for path, leaf in leaves if hasattr(leaf, "shape") or isinstance(leaf, (int, float, complex))}
+
+
+def sequence_positions(value: Any, inner: Key) -> list[int]:
+    """Which keys of `inner` are indices of a list or tuple; the others are those of dicts or fields."""
+    import jax
+
+    for path, _ in jax.tree_util.tree_flatten_with_path(value)[0]:
+        if key_of(path) == inner:
+            return [i for i, entry in enumerate(path) if isinstance(entry, jax.tree_util.SequenceKey)]
+    return []
+
+
+def with_parts(value: Any, new: Mapping[Key, Any]) -> Any:
+    """`value` with others in the place of some of its `parts`."""
+    import jax
+
+    if () in new:
+        return new[()]
+    return jax.tree_util.tree_map_with_path(lambda path, leaf: new.get(key_of(path), leaf), value)
 
 
 def is_typed_key(dtype: Any) -> bool:
@@ -152,8 +200,6 @@ def _is_graph(value: Any) -> bool:
 def _tree_target(tree: Any) -> Target:
     import jax
 
-    from .boxes import key_of
-
     def leaves(target: Any) -> dict[Path, Any]:
         flat = jax.tree_util.tree_flatten_with_path(target, is_leaf=is_variable)[0]
         return {key_of(path): value for path, value in flat}
@@ -163,17 +209,27 @@ def _tree_target(tree: Any) -> Target:
     params = {path[1:] for path in table if path[:1] == ("params",)}
     found = []
     for path, value in table.items():
-        raw = value.get_raw_value() if is_variable(value) else value
-        group = "tree" if hasattr(raw, "shape") else "empty"
         param = next((path[i:] for i in range(1, len(path)) if path[i:] in params), ()) if path[0] != "params" else ()
-        found.append(
-            Slot(path, (), path, group, param, value, tuple(getattr(raw, "shape", ())), getattr(raw, "dtype", None))
-        )
+        for inner, group, shape, dtype in _contents(value, "tree"):
+            whole = (*path, *inner)
+            found.append(Slot(whole, (), whole, group, param, value, shape, dtype, inner=inner))
 
     def build(values: dict[Path, Any]) -> Any:
         return jax.tree_util.tree_unflatten(structure, [values[path] for path in table])
 
     return Target(found, build, leaves)
+
+
+def _contents(value: Any, group: str) -> Iterator[tuple[Key, str, tuple[int, ...], Any]]:
+    """Inner key, group, shape and dtype of each array that a leaf of the state holds; group 'empty' where it holds none."""
+    import jax
+
+    held = parts(raw(value))
+    if not held:
+        yield (), "empty", (), None  # optax's MaskedNode: a slot that holds nothing
+    for inner, part in held.items():
+        dtype = part.dtype if hasattr(part, "dtype") else jax.dtypes.result_type(part)
+        yield inner, group, tuple(getattr(part, "shape", ())), dtype
 
 
 def split(target: Any) -> Any:
@@ -209,7 +265,6 @@ def slots(state: Any, container: bool | None = None, shared: Mapping[Path, Path]
     elsewhere = {_below(path, models): _below(linen, models) for path, linen in (shared or {}).items()}
     found = []
     for path, value in flat:
-        raw = value.get_raw_value() if is_variable(value) else value
         owner = next((o for o in owners if path[: len(o)] == o), None) if isinstance(value, OptState) else None
         param: Path = ()
         if owner is not None:
@@ -219,17 +274,15 @@ def slots(state: Any, container: bool | None = None, shared: Mapping[Path, Path]
             owner = next((m for m in models if path[: len(m)] == m), ())
             local = path[len(owner) :]
             group = group_of(value) if local else "field"
-        if not hasattr(raw, "shape"):
-            group = "empty"  # optax's MaskedNode: a slot that holds nothing
-        shape = tuple(getattr(raw, "shape", ()))
-        dtype = getattr(raw, "dtype", None)
-        slot = Slot(path, owner, local or path[-1:], group, param, value, shape, dtype)
-        if param in elsewhere:
-            slot.linen_param = elsewhere[param]
-            slot.linen = (*local[: len(local) - len(param)], *slot.linen_param)
-        elif group != "optimizer":
-            slot.linen = _below(shared[path], models) if shared and path in shared else slot.local
-        found.append(slot)
+        for inner, kind, shape, dtype in _contents(value, group):
+            whole = (*(local or path[-1:]), *inner)
+            slot = Slot((*path, *inner), owner, whole, kind, param, value, shape, dtype, inner=inner)
+            if param in elsewhere:
+                slot.linen_param = (*elsewhere[param], *inner)
+                slot.linen = (*local[: len(local) - len(param)], *slot.linen_param)
+            elif group != "optimizer":
+                slot.linen = (*_below(shared[path], models), *inner) if shared and path in shared else slot.local
+            found.append(slot)
     return found
 
 

@@ -64,6 +64,21 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "ema": lambda: optax.chain(optax.adam(1e-2), optax.ema(0.9)),
     "apply_if_finite": lambda: optax.apply_if_finite(optax.adam(1e-2), 3),
     "muon": lambda: optax.contrib.muon(1e-2),
+    "sm3": lambda: optax.sm3(1e-2),  # its slots hold tuples of arrays
+    "adan": lambda: optax.adan(1e-2),
+    "rprop": lambda: optax.rprop(1e-2),
+    "madgrad": lambda: optax.contrib.madgrad(1e-2),
+    "ademamix": lambda: optax.contrib.ademamix(1e-2),
+    "prodigy": lambda: optax.contrib.prodigy(),
+    "galore": lambda: optax.contrib.galore(1e-2),
+    "schedule_free": lambda: optax.contrib.schedule_free(optax.sgd(1e-2), 1e-2),
+    "mechanize": lambda: optax.contrib.mechanize(optax.adam(1e-2)),
+    "sam": lambda: optax.contrib.sam(optax.sgd(1e-2), optax.sgd(1e-2), sync_period=2),
+    "conditionally": lambda: optax.conditionally_transform(optax.scale_by_adam(), lambda step: step < 2),
+    "stateful_hyperparams": lambda: optax.inject_stateful_hyperparams(optax.sgd)(
+        learning_rate=optax.WrappedSchedule(optax.linear_schedule(1e-2, 0.0, 9))
+    ),
+    "bf16_moments": lambda: optax.chain(optax.zero_nans(), optax.adam(1e-2, mu_dtype="bfloat16")),
 }
 
 X = jnp.asarray(np.random.RandomState(0).randn(4, 8), jnp.float32)
