@@ -10,6 +10,7 @@ from ..catalog import layers
 from ..edits import Parts
 from ..linen.lifting import LIFTED
 from ..linen.sites import Factory, Unmigratable
+from ..plan import Outcome
 from ..source import SourceFile
 from .class_text import joined
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 
 def rewrite(writer: ClassWriter) -> None:
     """Layers that are mentioned rather than constructed: in methods, defaults, aliases, scripts that fill a field."""
+    linen = {
+        id(info.node): name
+        for name, info in writer.run.project.linen_classes.items()
+        if name in writer.text.plans and writer.text.plans[name].outcome is not Outcome.NATIVE
+    }
     for node, factory, source in _mentioned(writer):
+        if linen and any(id(parent) in linen for parent in source.ancestors(node)):
+            continue  # a class that stays Linen goes on making Linen layers
         layer = layers.lookup(factory.target)
         if isinstance(node, ast.Call):
             parts = partial_parts(writer, node, factory, source)

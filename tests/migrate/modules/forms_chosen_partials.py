@@ -65,7 +65,22 @@ class OfTwoInputs(nn.Module):
     z = x + nn.Dense(y.shape[-1])(x)
     return nn.LayerNorm()(z)
 
+class Shared(nn.Module):  # stays Linen with its heir, as their norms differ: so do the layers they name
+  norm: Any = nn.LayerNorm
+  @nn.compact
+  def __call__(self, x):
+    return self.norm()(nn.Dense(4)(x))
+
+class Heir(Shared):
+  norm: Any = nn.RMSNorm
+
+class Wraps(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Shared()(Heir()(x))
+
 CASES = [
+  ('Wraps', {}, [(3, 6)], {}),
   ('Expression', {}, [(3, 6)], {}),
   ('Expression', {'big': True}, [(3, 6)], {}),
   ('Statement', {}, [(3, 6)], {}),
