@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from ..source import SourceFile
@@ -35,9 +36,9 @@ def keeps_shape(run: Any, function: Value, argument: Array, env: Any) -> bool:
 
 
 def names_activation(text: str) -> bool:
-    """Is this the name of an activation, or of a helper that looks one up?"""
-    name = text.rpartition(".")[2].lower()
-    return any(word in name for word in ("act", "nonlin"))
+    """Is this the name of an activation, or of a helper that looks one up? `interact` and `factorize` are none."""
+    words = re.split(r"[^a-z]+", text.rpartition(".")[2].lower())
+    return any(word == "act" or word.startswith(("activ", "actf", "nonlin")) for word in words)
 
 
 def _table_keeps(run: Any, function: Static, argument: Array, env: Any) -> bool:

@@ -62,3 +62,23 @@ def test_it_is_refused(name: str) -> None:
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     (plan,) = result.classes
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
+
+
+def test_a_function_is_no_activation_for_three_letters_in_its_name() -> None:
+    text = """from typing import Callable
+from flax import linen as nn
+
+
+class M(nn.Module):
+  interact: Callable
+  @nn.compact
+  def __call__(self, x):
+    x = self.interact(nn.Dense(8)(x))
+    scale = self.param('scale', nn.initializers.ones, (x.shape[-1],))
+    return x * scale
+"""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    (plan,) = result.classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX111"), plan.reason
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text.replace("interact", "act_fn"))]).classes
+    assert plan.outcome == "native", plan.reason
