@@ -208,7 +208,8 @@ class Containers(Evaluation):
             if len(results) > 1 and self.trial == 0 and iteration.was_unrolled(self, node, env):
                 items = tuple(r.value for r in results)
                 return Abs(Tup(items, "list"), False, result.flags)
-            return Abs(Repeated(result.value, steps[-1] if steps else None, "list"), False, result.flags)
+            said = static and result.static and len(self.sites) == mark  # numbers that the constructor has too
+            return Abs(Repeated(result.value, steps[-1] if steps else None, "list"), said, result.flags)
         if listed is not None:
             return Abs(listed.value, static and listed.static, result.flags)
         if static and result.static:

@@ -662,14 +662,16 @@ class Execution(LoopExecution):
         if isinstance(a.value, Array) and isinstance(b.value, Array) and not calltime:
             count = max(len(a.value.shape.dims), len(b.value.shape.dims))
             left, right = a.value.shape.expand(count), b.value.shape.expand(count)
+            there: tuple[None, ...] = ()  # dimensions that are there on both sides, and no more is known of them
             if len(left.dims) != len(right.dims) or left.lead != right.lead:
+                there = (None,) * (min(len(left.dims), len(right.dims)) - 1)
                 one, other = last_of_both(left, right)
                 if one is not None and other is not None:
                     left, right = one, other
             if len(left.dims) == len(right.dims) and left.lead == right.lead:
                 pairs = list(zip(left.dims, right.dims))
                 dims = [self._tracked_dim(x, y, then, orelse, i == len(pairs) - 1) for i, (x, y) in enumerate(pairs)]
-                return Abs(Array(Shape(tuple(dims), left.lead)), False, flags)
+                return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
         if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
             if static:
                 return Abs(Int(Dim.local(name)), True, flags)

@@ -110,7 +110,9 @@ def merge(a: Value, b: Value) -> Value:
             if left.lead == right.lead:
                 return Array(Shape(dims, left.lead))
             return Array(Shape(dims, Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
-        return Array(Shape.unknown(*a.shape.needs(), *b.shape.needs()))
+        ends = list(zip(left.dims[::-1], right.dims[::-1]))[::-1]  # of different ranks: what they end with
+        lead = Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead
+        return Array(Shape(tuple(x if x == y else None for x, y in ends), lead))
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
         return Tup(tuple(merge(x, y) for x, y in zip(a.items, b.items)), a.kind)
     bundle = common(a, b, merge)

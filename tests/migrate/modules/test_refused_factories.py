@@ -82,3 +82,29 @@ class M(nn.Module):
     assert (plan.outcome, plan.code) == ("bridged", "NNX111"), plan.reason
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text.replace("interact", "act_fn"))]).classes
     assert plan.outcome == "native", plan.reason
+
+
+def test_rates_that_are_taken_out_of_a_list_are_refused() -> None:
+    text = """import numpy as np
+from flax import linen as nn
+
+
+class Block(nn.Module):
+  rate: float
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(self.rate, deterministic=True)(nn.Dense(6)(x))
+
+
+class M(nn.Module):
+  depth: int = 2
+  @nn.compact
+  def __call__(self, x):
+    rates = list(np.linspace(0, 0.1, self.depth))
+    for i in range(self.depth):
+      x = Block(rates.pop(0))(x)
+    return x
+"""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    plan = {c.qualname: c for c in result.classes}["m.M"]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
