@@ -270,10 +270,10 @@ def judge(
     except Exception as error:
         text = f"could not be run: {type(error).__name__}: {str(error)[:300]}"
         return [Check(kind, Verdict.UNCHECKED, text, reason, divergences)]
-    return [_rated(kind, found, f"{seeds} seeds", reason, divergences)]
+    return [rated(kind, found, f"{seeds} seeds", reason, divergences)]
 
 
-def _rated(
+def rated(
     kind: str, found: Sequence[numbers.Difference], how: str, reason: str, divergences: list[dict[str, Any]]
 ) -> Check:
     """The verdict on what was run: the output that is furthest beyond its own tolerance decides, and is the one shown."""
@@ -306,7 +306,7 @@ def _with_draws(
     """
 
     try:
-        first = _rated(
+        first = rated(
             kind,
             numbers.compare_programs(left, right, given, seeds, tolerance, drawing.alike),
             "run on the same draws",
@@ -315,7 +315,7 @@ def _with_draws(
         )
         if first.verdict is Verdict.DIFFERENT:
             return dataclasses.replace(first, divergences=divergences)
-        second = _rated(
+        second = rated(
             kind,
             numbers.compare_programs(left, right, given, seeds, tolerance, drawing.handed_over),
             "run with Linen's keys on both sides",

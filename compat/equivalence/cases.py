@@ -22,6 +22,8 @@ _DTYPES = {
     "u8": "uint8", "u32": "uint32", "bool": "bool", "key": "key",
 }  # fmt: skip
 _SKIPPED = {".git", ".venv", "venv", "build", "node_modules", "__pycache__", ".nnx-migrate"}
+#: Arguments of a call that say whether it is one of training.
+FLAGS = ("train", "training", "is_training", "deterministic")
 _KEYS = ("name", "module", "arguments", "inputs", "call", "method", "rngs", "mutable", "mesh", "rules")
 
 

@@ -20,7 +20,8 @@ from typing import Any
 import click
 
 from . import cases as cases_module
-from .cases import Case, CaseError, Unchecked
+from . import other_interpreter
+from .cases import FLAGS, Case, CaseError, Unchecked
 
 #: Meshes up to so many devices are also made of this machine's, to compile for.
 _DEVICES = 64
@@ -40,6 +41,12 @@ _DEVICES = 64
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Cases at a time.")
 @click.option("--guess/--no-guess", default=True, show_default=True, help="Guess examples for modules without one.")
 @click.option("--costs/--no-costs", default=True, show_default=True, help="Compile both sides: FLOPs, memory, collectives.")
+@click.option(
+    "--linen-python",
+    type=click.Path(path_type=Path),
+    help="Run the Linen code with this interpreter, or that of this virtual environment: old code on an old jax and flax. "
+    "Both sides are then run and compared; nothing is proved.",
+)
 @click.option("--case", "only", multiple=True, help="Only the cases of this name; repeatable.")
 def verify(
     paths: tuple[Path, ...],
@@ -51,12 +58,20 @@ def verify(
     jobs: int,
     guess: bool,
     costs: bool,
+    linen_python: Path | None,
     only: tuple[str, ...],
 ) -> None:
     """Exit status: 0 all equal; 1 something is unchecked; 2 something is different, or a usage error."""
     for path in reports:
         if path.suffix not in (".html", ".json"):
             raise click.UsageError(f"--report {path}: the suffix must be .html or .json")
+    interpreter = None
+    if linen_python is not None:
+        try:
+            interpreter = other_interpreter.find(linen_python)
+        except other_interpreter.InterpreterError as error:
+            raise click.UsageError(f"--linen-python: {error}") from error
+        guess = False  # examples are guessed from the Linen class, which may import in the other interpreter only
     results: list[dict[str, Any]] = []
     unchecked: list[dict[str, Any]] = []
     for path in paths:
@@ -73,9 +88,10 @@ def verify(
                 chosen += cases_module.guesses(without)
                 without = []
             if output_format == "text":
-                click.echo(f"{len(chosen)} cases against {why}", err=True)
+                ran = f", the Linen side in {interpreter}" if interpreter is not None else ""
+                click.echo(f"{len(chosen)} cases against {why}{ran}", err=True)
             added = _added(migration_report or recorded)
-            done = run_cases(chosen, before, after, added, timeout, jobs, costs=costs)
+            done = run_cases(chosen, before, after, added, timeout, jobs, costs=costs, interpreter=interpreter)
             for case, result in done:
                 if "error" in result and case.guess:
                     known = reasons[case.file, case.cls]
@@ -138,8 +154,22 @@ def run_cases(
     jobs: int,
     *,
     costs: bool = False,
+    interpreter: other_interpreter.Interpreter | None = None,
 ) -> list[tuple[Case, dict[str, Any]]]:
-    """Every case in its own process; one that crashes, hangs or runs out of memory does not touch the others."""
+    """Every case in its own process; one that crashes, hangs or runs out of memory does not touch the others.
+
+    Args:
+        chosen: what to compare.
+        before, after: the two trees.
+        added: (file, class) → what the migration added to its constructor; see `worker.added_arguments`.
+        timeout: seconds for each process.
+        jobs: cases at a time.
+        costs: also compile both sides.
+        interpreter: another one for the Linen side, which is then a process of its own.
+
+    Returns:
+        Each case with `reports`, or with an `error`.
+    """
     results: dict[int, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="nnx-verify-") as scratch, ThreadPoolExecutor(jobs) as pool:
 
@@ -147,6 +177,13 @@ def run_cases(
             given, result = Path(scratch) / f"{number}.json", Path(scratch) / f"{number}.result.json"
             sizes = added.get((case.file, case.cls)) or added.get(("", case.cls), [])
             fields = {**case.to_dict(), "before": str(before), "after": str(after), "added": sizes, "costs": costs}
+            if interpreter is not None:
+                folder = Path(scratch) / f"{number}.linen"
+                request = {**fields, "flags": FLAGS, "gradient": True}
+                wrong = other_interpreter.run_linen(interpreter, request, folder, timeout)
+                if wrong is not None:
+                    return {"error": wrong}
+                fields["linen_results"] = str(folder)
             given.write_text(json.dumps(fields))
             command = [sys.executable, "-m", "nnx_migrate.compat.equivalence.worker", str(given), str(result)]
             environment = {**os.environ, "JAX_PLATFORMS": os.environ.get("JAX_PLATFORMS", "cpu")}

@@ -15,12 +15,12 @@ import re
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from . import guessing
-
-FLAGS = ("train", "training", "is_training", "deterministic")
+from .cases import FLAGS
 
 
 def load(root: Path, file: str, cls: str) -> Any:
@@ -67,7 +67,7 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
     from .report import Verdict
     from .training import check_training
 
-    before, after = Path(case["before"]), Path(case["after"])
+    before = Path(case["before"])
     inputs = []
     for text in case["inputs"]:
         shape, dtype = parse_input(text)
@@ -79,7 +79,7 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
         mesh = jax.sharding.AbstractMesh(tuple(case["mesh"].values()), tuple(case["mesh"]), axis_types=kinds)
     rules = [tuple(tuple(p) if isinstance(p, list) else p for p in r) for r in case["rules"] or []] or None
     linen_class = load(before, case["file"], case["cls"])
-    positional, arguments = _untuple(case["positional"]), _untuple(case["arguments"])
+    positional, arguments = untuple(case["positional"]), untuple(case["arguments"])
     recipes: dict[str, Any] = {}
     if case.get("guess"):
         found = guessing.example(linen_class, importlib.import_module)
@@ -90,21 +90,19 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(linen, nn.Module):
         raise TypeError(f"{case['cls']} of the original is no flax.linen.Module, but {linen_class.__mro__[1].__name__}")
     forget(before)
-    native_class = load(after, case["file"], case["cls"])
-    if isinstance(native_class, type) and issubclass(native_class, nn.Module):
-        raise Unfit(f"{case['cls']} is a Linen module still: the migration's report says why it is bridged")
+    made_class = native_class(case)
     if recipes:
         arguments = guessing.realise(recipes, importlib.import_module)
     method = getattr(linen_class, case["method"] or "__call__")
-    sizes = added_arguments(native_class, method, inputs, case["call"], case.get("added") or [])
+    sizes = added_arguments(made_class, method, inputs, case["call"], case.get("added") or [])
 
     def make() -> Any:
         from flax import nnx
 
         given = dict(sizes)
-        if "rngs" in inspect.signature(native_class.__init__).parameters:
+        if "rngs" in inspect.signature(made_class.__init__).parameters:
             given["rngs"] = nnx.Rngs(0)
-        return native_class(*positional, **arguments, **given)
+        return made_class(*positional, **arguments, **given)
 
     reports = []
     for flags in variants(method, case["call"], len(inputs)):
@@ -155,6 +153,16 @@ def run(case: dict[str, Any]) -> list[dict[str, Any]]:
         origin = f"{case['origin']} {case.get('example', '')}".strip()
         reports.append({**report.to_dict(), "origin": origin, "text": str(report)})
     return reports
+
+
+def native_class(case: Mapping[str, Any]) -> Any:
+    """The migrated class of a case. Raises Unfit where it is a Linen module still."""
+    from flax import linen as nn
+
+    found = load(Path(case["after"]), case["file"], case["cls"])
+    if isinstance(found, type) and issubclass(found, nn.Module):
+        raise Unfit(f"{case['cls']} is a Linen module still: the migration's report says why it is bridged")
+    return found
 
 
 class Unfit(Exception):
@@ -221,12 +229,12 @@ def added_arguments(
     return sizes
 
 
-def _untuple(value: Any) -> Any:
+def untuple(value: Any) -> Any:
     """JSON and TOML have lists where Linen fields want (hashable) tuples."""
     if isinstance(value, list):
-        return tuple(_untuple(v) for v in value)
+        return tuple(untuple(v) for v in value)
     if isinstance(value, dict):
-        return {k: _untuple(v) for k, v in value.items()}
+        return {k: untuple(v) for k, v in value.items()}
     return value
 
 
@@ -235,7 +243,12 @@ def main(argv: list[str]) -> int:
     case = json.loads(Path(argv[0]).read_text())
     started = time.perf_counter()
     try:
-        result: Any = {"reports": run({**case, "positional": list(_untuple(case["positional"]))})}
+        if case.get("linen_results"):
+            from .across_interpreters import reports
+
+            result: Any = {"reports": reports(case)}
+        else:
+            result = {"reports": run({**case, "positional": list(untuple(case["positional"]))})}
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
