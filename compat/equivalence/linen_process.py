@@ -164,9 +164,9 @@ def main(arguments: list) -> int:
     """Run one case; whatever goes wrong is the result."""
     with open(arguments[0]) as file:
         case = json.load(file)
-    result = {"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
-    arrays = {}
-    dtypes = {}
+    result: dict = {"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
+    arrays: dict = {}
+    dtypes: dict = {}
     try:
         import flax
         import jax
