@@ -38,6 +38,10 @@ from .substitution import Substitution
 from .values import Array, Const, Global, Int, Tup, Unknown, Value
 
 
+# Arguments with a dimension less than features have.
+_IDS = re.compile(r"mask|(^|_)(ids|positions?)$")
+
+
 class Analyser:
     """Executions of all classes of a project, each once, with the factories that its fields are given."""
 
@@ -137,7 +141,7 @@ class Analyser:
     def token_arguments(self, qualname: str) -> frozenset[str]:
         """Arguments that go to an nn.Embed as they are, and masks: one dimension less than the features they become."""
         model, run = self.classes.get(qualname), self.done.get(qualname)
-        found = {p.arg for m in model.methods().values() for p in m.parameters if "mask" in p.arg} if model else set()
+        found = {p.arg for m in model.methods().values() for p in m.parameters if _IDS.search(p.arg)} if model else set()
         if not isinstance(run, Execution) or qualname in self.running:
             return frozenset(found)
         self.running.add(qualname)

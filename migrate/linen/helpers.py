@@ -58,14 +58,14 @@ def started(run: Any, function: Function, bound: Mapping[str, Abs]) -> Started |
 
 def _asked(run: Any) -> int:
     """How often the module was asked what only Linen knows."""
-    return len(run.constants) + len(run.sows) + len(run.lifted_calls) + len(run.controls) + len(run.applied)
+    return len(run.constants) + len(run.sows) + len(run.controls)
 
 
 def finished(run: Any, before: Started, function: Function, node: ast.Call, nodes: Mapping[str, ast.expr], env: Any) -> None:
     """Record the call `node` for everything that the function made; raises Unmigratable where it cannot be handed in."""
     made: list[Site] = run.sites[before.sites :]
     if _asked(run) > before.asked:
-        raise _refused(node, "asks Linen about the module that calls it, or lifts a function of it")
+        raise _refused(node, "asks Linen about the module that calls it")
     if not made:
         return
     target = function.node

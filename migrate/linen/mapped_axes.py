@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .bundles import Bundle
 from .dims import Dim
 from .sites import Table, Unmigratable
 from .values import Array, Const, Global, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
@@ -16,6 +17,8 @@ def scan_carry(before: Value, after: Value) -> Value:
         return before
     if isinstance(before, Tup) and isinstance(after, Tup) and len(before.items) == len(after.items):
         return Tup(tuple(scan_carry(x, y) for x, y in zip(before.items, after.items)), after.kind)
+    if isinstance(before, Bundle) and isinstance(after, Bundle):
+        return before
     return after
 
 

@@ -104,7 +104,7 @@ def merge(a: Value, b: Value) -> Value:
         )
         left, right = a.shape.expand(count), b.shape.expand(count)
         if len(left.dims) == len(right.dims):
-            dims = tuple(x if x == y else None for x, y in zip(left.dims, right.dims))
+            dims = tuple(same_size(x, y) for x, y in zip(left.dims, right.dims))
             if dims:
                 dims = (*dims[:-1], same_width(left.dims[-1], right.dims[-1]))
             if left.lead == right.lead:
@@ -141,6 +141,37 @@ def merge(a: Value, b: Value) -> Value:
     return _needing((a, b), "it differs between branches")
 
 
+def same_size(a: Dim | None, b: Dim | None) -> Dim | None:
+    """The size that two branches of the call give; None where they may differ.
+
+    `k * (n // k)` on one side and `n` on the other are the same wherever both branches can feed one layer.
+    """
+    if a == b or a is None or b is None:
+        return a if a == b else None
+    if _rounded(a) == _rounded(b):
+        return min(a, b, key=lambda dim: len(dim.atoms()))
+    return None
+
+
+def _rounded(dim: Dim) -> Dim:
+    """The size with `n` for every `k * (n // k)`."""
+    total = Dim.of(0)
+    for monomial, count in dim.terms:
+        atoms, factor = list(monomial), Dim.of(count)
+        for atom in monomial:
+            if atom.kind != "floordiv":
+                continue
+            whole, part = atom.args
+            if part.value is None and (single := part.single_atom()) is not None and single in atoms:
+                atoms.remove(single)
+                atoms.remove(atom)
+                factor = factor * whole
+        for atom in atoms:
+            factor = factor * Dim((((atom,), 1),), (atom,))
+        total = total + factor
+    return total
+
+
 def same_width(a: Dim | None, b: Dim | None) -> Dim | None:
     """The width of two arrays that one layer takes: where one is not known it is that of the other.
 
@@ -148,7 +179,7 @@ def same_width(a: Dim | None, b: Dim | None) -> Dim | None:
     """
     if a == b:
         return a
-    known = b if a is None else a if b is None else None
+    known = b if a is None else a if b is None else same_size(a, b)
     return None if known is None or known.value == 1 else known
 
 

@@ -105,7 +105,7 @@ class MethodEdit:
     insert: bool = False
     order: int = 0
     in_place: bool = False
-    parity: str = ""  # the part of linen_parity that the text names, where its file is not the class's
+    parity: tuple[str, ...] = ()  # the parts of linen_parity that the text names, where its file is not the class's
 
 
 @dataclasses.dataclass

@@ -21,6 +21,7 @@ from . import carried as carried_lists
 from . import (
     cells,
     choices,
+    elsewhere,
     factories,
     field_kinds,
     helper_functions,
@@ -65,7 +66,7 @@ class ClassWriter:
         *parts: Part,
         source: SourceFile | None = None,
         in_place: bool = False,
-        parity: str = "",
+        parity: tuple[str, ...] = (),
     ) -> None:
         where = source or self.source
         span = node if isinstance(node, Span) else where.span(node)
@@ -139,7 +140,7 @@ class ClassWriter:
         for read in self.run.variable_reads.values():
             self.put(read.node, *self.text.variable_read(read), source=read.source)
         for where, span, parts in lifted_functions.edits(self.text):
-            self.put(span, *parts, source=where)
+            self.put(span, *parts, source=where, parity=elsewhere.parity_of(self.source, where, parts))
         for applied in self.run.applied.values():
             self._applied(applied)
         for sow in self.run.sows:

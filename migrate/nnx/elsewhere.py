@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,17 @@ def said(writer: ClassText, localized: Localized) -> Parts:
     return tuple(found)
 
 
+def parity_of(own: SourceFile, where: SourceFile, parts: Parts) -> tuple[str, ...]:
+    """The parts of linen_parity that new text in a file other than the class's names; it must name nothing else new."""
+    if where is own:
+        return ()
+    text = "".join(part for part in parts if isinstance(part, str))
+    for name in re.findall(r"(?<![.\w])(nnx|functools|jnp|jax)\.", text):
+        if name not in where.names.imports:
+            raise Unmigratable("NNX135", f"{where.path.name} would have to import {name} for what it does with modules")
+    return tuple(dict.fromkeys(re.findall(r"\blinen_parity\.(\w+)", text)))
+
+
 def _names(writer: ClassText, localized: Localized) -> Iterator[tuple[Span, str]]:
     """The module-level names in the expression that are called something else in the class's file."""
     source = localized.source
@@ -108,4 +120,4 @@ def _here(writer: ClassText, dotted: str) -> str | None:
     return None
 
 
-__all__ = ["is_own", "said"]
+__all__ = ["is_own", "parity_of", "said"]

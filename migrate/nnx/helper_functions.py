@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts, Span
 from ..linen.sites import Passage, Site, Unmigratable
+from ..names import is_attribute_name
 from ..source import SourceFile
 from .class_text import length
 
@@ -62,7 +63,7 @@ def site_edit(writer: ClassWriter, site: Site) -> None:
         return
     name = site.node.args[0] if site.node.args else next(k.value for k in site.node.keywords if k.arg == "name")
     shown: Parts = (f"getattr({holder}, ", source.span(name), ")")
-    if isinstance(name, ast.Constant) and str(name.value).isidentifier():
+    if isinstance(name, ast.Constant) and is_attribute_name(str(name.value)):
         shown = (f"{holder}.{name.value!s}",)
     shown = (*shown, "[...]")
     dtype = writer.run.analyser.checked.get(site.node)
@@ -71,7 +72,7 @@ def site_edit(writer: ClassWriter, site: Site) -> None:
         if not isinstance(name, ast.Name | ast.Constant):
             raise Unmigratable("NNX111", f"the name of a parameter is computed in `{inner.function.name}`", site.node)
         shown = ("linen_parity.in_dtype(", *shown, ", ", source.span(dtype), f", {said})")
-        writer.put(site.node, *shown, source=source, parity="in_dtype")
+        writer.put(site.node, *shown, source=source, parity=("in_dtype",))
         return
     writer.put(site.node, *shown, source=source)
 

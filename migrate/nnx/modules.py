@@ -430,8 +430,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         for edit in edits:
             target = by_path[edit.source.path]
             change = Edit(edit.span, edit.parts, edit.code, edit.order, edit.in_place)
-            if edit.parity:
-                target.parity(edit.parity)
+            for part in edit.parity:
+                target.parity(part)
             try:
                 target.edits.add(change)
             except Conflict as conflict:
