@@ -15,6 +15,7 @@ from .classes import Classes, ClassModel, Field
 from .dims import Dim
 from .environment import Env
 from .execute import Execution
+from .given_functions import GivenFunctions
 from .given_outside import given_outside
 from .helpers import Slot
 from .kinds import Kinds, same_kind
@@ -36,7 +37,6 @@ from .replacing import replace_dims
 from .sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unmigratable
 from .substitution import Substitution
 from .values import Array, Const, Global, Int, Tup, Unknown, Value
-
 
 # Arguments with a dimension less than features have.
 _IDS = re.compile(r"mask|(^|_)(ids|positions?)$")
@@ -66,6 +66,7 @@ class Analyser:
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
         self.special: dict[tuple[str, str, str], Execution | None] = {}
         self.kinds = Kinds(classes)
+        self.functions = GivenFunctions()
         self.slots: dict[ast.AST, dict[str, Slot]] = {}  # helper function → what its callers hand to it, see `helpers`
         self.checked: dict[ast.Call, ast.expr] = {}  # parameter of a helper function → the dtype that is the call's
         self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own
@@ -164,6 +165,10 @@ class Analyser:
     def passes(self, execution: Execution, site: Site) -> None:
         """Remember the factories and modules that a site passes to a class; a module and a factory cannot be one field."""
         self.learns(site.target, site.bound)
+        if self.functions.learn(site.target, site.bound):
+            self.revised = True
+            for name in [n for n in self.done if site.target in [m.qualname for m in self.classes.lineage(n)]]:
+                del self.done[name]
         table = self.given.setdefault(site.target, {})
         for name, argument in site.bound.items():
             value = argument.abs.value

@@ -11,6 +11,7 @@ from .bundles import record
 from .choices import FactoryChoice, construct_choice
 from .construction import construct, lifted_factory, partial_factory
 from .functions import follow, super_call
+from .given_functions import PartialFunction, call_field, call_function
 from .higher_order import run_functions
 from .library_calls import builtin_call, library_call
 from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
@@ -109,6 +110,12 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return library_call(run, qualname or value.name, arguments, env)  # type: ignore[union-attr]
     if isinstance(func, ast.Name) and env.get(func.id) is None:
         return builtin_call(run, func.id, arguments, env)
+    if isinstance(value, PartialFunction) and not (target.static and arguments.static):
+        return Abs(call_function(run, value, arguments), False, arguments.flags | target.flags)
+    if isinstance(value, Static) and not arguments.static:
+        given = call_field(run, value.text, arguments)
+        if given is not None:
+            return Abs(given, False, arguments.flags)
     if isinstance(value, Static) and target.static and arguments.static:
         found: Abs = run._static_text(node, True, arguments.flags, env)
         return found

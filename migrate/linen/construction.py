@@ -10,6 +10,7 @@ from typing import Any
 from ..catalog import layers
 from .arguments import Arguments, arguments_of
 from .choices import FactoryChoice
+from .given_functions import PartialFunction
 from .lifting import LIFTED, options_of, partial_lift
 from .lost_factories import one_of
 from .passed import check_passing, check_wrapping
@@ -146,7 +147,8 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
             return Abs(_partial_choice(run, first.value, node, arguments, env), arguments.static, arguments.flags)
         if several is not None:
             return Abs(several, arguments.static, arguments.flags)
-        return run._static_text(node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
+        found_text: Abs = run._static_text(node, arguments.static, arguments.flags, env)
+        return _partial_function(run, first, arguments, found_text)
     kinds = [_partial_of(run, base, node, arguments, env) for base in first.value.kinds()]
     found, static, flags = kinds[0]
     return Abs(dataclasses.replace(found, alternatives=tuple(kind for kind, _, _ in kinds[1:])), static, flags)
@@ -162,6 +164,18 @@ def _partial_choice(run: Any, choice: FactoryChoice, node: ast.Call, arguments: 
             assert isinstance(option, Factory)
             sides.append(_partial_of(run, option, node, arguments, env)[0])
     return dataclasses.replace(choice, then=sides[0], orelse=sides[1])
+
+
+def _partial_function(run: Any, first: Abs | None, arguments: Arguments, found: Abs) -> Abs:
+    """A partial of something that is no module: a text, and where it is a function what it binds."""
+    if first is None or arguments.starred() or not isinstance(first.value, Function | Global | PartialFunction):
+        return found
+    if type(found.value) is not Static:
+        return found
+    positional = tuple(run.plain(a.value) for _, a in arguments.positional[1:])
+    keywords = tuple((str(k), run.plain(a.value)) for k, _, a in arguments.keywords)
+    said = PartialFunction(found.value.text, found.value.deps, found.value.sequence, first.value, positional, keywords)
+    return dataclasses.replace(found, value=said)
 
 
 def _partial_of(

@@ -303,6 +303,24 @@ class ClassText:
                 self.call_keywords[keyword] = (site.factory.field, key)
                 if any(key not in kind.calltime for kind in site.factory.kinds()):
                     self.perhaps.add(keyword)
+        for site in self.run.sites:
+            self._handed_keywords(site)
+
+    def _handed_keywords(self, site: Site) -> None:
+        """Flags that a submodule's call takes for a factory which it is given from a field of this class."""
+        called = self.plans.get(site.target) if site.kind == "class" else None
+        keywords = called.details.call_keywords if called is not None and called.details is not None else {}
+        for keyword, (field, key) in keywords.items():
+            bound = site.bound.get(field)
+            factory = bound.abs.value if bound is not None else None
+            if not isinstance(factory, Factory) or not factory.field:
+                continue
+            taking = [key in kind.calltime for kind in factory.kinds()]
+            if any(taking) and self.call_keywords.setdefault(keyword, (factory.field, key)) != (factory.field, key):
+                reason = f"`{keyword}` of the modules in `{factory.field}` and in another field cannot be told apart"
+                raise Unmigratable("NNX172", reason, site.node)
+            if any(taking) and not all(taking):
+                self.perhaps.add(keyword)
 
     def _calltime_name(self, site: Site, key: str) -> str:
         layer = layers.lookup(site.target)

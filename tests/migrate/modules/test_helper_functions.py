@@ -185,3 +185,18 @@ class Odd(nn.Module):
     assert outcomes == {"kept.Native": "native", "kept.Odd": "bridged"}
     after = result.files[0].after
     assert after is not None and "kept_linen.dense(x, 3)" in after and "dense(x, 3, dense=self.Dense_0)" in after
+
+
+def test_a_partial_of_a_helper_that_makes_layers_stays_linen() -> None:
+    body = """def dense(x, n):
+  return nn.Dense(n)(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    wide = functools.partial(dense, n=8)
+    return wide(x)
+"""
+    (plan,) = _migrated({"m": HEAD + body}).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason

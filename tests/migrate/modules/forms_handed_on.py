@@ -1,0 +1,75 @@
+"""Fields that hold functions and factories, handed on through several classes: a U-Net of blocks."""
+
+import functools
+from typing import Any, Callable
+import flax.linen as nn
+import jax.numpy as jnp
+
+
+def upscale(x, scale=2):
+  n, h, w, c = x.shape
+  x = jnp.tile(x.reshape((n, h, 1, w, 1, c)), (1, 1, scale, 1, scale, 1))
+  return x.reshape((n, h * scale, w * scale, c))
+
+
+class Block(nn.Module):
+  features: int
+  conv: Any
+  norm: Any
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.relu(self.norm()(self.conv(self.features, (3, 3))(x)))
+
+
+class Blocks(nn.Module):
+  count: int
+  features: int
+  conv: Any
+  norm: Any
+
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(self.count):
+      x = Block(self.features, conv=self.conv, norm=self.norm)(x)
+    return x
+
+
+class Up(nn.Module):
+  features: int
+  conv: Any
+  norm: Any
+  upfn: Callable
+
+  @nn.compact
+  def __call__(self, x):
+    return self.upfn(nn.relu(self.norm()(self.conv(self.features, (3, 3))(x))))
+
+
+class UNet(nn.Module):
+  depth: int = 3
+  features: int = 4
+  scale: int = 2
+
+  @nn.compact
+  def __call__(self, x, train=False):
+    conv = functools.partial(nn.Conv, use_bias=False)
+    norm = functools.partial(nn.BatchNorm, use_running_average=not train)
+    upfn = functools.partial(upscale, scale=self.scale)
+    x = Blocks(2, self.features, conv=conv, norm=norm)(x)
+    kept = []
+    for i in range(self.depth - 1):
+      kept.append(x)
+      x = nn.max_pool(x, (2, 2), (2, 2))
+      x = Blocks(1, 2 ** (i + 1) * self.features, conv=conv, norm=norm)(x)
+    for i in reversed(range(self.depth - 1)):
+      x = Up(2 ** i * self.features, conv=conv, norm=norm, upfn=upfn)(x)
+      x = jnp.concatenate((kept[i], x), axis=3)
+      x = Blocks(1, 2 ** i * self.features, conv=conv, norm=norm)(x)
+    return conv(2, (1, 1))(x)
+
+
+CASES = [
+  ("UNet", {}, [(1, 8, 8, 3)], {}),
+  ("UNet", {"depth": 2}, [(1, 8, 8, 3)], {"train": True}),
+]
