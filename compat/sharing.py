@@ -1,4 +1,4 @@
-"""Modules that are reached along several paths: under which one Linen stores their variables.
+"""Modules that are reached along several paths, or in a dict: under which path Linen stores their variables.
 
 `nnx.state` gives a shared variable once, at the first path in alphabetical order (`decoder/embed/embedding`); Linen
 stores it where the module was first attached (`shared/embedding`). Linen attaches what a module is handed through its
@@ -55,7 +55,7 @@ def _places(target: Any) -> dict[int, Path]:
                 enter(children[name], (*path, name))
         direct: list[tuple[Any, Path]] = []
         for name in own:
-            reserve(children[name], (*path, name), direct)
+            reserve(children[name], _entry(node, path, name, children[name]), direct)
         for child, place in direct:
             walk(child, place)
 
@@ -73,12 +73,27 @@ def _places(target: Any) -> dict[int, Path]:
             claimed[id(child)] = path
             if _is_container(child):
                 for key, item in _children(child).items():
-                    reserve(item, (*path, key), direct)
+                    reserve(item, _entry(child, path, key, item), direct)
             else:
                 direct.append((child, path))
 
     claim(target, ())
     return variables
+
+
+def _entry(node: Any, path: Path, key: Any, child: Any) -> Path:
+    """Where Linen has what a module or container holds: the module `a` of the dict `heads` is `heads_a`.
+
+    The entries of lists keep their numbers here; `target.linen_key` joins them.
+    """
+    from flax import nnx
+
+    if not path or not isinstance(node, nnx.Dict) or isinstance(child, nnx.Variable):
+        return (*path, key)
+    name, head = str(key), list(path)
+    while head and isinstance(head[-1], int):
+        name = f"{head.pop()}_{name}"
+    return (*head[:-1], f"{head[-1]}_{name}") if head else (*path, key)
 
 
 def _owned(target: Any) -> set[int]:

@@ -481,6 +481,10 @@ class Execution(LoopExecution):
                         reason = f"`self.{name}` is a module that was passed to another one before"
                         raise Unmigratable("NNX127", reason, target)
                     site.container = name
+                elif site.container and site.in_setup and self.in_setup and name < site.container:
+                    # NNX loses the order of attributes when a model is split: its keys would then be those of this one.
+                    reason = f"`self.{name}` is a second name for `self.{site.container}` and comes first in the alphabet"
+                    raise Unmigratable("NNX127", reason, target)
 
     def _augmented(self, node: ast.AugAssign, env: Env) -> None:
         op = type(node.op).__name__

@@ -11,6 +11,17 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "a second name that comes first in the alphabet": (
+        "NNX127",
+        """class M(nn.Module):
+  def setup(self):
+    self.embed = nn.Embed(7, 4)
+    self.decoder = self.embed
+    self.dense = nn.Dense(4)
+  def __call__(self, ids):
+    return self.decoder.attend(self.dense(self.embed(ids)))
+""",
+    ),
     "a convolution applied with other weights": (
         "NNX149",
         """class M(nn.Module):
