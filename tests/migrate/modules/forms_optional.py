@@ -123,6 +123,7 @@ class Always(nn.Module):
         return x
 
 
+NUMBERED = ('Net', 'Layers')  # see test_forms
 CASES = [
     ("Attention", {"width": 8, "heads": 2}, [(2, 3, 8)], {"memory": None}),
     ("Attention", {"width": 8, "heads": 2}, [(2, 3, 8), (2, 5, 6)], {}),

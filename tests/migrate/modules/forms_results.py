@@ -196,6 +196,7 @@ class TiedThrough(nn.Module):
 
 TOKENS = jnp.array([[1, 2, 3], [0, 4, 2]])
 
+NUMBERED = ('Encoder', 'Classifier', 'Tagger')  # see test_forms
 CASES = [
     ("Heads", {"width": 8, "heads": 2}, [(2, 3, 4)], {}),
     ("Heads", {"width": 8, "heads": 2}, [(2, 3, 4)], {"weights": True}),

@@ -40,4 +40,5 @@ class Outer(nn.Module):
         return self.items[0](x) + self.items[1](x)
 
 
+NUMBERED = ('Outer',)  # see test_forms
 CASES = [('Named', {}, [(2, 3)], {}), ('Numbers', {}, [(2, 4)], {}), ('Outer', {}, [(2, 4)], {})]
