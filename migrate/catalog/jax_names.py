@@ -279,6 +279,80 @@ GONE: tuple[Gone, ...] = (
     _manual("jax.interpreters.xla.pytype_aval_mappings", "0.7.0", "use jax.core.pytype_aval_mappings"),
     _manual("jax.numpy.asfarray", "0.2.0", "use jnp.asarray(x, dtype=float)"),
     _manual("jax.random.default_prng_impl", "0.4.24", "read jax.config.jax_default_prng_impl"),
+    *_family("core", "0.4.24", {"jax.interpreters.xla.ShapedArray": "jax.core.ShapedArray"}),
+    *_family("moved", "0.4.16", {"jax.lax.prod": "math.prod"}),
+    *_family(
+        "moved",
+        "0.8.0",
+        {
+            "jax.interpreters.xla.canonicalize_dtype": "jax.dtypes.canonicalize_dtype",
+            "jax.experimental.compilation_cache.compilation_cache.initialize_cache": (
+                "jax.experimental.compilation_cache.compilation_cache.set_cache_dir"
+            ),
+        },
+    ),
+    Gone("jax.api", "jax", "0.3.0", "moved", module=True),
+    Gone("jax.lax_linalg", "jax.lax.linalg", "0.2.8", "moved", module=True),
+    Gone("jax.core.lu", "jax.extend.linear_util", "0.4.24", "moved", module=True),
+    Gone("jax.extend.ffi", "jax.ffi", "0.7.0", "moved", module=True),
+    Gone("jax.experimental.array_api", "jax.numpy", "0.5.0", "moved", module=True),
+    Gone("jax.experimental.gda_serialization", "jax.experimental.array_serialization", "0.4.9", "moved", module=True),
+    _manual("jax.experimental.disable_x64", "0.8.0", "write with jax.enable_x64(False)"),
+    _manual("jax.experimental.optix", "0.2.7", "it is the package optax", module=True),
+    _manual("jax.experimental.sharded_jit", "0.4.1", "use jax.jit with in_shardings", module=True),
+    _manual("jax.experimental.callback", "0.4.2", "use jax.pure_callback or jax.debug.callback", module=True),
+    _manual("jax.lax.pvary", "0.8.2", "use jax.lax.pcast(x, axis_name, to='varying')"),
+    _manual("jax.numpy.msort", "0.4.9", "use jnp.sort(a, axis=0)"),
+    _manual("jax.numpy.issubsctype", "0.4.24", "use jnp.issubdtype"),
+    _manual("jax.random.shuffle", "0.4.31", "use jax.random.permutation(key, x, axis, independent=True)"),
+    *(
+        _manual(f"jax.random.{kind}_key", "0.4.24", f"use jax.random.PRNGKey(seed, impl='{kind}')")
+        for kind in ("threefry2x32", "rbg", "unsafe_rbg")
+    ),
+    _manual("jax.scipy.linalg.polar_unitary", "0.4.3", "use jax.scipy.linalg.polar(a)[0]"),
+    _manual(
+        "jax.scipy.special.sph_harm", "0.7.0", "sph_harm_y takes degree, order, polar and azimuthal angle, in this order"
+    ),
+    _manual("jax.tree_util.build_tree", "0.6.0", "use jax.tree.unflatten(treedef, leaves)"),
+    _manual("jax.tree_util.register_keypaths", "0.4.24", "use jax.tree_util.register_pytree_with_keys"),
+    _manual("jax.tree_util.AttributeKeyPathEntry", "0.4.24", "use jax.tree_util.GetAttrKey"),
+    _manual("jax.dlpack.SUPPORTED_DTYPES", "0.7.0", "ask jax.dlpack.is_supported_dtype(dtype)"),
+    _manual("jax.test_util.check_close", "0.3.8", "use numpy.testing.assert_allclose"),
+    _manual("jax.test_util.JaxTestCase", "0.3.15", "use absl.testing.parameterized.TestCase"),
+    _manual("jax.core.AxisName", "0.7.0", "annotate with collections.abc.Hashable"),
+    _manual("jax.core.AxisSize", "0.6.0", "annotate with int"),
+    _manual("jax.core.abstractify", "0.7.0", "use jax.typeof(x)"),
+    _manual("jax.interpreters.xla.abstractify", "0.7.0", "use jax.typeof(x)"),
+    _manual("jax.core.definitely_equal", "0.4.31", "compare the dimensions with =="),
+    _manual("jax.core.symbolic_equal_dim", "0.4.31", "compare the dimensions with =="),
+    _manual("jax.core.dimension_as_value", "0.4.31", "drop the call"),
+    _manual("jax.core.canonicalize_shape", "0.4.31", "use tuple(operator.index(size) for size in shape)"),
+    *(
+        _manual(f"jax.core.{name}", "0.4.16", "use jnp.issubdtype(dtype, jax.dtypes.extended)")
+        for name in ("is_opaque_dtype", "has_opaque_dtype")
+    ),
+    *(
+        _manual(f"jax.core.{name}", version, "it was internal to jax: copy the few lines that you need")
+        for version, names in {
+            "0.4.38": "check_eqn check_type check_valid_jaxtype",
+            "0.6.0": "safe_map safe_zip full_lower lattice_join join_effects reset_trace_state MapPrimitive InputType",
+            "0.7.0": "trace_state_clean typecheck typematch",
+        }.items()
+        for name in names.split()
+    ),
+    *(
+        _manual(f"jax.interpreters.pxla.{name}", "0.10.0", "use jax.sharding.NamedSharding(mesh, PartitionSpec(...))")
+        for name in ["ShardingSpec", "Chunked", "NoSharding", "Replicated", "ShardedAxis", "Unstacked", "spec_to_indices"]
+    ),
+    *(
+        _manual(f"jax.interpreters.{name}.device_put", "0.4.14", "use jax.device_put(x, sharding)")
+        for name in ("pxla", "xla")
+    ),
+    _manual(
+        "jax.interpreters.pxla.make_sharded_device_array",
+        "0.4.14",
+        "use jax.make_array_from_single_device_arrays(shape, sharding, arrays)",
+    ),
     _manual("jax.dlpack.to_dlpack", "0.8.0", "pass the array itself: it has __dlpack__"),
 )
 
@@ -312,6 +386,8 @@ DEAD_FLAGS: dict[str, tuple[str, str]] = {
     "jax_pmap_no_rank_reduction": ("0.9.0", "it is always on"),
     "jax_data_dependent_tracing_fallback": ("0.5.0", "there is one tracing machinery"),
     "jax_collectives_common_channel_id": ("0.9.0", "it did nothing by then"),
+    "jax_safer_randint": ("0.7.2", "it is always on"),
+    "jax_cpu_enable_gloo_collectives": ("0.8.0", "jax_cpu_collectives_implementation chooses; gloo is the default"),
     "jax_sharding_in_types": ("0.6.0", "shardings are part of types where the mesh is Explicit"),
     "experimental_cpp_jit": ("0.4.9", "it is always on"),
     "experimental_cpp_pjit": ("0.4.9", "it is always on"),

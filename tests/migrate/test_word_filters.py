@@ -142,7 +142,7 @@ def sources(form: str, names: list[str]) -> list[SourceFile]:
             package = f"p{index}"
             path = Path(package) / f"{file}.py"
             name = package if file == "__init__" else f"{package}.{file}"
-            found.append(SourceFile.parse(path, name, text))
+            found.append(SourceFile.parse(path, name, text, is_package=file == "__init__"))
     return found
 
 

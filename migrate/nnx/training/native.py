@@ -401,8 +401,8 @@ class _Native(Rewrite):
             return
         if self._in_apply(parent) or self.statement(node) is self.init_statement or self._dropped(node):
             return
-        if isinstance(parent, ast.keyword) and parent.arg == "params":
-            return  # of create
+        if isinstance(parent, ast.keyword) and parent.arg == "params" and self._makes_state(parent):
+            return
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
             method = self.flow.value(parent.func)
             if isinstance(method, Method) and method.name == "apply":
@@ -418,6 +418,11 @@ class _Native(Rewrite):
                 )
                 return
         raise Unsupported(node, "params that are used as a tree")
+
+    def _makes_state(self, keyword: ast.keyword) -> bool:
+        """Does a keyword belong to `create` or `apply_gradients` of the component's state?"""
+        call = self.parent(keyword)
+        return isinstance(call, ast.Call) and self.component.holds(self.flow.value(call))
 
     def _in_apply(self, parent: ast.AST) -> bool:
         """Is `parent` the dictionary of variables of an apply of this component, or one that went?"""
@@ -446,7 +451,7 @@ class _Native(Rewrite):
             raise Unsupported(node, "a collection under another name")
         if self._in_apply(parent) or self._dropped(node) or isinstance(node, ast.Call):
             return
-        if isinstance(parent, ast.keyword) and parent.arg == "batch_stats":
+        if isinstance(parent, ast.keyword) and parent.arg == "batch_stats" and self._makes_state(parent):
             return
         if isinstance(self.flow.value(node), Updated) and loops.in_loss_return(self, node):
             return

@@ -91,6 +91,11 @@ losses = train()
     "another class's method of that name": WHOLE.replace(
         "MLP(8)\n", "MLP(8)\nclass Other:\n  @staticmethod\n  def __call__(module, x):\n    return 2 * module(x)\n"
     ).replace("{'params': params}, x)", "{'params': params}, x, method=Other.__call__)"),
+    "params as a keyword of something else": WHOLE.replace(
+        "losses = []",
+        "def size(**trees):\n  return float(sum(jnp.sum(v) for v in jax.tree.leaves(trees)))\n"
+        "losses = [size(params=params)]",
+    ),
     "leaves by position": WHOLE + "losses.append(float(jnp.sum(jax.tree.leaves(state.params)[1])))",
     "a random key for each leaf": WHOLE.replace(
         "  return state",
@@ -139,4 +144,3 @@ def test_the_losses_stay(kit, name: str) -> None:
     before, after = done.both()
     assert len(set(before["losses"])) > 1 or "thrown" in name or "jitted" in name
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4)
-
