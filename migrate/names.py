@@ -92,6 +92,7 @@ class Names:
         self.module_imports: dict[str, str] = {}  # those that are bound at module level when the code runs
         self.imported_modules: set[str] = set()  # `a.b.c` of `import a.b.c` at module level
         self.star_imports: list[str] = []
+        self.star_names: dict[str, str] = {}  # what stars bring from the project's files; the project fills it in
         self.definitions: dict[str, ast.stmt] = {}  # module-level class, def or single-target assignment
         self._aliases: dict[str, ast.expr] = {}
         self._scopes: dict[ast.AST, ast.AST | None] = {}  # answers of `scope_of`
@@ -295,7 +296,8 @@ class Names:
         if not isinstance(node, ast.Name):
             return None
         if node.id not in self.definitions and node.id not in self.imports:
-            return None
+            starred = self.star_names.get(node.id)
+            return None if starred is None or self.is_hidden(node.id, node) else starred
         if self.is_hidden(node.id, node):
             return None
         if node.id in self._aliases and depth < 8:

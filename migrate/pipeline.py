@@ -60,14 +60,13 @@ def migrate_project(
     modules.write(linen, plan, copies, linen_contexts)
     training.write(linen, plan, linen_contexts)
     rules = [rule for rule in all_rules().values() if rule.visitors]
-    exported = _exported(project)
     results = []
     for name, context in contexts.items():
         if linen_copies.is_copy_module(context.source):  # made by an earlier run
             results.append(FileResult(context.source.path, context.source.text, context.source.text, []))
             continue
         apply_rules(context, [rule for rule in rules if context.options.selects(rule.code)])
-        results.append(_finish(context, exported.get(name, frozenset())))
+        results.append(_finish(context, project.exported.get(name, frozenset())))
     created = modules.created_files(linen, plan, contexts)
     for context in linen_copies.copy_sources(linen, plan, copies, linen_contexts):
         apply_rules(context, [r for r in rules if context.options.selects(r.code) and linen_copies.applies(r.code)])
@@ -156,20 +155,6 @@ def _end(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         node = node.func
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _exported(project: Project) -> dict[str, frozenset[str]]:
-    """Names of each file that other files of the project import from it: they stay bound, used or not."""
-    found: dict[str, set[str]] = {}
-    for module, source in project.files.items():
-        for dotted in source.names.imports.values():
-            base, _, name = dotted.rpartition(".")
-            if base in project.files and base != module:
-                found.setdefault(base, set()).add(name)
-        for base in source.names.star_imports:
-            if base in project.files:
-                found.setdefault(base, set()).update(project.files[base].names.imports)
-    return {module: frozenset(names) for module, names in found.items()}
 
 
 def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:

@@ -602,9 +602,7 @@ class Execution(LoopExecution):
         self._took_rest = took_rest
         return False
 
-    def _choose(
-        self, node: ast.If, env: Env, then: Env, orelse: Env, localized: Localized | None, text: str
-    ) -> None:
+    def _choose(self, node: ast.If, env: Env, then: Env, orelse: Env, localized: Localized | None, text: str) -> None:
         """Names that hold one factory or another, or one module or another, by the condition."""
         for name, bound in env.names.items():
             left, right = then.names.get(name), orelse.names.get(name)
@@ -692,9 +690,7 @@ class Execution(LoopExecution):
             return None
         return self._merge_tracked("", a, b, then, orelse, False, None)
 
-    def _tracked_dim(
-        self, a: Dim | None, b: Dim | None, then: Block, orelse: Block, last: bool = False
-    ) -> Dim | None:
+    def _tracked_dim(self, a: Dim | None, b: Dim | None, then: Block, orelse: Block, last: bool = False) -> Dim | None:
         if a is None or b is None or a == b:
             return same_width(a, b) if last else a if a == b else None
         name = self.tracker("features")

@@ -61,9 +61,10 @@ class Project:
                     other = self.files.get(base)
                     if other is None:
                         continue
-                    for name in [*other.names.definitions, *other.names.imports]:
+                    for name in [*other.names.definitions, *other.names.imports, *other.names.star_names]:
                         if not name.startswith("_") and name not in source.names.definitions:
                             self.aliases.setdefault(f"{module}.{name}", f"{base}.{name}")
+                            source.names.star_names.setdefault(name, f"{base}.{name}")
 
     def canonical(self, name: str) -> str:
         """Follow re-exports inside the project, then those of the known libraries."""
@@ -103,6 +104,22 @@ class Project:
     def uses_logical_names(self) -> bool:
         """Does the project annotate variables with logical names?"""
         return not all(source.words.isdisjoint(_LOGICAL) for source in self.files.values())
+
+    @functools.cached_property
+    def exported(self) -> dict[str, frozenset[str]]:
+        """Names that each file binds and other files of the project take from it: they stay bound, used there or not."""
+        found: dict[str, set[str]] = {}
+        for module, source in self.files.items():
+            for dotted in source.names.imports.values():
+                base, _, name = dotted.rpartition(".")
+                if base in self.files and base != module:
+                    found.setdefault(base, set()).add(name)
+                if dotted in self.files and dotted != module:  # the module itself, and what is looked up on it
+                    found.setdefault(dotted, set()).update(self.files[dotted].names.imports.keys() & source.words)
+            for base in source.names.star_imports:
+                if base in self.files:
+                    found.setdefault(base, set()).update(self.files[base].names.imports)
+        return {module: frozenset(names) for module, names in found.items()}
 
     @functools.cached_property
     def _nnx_packages(self) -> frozenset[str]:

@@ -49,9 +49,7 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
     return result(either)
 
 
-def call_module(
-    run: Any, module: Value, method: str, node: ast.Call, env: Any, arguments: Arguments | None = None
-) -> Abs:
+def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
     """A submodule is called."""
     if arguments is None:
         arguments = arguments_of(run, node, env)

@@ -104,9 +104,7 @@ class _Reader:
         return (self.project.qualname(source, node.func) or "").startswith("flax.linen.") and bool(node.args)
 
     def _evaluated(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[object]:
-        local = {
-            n.id: n for n in ast.walk(node) if isinstance(n, ast.Name) and self._scope(n, source) is not None
-        }
+        local = {n.id: n for n in ast.walk(node) if isinstance(n, ast.Name) and self._scope(n, source) is not None}
         kinds = {name: [v for v in self.values(n, source, depth + 1) if isinstance(v, Factory)] for name, n in local.items()}
         choices: list[list[tuple[str, Value]]] = [
             [*[(name, v) for v in found]] or [(name, Unknown(name))] for name, found in kinds.items()

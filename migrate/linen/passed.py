@@ -252,9 +252,7 @@ def tell_giver_of_items(site: Site, called: Execution, substitution: Any) -> Non
 
 def _same_call(a: CallRecord, b: CallRecord) -> bool:
     pairs = [*zip(a.args, b.args), *((v, b.keywords.get(k, v)) for k, v in a.keywords.items())]
-    return all(
-        x.shape.same(y.shape) if isinstance(x, Array) and isinstance(y, Array) else x == y for x, y in pairs
-    )
+    return all(x.shape.same(y.shape) if isinstance(x, Array) and isinstance(y, Array) else x == y for x, y in pairs)
 
 
 def _told(given: Site, held: Site, substitution: Any) -> None:

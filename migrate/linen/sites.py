@@ -153,7 +153,6 @@ class Site:
     adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
     alternatives: tuple[Site, ...] = ()  # the same place for the other kinds that its factory's field is given
 
-
     def anchor(self) -> tuple[SourceFile, ast.Call]:
         """The call in the class's own code that makes it: the construction, or that of a helper function."""
         return (self.through[0].source, self.through[0].call) if self.through else (self.source, self.node)

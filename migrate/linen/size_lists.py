@@ -294,4 +294,3 @@ def _iterated(run: Any, node: ast.expr, env: Any, parts: list[Any], needs: set[s
     parts.append(LocalizedPart(said))
     element: Value = run.elements(node, evaluated, env).value
     return element
-

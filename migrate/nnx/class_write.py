@@ -722,7 +722,6 @@ class ClassWriter:
             return (f"{self.namer.name('flax.nnx.List')}({field.name})",)
         return (field.name,)
 
-
     def _default(self, node: ast.expr, field: Field) -> Part:
         return self.source.span(node) if field.source is self.source else ast.unparse(node)
 

@@ -70,7 +70,6 @@ class _File:
     ctx: FileContext
 
     def rewrite(self) -> None:
-        names = self.ctx.source.names
         kept: set[str] = set()  # local names whose import line takes over the new path: their uses stay
         source = self.ctx.source
         for node in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
@@ -78,7 +77,7 @@ class _File:
             kept |= self._import(node)
         for node in self._candidates():
             parent = source.parents.get(node)
-            dotted = names.raw_qualname(node)
+            dotted = self._dotted(node)
             if dotted is None or not dotted.startswith("jax"):
                 continue
             if isinstance(parent, ast.Attribute):
@@ -90,6 +89,15 @@ class _File:
                 continue  # the import names the new path, or an alias is rewritten where it is made
             self._use(node, dotted)
 
+    def _dotted(self, node: ast.Name | ast.Attribute) -> str | None:
+        """The path that the file spells, also on a module that it has from another file (`from .common import jax`)."""
+        names = self.ctx.source.names
+        dotted = names.raw_qualname(node)
+        if dotted is None or dotted.startswith("jax") or not isinstance(node, ast.Attribute):
+            return dotted
+        base = self.ctx.plan.canonical(names.raw_qualname(node.value) or "")
+        return f"{base}.{node.attr}" if base.startswith("jax") else dotted
+
     def _candidates(self) -> list[ast.Name | ast.Attribute]:
         """Names and attribute chains that a known name may end: those that say its last word, or import it, and what is
         looked up on them (members of a module that moved)."""
@@ -97,13 +105,17 @@ class _File:
         names = source.names
         imported = {name for name, target in names.imports.items() if not _KNOWN.isdisjoint(target.split("."))}
         imported |= names.single_assignments.keys()
+        behind = self.ctx.plan.words_behind
+        through_files = {word for word in behind.keys() & source.words if not _KNOWN.isdisjoint(behind[word])}
+        imported |= through_files
         found: list[ast.Name | ast.Attribute] = []
         for node in source.by_kind.get(ast.Name, ()):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in imported:
                 found.append(node)
         for node in source.by_kind.get(ast.Attribute, ()):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in _KNOWN:
-                found.append(node)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                if node.attr in _KNOWN or node.attr in through_files:
+                    found.append(node)
         seen = set(found)
         for chain in found:  # grows while it is walked
             parent = source.parents.get(chain)
@@ -178,7 +190,7 @@ class _File:
             local = alias.asname or alias.name
             found = self._import_target(dotted)
             if found is None:
-                if self._dead_module(dotted) and self._all_uses_known(local, dotted):
+                if self._dead_module(dotted) and local not in self._exported and self._all_uses_known(local, dotted):
                     changed = True  # nothing is left in it
                     if plain and not alias.asname:
                         lines.append("import jax")
@@ -199,7 +211,7 @@ class _File:
                     lines.append("import jax")
                 continue
             module, _, tail = new.rpartition(".")
-            if alias.asname or tail == alias.name:
+            if alias.asname or tail == alias.name or local in self._exported:
                 lines.append(f"from {module} import {tail}" + (f" as {local}" if local != tail else ""))
                 kept.add(local)
         if not changed:
@@ -214,6 +226,12 @@ class _File:
         if found is None or not self._selected(found[0].family) or dotted in EXPRESSIONS:
             return None
         return found
+
+    @property
+    def _exported(self) -> frozenset[str]:
+        """Names that other files take from this one."""
+        project = self.ctx.project
+        return project.exported.get(self.ctx.source.module, frozenset()) if project is not None else frozenset()
 
     @staticmethod
     def _dead_module(dotted: str) -> bool:

@@ -266,3 +266,21 @@ def test_files_that_handle_nnx_objects(name: str) -> None:
         for _ in range(2)
     )
     assert differing(first, second) == {}
+
+
+def test_names_through_other_files() -> None:
+    """What the filters must not hide is found: a module of jax from another file, a Linen class under a star."""
+    files = {
+        "p.common": "import jax\nfrom jax import tree_map\nimport flax.linen as nn\n",
+        "p.stars": "from .common import *\n",
+        "p.by_name": "from .common import tree_map, jax as j\n\nr = tree_map(f, j.tree_leaves(x))\n",
+        "p.by_star": "from .stars import *\n\nr = tree_map(f, jax.tree_leaves(x))\n"
+        "class A(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(2)(x)\n",
+        "p.by_module": "from . import common\n\nr = common.tree_map(f, common.jax.tree_leaves(x))\n",
+    }
+    result = migrate_project(SourceFile.parse(Path(f"{m}.py"), m, text) for m, text in files.items())
+    after = {f.path.stem.removeprefix("p."): f.after or "" for f in result.files}
+    assert after["common"] == "import jax\nfrom jax.tree import map as tree_map\nimport flax.linen as nn\n"
+    for name in ("by_name", "by_star", "by_module"):
+        assert "jax.tree.leaves(x)" in after[name] and "tree_map(f" in after[name], name
+    assert "class A(nnx.Module)" in after["by_star"]
