@@ -73,6 +73,14 @@ all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot ma
 sort squeeze std sum swapaxes take transpose var
 """
 
+# What `hasattr` finds on a jax.Array or a traced one, besides `ARRAY_METHODS`.
+ARRAY_ATTRIBUTES = """
+T addressable_data addressable_shards argpartition astype at aval block_until_ready byteswap choose compress copy
+copy_to_host_async delete device devices dtype flat flatten format global_shards imag is_deleted is_fully_addressable
+is_fully_replicated is_ready item itemsize mT nbytes ndim nonzero on_device_size_in_bytes real reshape searchsorted shape
+sharding size to_device tobytes tolist trace view weak_type
+"""
+
 # Methods of str that are evaluated on constants.
 STR_METHODS = """
 startswith endswith lower upper strip lstrip rstrip split replace join removeprefix removesuffix title capitalize

@@ -21,7 +21,7 @@ from .sites import (
 )
 from .size_lists import SizeList, indexed
 from .unpacking import entry, merged
-from .values import Array, Const, Int, Shape, Slice, Star, Tup, Unknown, Value
+from .values import Array, Const, Int, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
 
 
 class Containers(Evaluation):
@@ -236,11 +236,14 @@ class Containers(Evaluation):
         static = self.evaluated[generator.iter].static and bool(results) and results[-1].static
         return self._static_text(node, static, frozenset(), env)
 
-    def unpack(self, value: Abs, count: int, starred: bool) -> list[Abs]:
-        """The items that an assignment to `count` targets gives."""
+    def unpack(self, value: Abs, count: int, star: int | None) -> list[Abs]:
+        """The items that an assignment to `count` targets gives, of which the one at `star` takes all that is left."""
         unknown = [Abs(Unknown("unpacked"), False, value.flags)] * count
-        if starred:
-            return unknown
+        if star is not None:
+            parts = shapes.unpack_star(value.value, star, count - star - 1) if isinstance(value.value, ShapeOf) else None
+            if parts is None:
+                return unknown
+            return [Abs(item, False, value.flags) for item in (*parts[0], parts[1], *parts[2])]
         inner = value.value
         if isinstance(inner, bundles.Bundle):
             return [Abs(inner.item(i), False, value.flags) for i in range(count)]

@@ -21,7 +21,7 @@ from .environment import Env, Returned
 from .lifting import lift_method, run_method
 from .localization import is_sequence, named_after
 from .loop_execution import OPAQUE, LoopExecution
-from .merging import Either, decided, last_of_both, map_dims, merge, same_width, under_step
+from .merging import Either, decided, dependencies_of, last_of_both, map_dims, merge, same_width, under_step
 from .module_calls import INITIAL_CARRY
 from .presence import Step, assigned_when, either_result, step_of
 from .sites import (
@@ -129,6 +129,7 @@ class Execution(LoopExecution):
         self.list_ranks: dict[str, set[int | None]] = {}  # lists of arrays: the ranks of what is in them
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
         self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin
+        self.marks: list[tuple[Block, int]] = []  # the same for the functions that led here, the entry method's first
         self.reached: dict[str, Site] = {}  # modules that submodules made for themselves, by the text that reads them
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
 
@@ -257,7 +258,7 @@ class Execution(LoopExecution):
             return Abs(Unknown("recursion"))
         self.depth += 1
         self.active.append(node)
-        mark = self.mark
+        self.marks.append(self.mark)
         try:
             if isinstance(node, ast.Lambda):
                 return self.evaluate(node.body, env)
@@ -267,7 +268,7 @@ class Execution(LoopExecution):
         finally:
             self.depth -= 1
             self.active.pop()
-            self.mark = mark
+            self.mark = self.marks.pop()
 
     def run_block(self, statements: Sequence[ast.stmt], env: Env, returned: Returned) -> bool:
         """Execute statements; True where every path has returned."""
@@ -435,9 +436,10 @@ class Execution(LoopExecution):
         if isinstance(target, ast.Name):
             env.names[target.id] = value
         elif isinstance(target, ast.Starred):
-            self.bind(target.value, Abs(Unknown("starred"), static=value.static, flags=value.flags), env)
+            self.bind(target.value, value, env)
         elif isinstance(target, ast.Tuple | ast.List):
-            items = self.unpack(value, len(target.elts), any(isinstance(e, ast.Starred) for e in target.elts))
+            star = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
+            items = self.unpack(value, len(target.elts), star)
             for element, item in zip(target.elts, items):
                 self.bind(element, item, env)
         elif isinstance(target, ast.Attribute):
@@ -543,7 +545,8 @@ class Execution(LoopExecution):
         branch = Branch(localized, then, orelse, env.source, text)
         outer.steps.append(branch)
         mark = len(self.sites)
-        counts = (len(returned.values), dict(self.attributes))
+        attributes_before = dict(self.attributes)
+        given = (Returned(), Returned())  # what the two sides return
         env_then, env_else = env.copy(), env.copy()
         self.narrow(node.test, env_then, True)
         self.narrow(node.test, env_else, False)
@@ -551,12 +554,12 @@ class Execution(LoopExecution):
 
         self.block = then
         with self.under(sides, True):
-            done_then = self.run_block(node.body, env_then, returned)
+            done_then = self.run_block(node.body, env_then, given[0])
         attributes_then = self.attributes
-        self.attributes = dict(counts[1])
+        self.attributes = dict(attributes_before)
         self.block = orelse
         with self.under(sides, False):
-            done_else = self.run_block(node.orelse, env_else, returned)
+            done_else = self.run_block(node.orelse, env_else, given[1])
         took_rest = False
         if done_then != done_else and rest:
             # An early return: what follows belongs to the other branch only.
@@ -565,13 +568,14 @@ class Execution(LoopExecution):
             if done_else:
                 self.attributes, attributes_then = attributes_then, self.attributes
             with self.under(sides, not done_then):
-                finished = self.run_block(rest, survivor, returned)
+                finished = self.run_block(rest, survivor, given[0 if done_else else 1])
             if done_else:
                 self.attributes, attributes_then = attributes_then, self.attributes
             took_rest = True
             done_then, done_else = (finished, True) if done_else else (True, finished)
         self.block = outer
         calltime = localized is None and not text
+        returned.values += self._of_both(given, None if calltime else branch, sides)
         if calltime:
             size_lists.broken(self, size_lists.changed_in([branch]))
         for site in self.sites[mark:]:
@@ -601,6 +605,33 @@ class Execution(LoopExecution):
                         env.local.discard(name)
         self._took_rest = took_rest
         return False
+
+    def _of_both(
+        self, given: tuple[Returned, Returned], branch: Branch | None, sides: tuple[Step, Step] | None
+    ) -> list[Abs]:
+        """What a function returns on the sides of a condition: one array, where the constructor knows the condition.
+
+        The size that it chooses is assigned before the statement that calls the function: `nn.Dense(4)(scaled(x))` makes
+        its layer first.
+        """
+        values = [*given[0].values, *given[1].values]
+        both = bool(given[0].values and given[1].values)
+        if branch is None or not both or len(self.marks) < 2 or self.marks[1][0] is not self.block:
+            return values
+        a, b = (self.merge_values(side.values) for side in given)
+        if not (isinstance(a.value, Array) and isinstance(b.value, Array)) or a.value == b.value:
+            return values
+        needed = dependencies_of(a.value) | dependencies_of(b.value) | (branch.test.needs if branch.test else set())
+        late = steps_of(Block(self.block.steps[self.marks[1][1] :]))
+        if any(needed & (s.names if isinstance(s, Local) else {getattr(s, "name", "")}) for s in late):
+            return values
+        chosen = dataclasses.replace(branch, then=Block(), orelse=Block())
+        merged = self._merge_tracked("", a, b, chosen.then, chosen.orelse, False, sides)
+        if chosen.then.steps:
+            here, self.mark = self.mark, self.marks[1]
+            size_lists.before_statement(self, chosen, "")
+            self.marks[1], self.mark = self.mark, (here[0], here[1] + (here[0] is self.block))
+        return [merged]
 
     def _choose(self, node: ast.If, env: Env, then: Env, orelse: Env, localized: Localized | None, text: str) -> None:
         """Names that hold one factory or another, or one module or another, by the condition."""

@@ -1,29 +1,45 @@
-"""`isinstance` on values of which the kind is certain."""
+"""`isinstance` and `hasattr` on values of which the kind is certain."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
-from .values import Const, Int, ShapeOf, Tup, Value
+from ..catalog.shape_table import ARRAY_ATTRIBUTES, ARRAY_METHODS
+from .values import Array, Const, Int, ShapeOf, Tup, Value
 
 _COLLECTION = frozenset({"object", "Iterable", "Sequence", "Collection", "Container", "Sized", "Reversible"})
 _NUMBER = frozenset({"object", "Number", "Complex", "Real", "Hashable"})
 _INTEGER = _NUMBER | {"int", "Integral", "Rational"}
 _KNOWN = _COLLECTION | _INTEGER | {"float", "str", "bytes", "bool", "tuple", "list", "dict", "set", "MutableSequence",
                                   "Mapping", "Callable"}  # fmt: skip
+_NO_ARRAYS = frozenset(
+    {"dict", "list", "tuple", "str", "bytes", "int", "float", "bool", "set", "Mapping", "MutableMapping", "Sequence",
+     "MutableSequence", "FrozenDict"}
+)  # fmt: skip
+_ATTRIBUTES = frozenset(f"{ARRAY_METHODS} {ARRAY_ATTRIBUTES}".split())
 _MODULES = ("", "typing", "collections.abc", "collections", "numbers", "builtins")
 
 
 def instance_test(run: Any, value: Value, types: ast.expr, env: Any) -> bool | None:
     """Whether `isinstance(value, types)` holds; None where that is not certain."""
-    kinds = _kinds(run, value)
-    if kinds is None:
-        return None
-    answers = [_one(run, kinds, node, env) for node in _listed(types)]
+    if type(value) is Array:
+        answers = [False if _no_array(run, node, env) else None for node in _listed(types)]
+    else:
+        kinds = _kinds(run, value)
+        if kinds is None:
+            return None
+        answers = [_one(run, kinds, node, env) for node in _listed(types)]
     if True in answers:
         return True
     return None if None in answers else False
+
+
+def attribute_test(value: Value, name: ast.expr) -> bool | None:
+    """Whether an array has the attribute, which tells it from a dict of arrays; None for anything else."""
+    if type(value) is not Array or not isinstance(name, ast.Constant):
+        return None
+    return name.value in _ATTRIBUTES
 
 
 def _listed(types: ast.expr) -> list[ast.expr]:
@@ -32,6 +48,18 @@ def _listed(types: ast.expr) -> list[ast.expr]:
     if isinstance(types, ast.BinOp) and isinstance(types.op, ast.BitOr):
         return [*_listed(types.left), *_listed(types.right)]
     return [types]
+
+
+def _no_array(run: Any, node: ast.expr, env: Any) -> bool:
+    """Does a type certainly have no arrays among its instances: containers, text, numbers, the project's own classes?"""
+    if isinstance(node, ast.Name) and env.get(node.id) is not None:
+        return False
+    name = run.project.qualname(env.source, node) or (node.id if isinstance(node, ast.Name) else "?")
+    module, _, short = name.rpartition(".")
+    defined = run.project.definition(name)
+    if defined is not None and isinstance(defined[1], ast.ClassDef):
+        return not defined[1].bases or name in run.project.linen_classes
+    return short in _NO_ARRAYS and (module in _MODULES or name.startswith("flax.core."))
 
 
 def _one(run: Any, kinds: frozenset[str], node: ast.expr, env: Any) -> bool | None:
@@ -69,4 +97,4 @@ def _kinds(run: Any, value: Value) -> frozenset[str] | None:
     return None
 
 
-__all__ = ["instance_test"]
+__all__ = ["attribute_test", "instance_test"]

@@ -28,6 +28,16 @@ class M(nn.Module):
     return Chain([nn.Dense(7) for _ in range(3)])(x)
 """,
     ),
+    "layers for the items of a dict, which an array has not": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    if hasattr(x, 'keys'):
+      x = jnp.concatenate([nn.Dense(3, name=k)(v) for k, v in sorted(x.items())], -1)
+    return nn.Dense(4)(x)
+""",
+    ),
     "a name bound by functools.partial": (
         "NNX155",
         """class M(nn.Module):
