@@ -45,7 +45,7 @@ def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, 
 
     if arguments is None:
         arguments = arguments_of(run, node, env)
-    lifted = _lifted_or_not(choice)
+    lifted = lifted_or_not(choice)
     named = any(k.arg == "name" for k in node.keywords)
     if lifted is not None and (run.in_setup or named):
         return construct(run, lifted, node, env, arguments=arguments)
@@ -88,7 +88,7 @@ def _check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> Non
                 raise Unmigratable("NNX132", what, node)
 
 
-def _lifted_or_not(choice: FactoryChoice) -> Factory | None:
+def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     """`nn.remat(Block) if test else Block`: one factory whose transform has a condition."""
     a, b = choice.then, choice.orelse
     if not isinstance(a, Factory) or not isinstance(b, Factory):
@@ -104,4 +104,4 @@ def _lifted_or_not(choice: FactoryChoice) -> Factory | None:
     return dataclasses.replace(more, lifted=(conditional, *less.lifted))
 
 
-__all__ = ["FactoryChoice", "chosen", "construct_choice"]
+__all__ = ["FactoryChoice", "chosen", "construct_choice", "lifted_or_not"]

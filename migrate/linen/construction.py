@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import layers
 from .arguments import Arguments, arguments_of
-from .choices import FactoryChoice
+from .choices import FactoryChoice, lifted_or_not
 from .given_functions import PartialFunction
 from .lifting import LIFTED, options_of, partial_lift
 from .lost_factories import one_of
@@ -64,6 +64,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     keywords = {k: (n, a) for k, n, a in known}
     name = keywords.pop("name", None)
     parent = keywords.pop("parent", None)
+    if name is None and not run.in_setup and any(l.condition is not None for l in factory.lifted):
+        raise Unmigratable("NNX132", f"how Linen names `{ast.unparse(node.func)}` depends on a condition", node)
     if parent is not None and not (isinstance(parent[1].value, Const) and parent[1].value.value is None):
         raise Unmigratable("NNX139", "a submodule is made with `parent=`", node)
     bound: dict[str, BoundArg] = {
@@ -240,6 +242,8 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
         return Abs(LiftedFunction(target, (lifted,)), first.static)
     if isinstance(target, LiftedFunction):
         return Abs(LiftedFunction(target.function, (lifted, *target.lifted)), first.static)
+    if isinstance(target, FactoryChoice):  # nn.scan(block), where `block` is under nn.remat or not
+        target = lifted_or_not(target)
     if not isinstance(target, Factory):
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
 

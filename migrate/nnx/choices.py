@@ -116,7 +116,10 @@ def _remove(writer: ClassWriter, source: SourceFile, statement: ast.stmt, functi
             other = getattr(parent, "orelse" if field == "body" else "body", [])
             if isinstance(parent, ast.If) and all(_is_gone(writer, source, s) for s in other):
                 whole = source.line_span(parent)
-                writer.edits = [e for e in writer.edits if e.source is not source or not whole.contains(e.span)]
+                behind = Span(whole.end, whole.end)  # what stands before the next statement stays
+                writer.edits = [
+                    e for e in writer.edits if e.source is not source or e.span == behind or not whole.contains(e.span)
+                ]
                 _remove(writer, source, parent, function)
                 return
             writer.put(statement, "pass", source=source)

@@ -410,6 +410,8 @@ def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: 
     inner += call.keywords
     if remat and remats[0].condition is not None:
         test, holds = remats[0].condition
+        if call.site.in_setup and not outside_setup(call.writer, call.site, test):
+            raise Unmigratable("NNX130", "whether a module is under nn.remat is known to setup only", test)
         plain: Parts = (*base_text(call.writer, call.site), f".{call.method}")
         yes, no = (remat, plain) if holds else (plain, remat)
         return ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")(", *module, *inner, ")")

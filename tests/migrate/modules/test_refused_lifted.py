@@ -32,6 +32,12 @@ class Outer(nn.Module):
     return Sower()(x)
 
 
+class Step(nn.Module):
+  @nn.compact
+  def __call__(self, c, x):
+    return nn.Dense(4)(c + x), c
+
+
 class Two(nn.Module):
   def setup(self):
     self.d = nn.Dense(4)
@@ -102,6 +108,15 @@ REFUSED = {
         """  @nn.compact
   def __call__(self, x):
     return nn.vmap(Two, variable_axes={'params': 0}, split_rngs={'params': True}, axis_size=3)().encode(x, 2)
+""",
+    ),
+    "a stack whose automatic name depends on a field": (
+        "NNX132",
+        """  remat: bool = False
+  @nn.compact
+  def __call__(self, c, xs):
+    block = nn.remat(Step) if self.remat else Step
+    return nn.scan(block, variable_axes={'params': 0}, split_rngs={'params': True}, length=3)()(c, xs)
 """,
     ),
     "a cell with a name of its own that only its RNN holds": (
