@@ -18,6 +18,7 @@ from .execute import Execution
 from .given_functions import GivenFunctions
 from .given_outside import given_outside
 from .helpers import Slot
+from .kind_results import said_by_itself
 from .kinds import Kinds, same_kind
 from .needed_sizes import needed_sizes
 from .passed import (
@@ -70,12 +71,19 @@ class Analyser:
         self.slots: dict[ast.AST, dict[str, Slot]] = {}  # helper function → what its callers hand to it, see `helpers`
         self.checked: dict[ast.Call, ast.expr] = {}  # parameter of a helper function → the dtype that is the call's
         self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own
+        self.of_kinds: set[str] = set()  # those that must, as they are one of several kinds
+        self.mute: set[str] = set()  # classes that cannot say it
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 
     @functools.cached_property
     def given_outside(self) -> Mapping[str, str]:
         """Class → where code outside of modules gives it a module."""
         return given_outside(self.classes.project)
+
+    def family(self, qualname: str) -> frozenset[str]:
+        """A class and those that it inherits from."""
+        model = self.classes.get(qualname)
+        return frozenset(m.qualname for m in model.mro()) if model is not None else frozenset()
 
     def execution(self, qualname: str) -> Execution:
         """The execution of a class; raises Unmigratable as it did when first run."""
@@ -234,7 +242,7 @@ class Analyser:
             special = run.summaries.get(method) if run is not None else None
             if special is not None:
                 result = replace_dims(special.result, self.substitution(execution, site, called, inputs))
-        return result
+        return said_by_itself(execution, site, called, summary.result, result) if method == "__call__" else result
 
     def _specialised(
         self, execution: Execution, site: Site, called: Execution, method: str, inputs: Mapping[str, Value]

@@ -42,6 +42,29 @@ def agreed(run: Any, site: Site, record: CallRecord, results: list[Value]) -> Va
     return Array(Shape((*shape.dims[:-1], asked), shape.lead if shape.dims else Shape.unknown().lead))
 
 
+def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Value) -> Value:
+    """The result of a class whose width only its own constructor knows, as that of a loop over a list: it is asked.
+
+    `inside`: the result in the class's own terms; `result`: in the caller's.
+    """
+    if not (isinstance(inside, Array) and isinstance(result, Array)) or result.shape.dim(-1) is not None:
+        return result
+    width = inside.shape.dim(-1)
+    if width is None or not any(a.kind == "local" or (a.kind == "opaque" and OUT in str(a.args[0])) for a in width.atoms()):
+        return result
+    fixed = called.fields.keys() | called.model.methods().keys() | called.attributes.keys()
+    if OUT in fixed or run.analyser.family(site.target) & run.analyser.mute:
+        return result
+    if site.lifted or site.held or site.through or site.alternatives or (site.in_setup and site.conditions):
+        return result
+    asked = _asked(run, site)
+    if asked is None:
+        return result
+    shape = result.shape if result.shape.dims else result.shape.expand(1)
+    site.renders["asked"] = True
+    return Array(Shape((*shape.dims[:-1], asked), shape.lead))
+
+
 def _asked(run: Any, site: Site) -> Dim | None:
     """The number of features that the module made at the site says it gives."""
     for kind in (site, *site.alternatives):
@@ -49,7 +72,9 @@ def _asked(run: Any, site: Site) -> Dim | None:
             return None
     for kind in (site, *site.alternatives):
         if kind.kind == "class":
-            run.analyser.asked.add(kind.target)
+            run.analyser.asked |= run.analyser.family(kind.target)  # a constructor may be inherited
+            if site.alternatives:
+                run.analyser.of_kinds.add(kind.target)
     if site.in_setup:
         return Dim.opaque(f"self.{site.container}.{OUT}") if site.container and not site.loops else None
     if "out" not in site.renders:

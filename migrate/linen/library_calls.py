@@ -69,6 +69,33 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     return Abs(found, arguments.static, arguments.flags)
 
 
+# What the modules of Linen or of NNX have of their own.
+_OF_MODULES = frozenset({
+    "apply", "bind", "clone", "copy", "get_variable", "has_rng", "has_variable", "init", "init_with_output", "name",
+    "is_initializing", "is_mutable_collection", "lazy_init", "make_rng", "module_paths", "param", "parent", "path",
+    "perturb", "put_variable", "reset_names", "scope", "setup", "sow", "tabulate", "unbind", "variable", "variables",
+    "train", "eval", "iter_children", "iter_modules", "set_attributes", "call", "rngs",
+})  # fmt: skip
+
+
+def _never_there(run: Any, name: str) -> Abs | None:
+    """False, for an attribute that neither the class nor a base of it ever has.
+
+    A class that inherits and has it is followed by itself; where the two then differ, one stays Linen.
+    """
+    if name.startswith("__") or name in _OF_MODULES or name in run.fields:
+        return None
+    for model in run.model.mro():
+        if set(model.foreign_bases) - {"flax.linen.Module", "flax.linen.RNNCellBase"}:
+            return None  # what else it inherits may have it
+        for node in ast.walk(model.node):
+            defined = isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name
+            stored = isinstance(node, ast.Attribute | ast.Name) and not isinstance(node.ctx, ast.Load)
+            if defined or (stored and name == getattr(node, "attr", getattr(node, "id", ""))):
+                return None
+    return Abs(Const(False), True)
+
+
 def has_attribute(run: Any, node: ast.Call) -> Abs | None:
     """`hasattr(self, "project")`, of what setup makes under a condition: that condition; None for anything else."""
     asked = node.args[1]
@@ -76,7 +103,7 @@ def has_attribute(run: Any, node: ast.Call) -> Abs | None:
         return None
     path = run.attribute_paths.get(asked.value)
     if path is None:
-        return None
+        return _never_there(run, asked.value)
     if not path:
         return Abs(Const(True), static=True)
     return Abs(Known(ast.unparse(node), path[0], True), False) if len(path) == 1 and not path[0].deps else None

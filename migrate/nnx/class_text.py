@@ -148,6 +148,7 @@ class ClassText:
         self.final = False
         self.setup_params: dict[str, str] = {}  # attributes that hold a parameter of another name
         self.closing = False  # a size of setup is being said
+        self.building: Site | None = None  # whose constructor expression is being made
         self.moved: list[Span] = []
         # Fields whose names the constructor gives to something else: they are said as `self.<field>`.
         self.bound: frozenset[str] = constructor_names.bound_names(run)
@@ -285,10 +286,10 @@ class ClassText:
                 if self.made_when(site) == "":
                     self.built[site] = (InitLines((), ("None",)), set())
                     continue
-                self.needs = set()
+                self.needs, self.building = set(), site
                 self.closing = site.in_setup and site not in self.run.carried
                 lines = self.site_lines(site)
-                self.closing = False
+                self.closing, self.building = False, None
                 unmet = self.needs & self.run.trackers if site.in_setup and site not in self.run.carried else set()
                 if unmet - (carried.available(self.run, site) if unmet else set()):
                     raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
@@ -425,6 +426,7 @@ class ClassText:
         def said(match: re.Match[str]) -> str:
             field, attribute = match[1], match[2]
             if field not in self.run.fields:
+                field_kinds.check_order(self, field, attribute)
                 return match[0]
             if attribute is None:
                 return self.field(field)
@@ -808,8 +810,18 @@ class ClassText:
     def constructor_lines(self, entry: str) -> list[tuple[int, Parts]]:
         """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
         block = self.run.blocks[entry]
-        said = field_kinds.own_features(self) if entry == "__call__" else None
+        try:
+            said = field_kinds.own_features(self) if entry == "__call__" else None
+        except Unmigratable:
+            if self.model.qualname in self.analyser.of_kinds:
+                raise
+            said = None
+            self.analyser.mute.add(self.model.qualname)
         lines, live = self._emit(block, 0, set(said[1]) if said is not None else set())
+        if live & self.run.trackers and said is not None and self.model.qualname not in self.analyser.of_kinds:
+            self.analyser.mute.add(self.model.qualname)  # then it says nothing, and its callers do not ask
+            said = None
+            lines, live = self._emit(block, 0, set())
         if live & self.run.trackers:
             raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", self.model.node)
         return lines if said is None else [*lines, (0, (said[0],))]

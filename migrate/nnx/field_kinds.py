@@ -72,10 +72,21 @@ def features_of(text: ClassText, site: Site) -> Parts:
     return (f"{place.object}{'[-1]' if place.kind == 'list' else ''}.{OUT}",)
 
 
+def check_order(text: ClassText, container: str, attribute: str | None) -> None:
+    """What setup makes can only be asked by what it makes later."""
+    site = text.building
+    if attribute != OUT or site is None or not site.in_setup:
+        return
+    for other in text.run.sites:
+        if other.in_setup and other.container == container and other.origin >= site.origin:
+            reason = f"a size of setup is what `self.{container}` says of its output, and that is made after it"
+            raise Unmigratable("NNX114", reason, site.node)
+
+
 def own_features(text: ClassText) -> tuple[str, set[str]] | None:
     """The line by which a module of this class says how many features it gives, and the names that it needs."""
     name = text.model.qualname
-    if name not in text.analyser.asked:
+    if name not in text.analyser.asked or name in text.analyser.mute:
         return None
     summary = text.run.summaries.get("__call__")
     result = summary.result if summary is not None else None

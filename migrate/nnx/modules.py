@@ -169,6 +169,9 @@ def _attempt(
             for site in [kind for s in run.sites for kind in (s, *s.alternatives)]:  # what it contains is planned first
                 if site.kind == "class":
                     inner(site.target)
+            if any("asked" in s.renders and analyser.family(s.target) & analyser.mute for s in run.sites):
+                analyser.done.pop(name)  # a class that it asked for its width cannot say it
+                run = analyser.execution(name)
             text = ClassText(run, analyser, plan.classes, references)
             try:
                 text.prepare()

@@ -69,7 +69,20 @@ class UNet(nn.Module):
     return conv(2, (1, 1))(x)
 
 
+class Plain(nn.Module):
+  dense: Any = nn.Dense
+
+  @nn.compact
+  def __call__(self, x):
+    if hasattr(self, "normed"):
+      dense = self.normed(self.dense)
+    else:
+      dense = self.dense
+    return dense(3, name="hidden")(x)
+
+
 CASES = [
+  ("Plain", {}, [(2, 5)], {}),
   ("UNet", {}, [(1, 8, 8, 3)], {}),
   ("UNet", {"depth": 2}, [(1, 8, 8, 3)], {"train": True}),
 ]

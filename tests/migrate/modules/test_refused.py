@@ -59,7 +59,12 @@ class M(nn.Module):
     ),
     "a local name for a field's factory or what a method makes of it": (
         "NNX138",
-        """class M(nn.Module):
+        """class Normed:
+  def spectral_norm(self, layer, train=False):
+    return functools.partial(layer, use_bias=train)
+
+
+class M(Normed, nn.Module):
   dense: Any = nn.Dense
   @nn.compact
   def __call__(self, x):
@@ -85,6 +90,26 @@ def build(n):
   layers = [nn.Dense(n)]
   layers.append(nn.Dense(2))
   return M(layers)
+""",
+    ),
+    "a module of setup whose width is that of one which is made after it": (
+        "NNX114",
+        """class Body(nn.Module):
+  widths: Any
+  @nn.compact
+  def __call__(self, x):
+    for i in range(len(self.widths)):
+      x = nn.Dense(self.widths[i])(x)
+    return x
+
+
+class M(nn.Module):
+  widths: Any
+  def setup(self):
+    self.head = nn.Dense(3)
+    self.body = Body(self.widths)
+  def __call__(self, x):
+    return self.head(self.body(x))
 """,
     ),
     "a list of modules that nothing gives": (
