@@ -35,6 +35,7 @@ from .sites import (
     LiftedCall,
     Local,
     Localized,
+    Repeated,
     Site,
     Static,
     Table,
@@ -126,6 +127,8 @@ class Execution(LoopExecution):
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
         self.held: dict[str, Value] = {}  # field → the module that it hands in
+        self.list_scopes: dict[str, str] = {}  # names of setup's loops, with what they run over in the list called last
+        self.item_widths: dict[Site, list[tuple[tuple[Dim | None, ...], bool]]] = {}  # lists of setup: what calls give
         self.list_ranks: dict[str, set[int | None]] = {}  # lists of arrays: the ranks of what is in them
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
         self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin
@@ -710,6 +713,11 @@ class Execution(LoopExecution):
                 return Abs(Int(Dim.local(name)), True, flags)
             dim = self._tracked_dim(a.value.dim, b.value.dim, then, orelse)
             return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
+        if self.in_setup and self.repeating and sides is not None and not sides[0].deps:
+            # A list that is filled or stays empty, by a condition that is the same in all passes of the loop.
+            for filled, empty in ((a, b), (b, a)):
+                if isinstance(filled.value, Repeated) and isinstance(empty.value, Tup) and not empty.value.items:
+                    return filled
         merged = self.merge_pair(a, b)
         if static and isinstance(merged.value, Unknown):
             return Abs(Static(name, frozenset({name})), True, flags)

@@ -14,6 +14,7 @@ from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
 from .kind_results import agreed
 from .lifting import inward, outward, transforms_of
+from .list_items import check_call
 from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
@@ -68,6 +69,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     else:
         args, keywords = arguments.values(run)
         known = CallRecord(tuple(args), keywords)
+        check_call(run, site, node, known, env)
     site.calls.append((node, method, env))
     levels = transforms_of(site.lifted, method)
     if known is not None and any(l.kind in ("scan", "vmap") for l in levels):

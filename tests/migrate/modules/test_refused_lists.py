@@ -1,0 +1,88 @@
+"""Items of lists made in setup that are given other sizes than their place in the list says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """from collections.abc import Sequence
+from flax import linen as nn
+
+
+class M(nn.Module):
+  widths: Sequence[int] = (4, 5, 7)
+  count: int = 2
+  flag: bool = True
+"""
+
+REFUSED = {
+    "items picked by number": (
+        "NNX114",
+        """def setup(self):
+  self.layers = [nn.Dense(4) for _ in range(self.count)]
+def __call__(self, x):
+  x = self.layers[0](x)
+  return self.layers[1](x)""",
+    ),
+    "items picked by number, each with its width": (
+        "NNX114",
+        """def setup(self):
+  self.layers = [nn.Dense(d) for d in self.widths]
+  self.norms = [nn.LayerNorm() for d in self.widths]
+def __call__(self, x):
+  x = self.norms[0](self.layers[0](x))
+  return self.norms[1](self.layers[1](x))""",
+    ),
+    "counted from the end": (
+        "NNX114",
+        """def setup(self):
+  layers, norms = [], []
+  for i, d in enumerate(self.widths):
+    layers.append(nn.Dense(d))
+    norms.append(nn.LayerNorm())
+  self.layers = layers
+  self.norms = norms
+def __call__(self, x):
+  for i, layer in enumerate(self.layers):
+    x = self.norms[len(self.widths) - 1 - i](layer(x))
+  return x""",
+    ),
+    "made in another order under the same name": (
+        "NNX114",
+        """def setup(self):
+  self.layers = [nn.Dense(d) for d in self.widths]
+  self.norms = [nn.LayerNorm() for d in reversed(self.widths)]
+def __call__(self, x):
+  for layer, norm in zip(self.layers, self.norms):
+    x = norm(layer(x))
+  return x""",
+    ),
+    "filled in some passes of the loop": (
+        "NNX110",
+        """def setup(self):
+  layers, norms = [], []
+  for i, d in enumerate(self.widths):
+    layers.append(nn.Dense(d))
+    if i > 0:
+      norms.append(nn.LayerNorm())
+  self.layers = layers
+  self.norms = norms
+def __call__(self, x):
+  for i, layer in enumerate(self.layers):
+    x = layer(x)
+    if i < 2:
+      x = self.norms[i](x)
+  return x""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused(name: str) -> None:
+    code, body = REFUSED[name]
+    text = HEAD + "".join(f"  {line}\n" for line in body.splitlines())
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
