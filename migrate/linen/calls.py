@@ -69,6 +69,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used in a module", node)
     if qualname == "flax.linen.partitioning.param_with_axes":
         return self_param(run, node, env)
+    if qualname == "flax.linen.partitioning.variable_with_axes":
+        raise Unmigratable("NNX130", f"`{ast.unparse(func)}` makes a variable whose names are in another collection", node)
     if qualname in ("flax.linen.intercept_methods", "flax.linen.override_named_call"):
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used", node)
     if qualname == "flax.linen.share_scope":

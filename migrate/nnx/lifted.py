@@ -186,19 +186,17 @@ def _metadata(writer: ClassText, lifted: Lifted) -> Parts:
     named = _axis_name(writer, lifted)
     if not named:
         return ()
-    said = stacked_axis(writer.run.project, named[0])
+    # Names that stand in a collection of their own are no mesh axes that a static resolution has put in their place.
+    apart = _of_partitioning(writer, lifted)
+    said = repr(named[0]) if apart else stacked_axis(writer.run.project, named[0])
     return (", transform_metadata={", writer.namer.name("flax.nnx.PARTITION_NAME"), ": ", said, "}")
 
 
 def _axis_name(writer: ClassText, lifted: Lifted) -> tuple[object, ...]:
     """The name that metadata gives the stacked axis (None is one: an axis that no mesh axis shards), or nothing."""
     node = lifted.options.get("metadata_params")
-    func = lifted.node.func if isinstance(lifted.node, ast.Call) else lifted.node
-    if node is None and writer.run.project.qualname(writer.source, func) == "flax.linen.partitioning.scan_with_axes":
-        given = lifted.abs.get("axis_name")
-        if given is None:
-            return ("layers",)
-        return (given.value.value,) if isinstance(given.value, Const) else ()
+    if node is None and _of_partitioning(writer, lifted):
+        return _name_of_params_axes(lifted)
     if node is None or (isinstance(node, ast.Dict) and not node.keys):
         return ()
     if not isinstance(node, ast.Dict) or len(node.keys) != 1:
@@ -211,6 +209,32 @@ def _axis_name(writer: ClassText, lifted: Lifted) -> tuple[object, ...]:
     if not isinstance(node.values[0], ast.Constant):
         raise Unmigratable("NNX168", "the partition name of a lifted transform is not a literal", lifted.node)
     return (node.values[0].value,)
+
+
+def _of_partitioning(writer: ClassText, lifted: Lifted) -> str:
+    """`scan_with_axes` and `vmap_with_axes`, which give the stacked axis its name in `params_axes`; else nothing."""
+    func = lifted.node.func if isinstance(lifted.node, ast.Call) else lifted.node
+    name = writer.run.project.qualname(writer.source, func) or ""
+    module, _, last = name.rpartition(".")
+    return last if module == "flax.linen.partitioning" and last.endswith("_with_axes") else ""
+
+
+def _name_of_params_axes(lifted: Lifted) -> tuple[object, ...]:
+    """The name that `axis_name='layers'` or `partitioning_axis_names={'params': 'layers'}` gives the stacked axis."""
+    if lifted.kind == "vmap":
+        given = lifted.abs.get("partitioning_axis_names")
+        names = given.value.items if given is not None and isinstance(given.value, Table) else {}
+        if given is None or (isinstance(given.value, Table) and not names):
+            return ()
+        found: object = names.get("params")
+    else:
+        stacked = lifted.abs.get("axis_name")
+        if stacked is None:
+            return ("layers",)
+        found = stacked.value
+    if not isinstance(found, Const) or "axes_collections" in lifted.options:
+        raise Unmigratable("NNX168", "the partition name of a lifted transform is not a literal", lifted.node)
+    return (found.value,)
 
 
 def _snake(name: str) -> str:

@@ -235,6 +235,8 @@ def box(node: ast.AST, ctx: FileContext) -> None:
     last = name.rpartition(".")[2]
     if last == "param_with_axes" and (in_native_class(ctx, node) or _drop_alias(node, ctx)):
         return  # the module writer has made the parameter
+    if last in ("scan_with_axes", "vmap_with_axes") and in_native_class(ctx, node):
+        return  # as is the transform
     ctx.report(node, RULE.code, f"{last} has no counterpart in NNX: {advice}", severity=Severity.WARNING, help=advice)
 
 

@@ -163,8 +163,9 @@ RULES = (
         "lifted-form",
         "a lifted transform is used in a form that has no native writing here",
         "`nn.vjp`, `nn.jvp`, `nn.grad`, `nn.custom_vjp`, `nn.map_variables`, `nn.remat_scan`, `nn.fold_rngs`, "
-        "`nn.add_metadata_axis`, `nn.intercept_methods`, `nn.while_loop` with carried variables; a lifted transform outside "
-        "of a module's methods, in a comprehension, or of a function that stacks only some of its module's variables. "
+        "`nn.add_metadata_axis`, `nn.intercept_methods`, `partitioning.variable_with_axes`, `nn.while_loop` with carried "
+        "variables; a lifted transform outside of a module's methods, in a comprehension, or of a function that stacks only "
+        "some of its module's variables. "
         "What becomes native is `nn.scan`, `nn.vmap`, `nn.remat` and `nn.jit` of classes, functions and methods, and "
         "`nn.cond`, `nn.switch` and `nn.while_loop` over what exists already.",
         "A lifted function says which variables are carried, split or broadcast; only these forms are rewritten.",

@@ -51,6 +51,29 @@ class M(nn.Module):
 """
 
 REFUSED = {
+    "a variable whose axes are named in another collection": (
+        "NNX130",
+        """  @nn.compact
+  def __call__(self, x):
+    from flax.linen import partitioning
+    c = partitioning.variable_with_axes('cache', 'k', jnp.zeros, (4,), axes=('embed',))
+    c.value = c.value + 1
+    return x + c.value
+""",
+    ),
+    "a stack whose axis gets a name that is computed": (
+        "NNX168",
+        """  name_of_axis: str
+
+  @nn.compact
+  def __call__(self, x):
+    from flax.linen import partitioning
+    names = {'params': self.name_of_axis}
+    made = partitioning.vmap_with_axes(
+        Two, variable_axes={'params': 0}, split_rngs={'params': True}, axis_size=3, partitioning_axis_names=names)
+    return made()(x)
+""",
+    ),
     "members that start from the same parameters and drop differently": (
         "NNX168",
         """  @nn.compact
