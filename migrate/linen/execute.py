@@ -403,6 +403,12 @@ class Execution(LoopExecution):
                 copied = True
                 if not value.static and len(names) == 1 and isinstance(targets[0], ast.Name):
                     value = named_after(targets[0].id, value.value, is_sequence(value_node, env))
+                if dependencies_of(value.value) & names:  # `size = 2 * size`: from here on the name means the new one
+                    (name,) = names if len(names) == 1 else ("",)
+                    renamed: Value = Unknown(ast.unparse(statement))
+                    if name and isinstance(value.value, Int | Static):
+                        renamed = Int(Dim.local(name)) if isinstance(value.value, Int) else Static(name, frozenset(names))
+                    value = dataclasses.replace(value, value=renamed)
         self.assigned = dict.fromkeys(targets, value_node)
         for target in targets:
             self.bind(target, value, env)

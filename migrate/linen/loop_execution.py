@@ -15,7 +15,7 @@ from .expressions import Expressions
 from .iteration import name_elements, unrolled
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
-from .values import Array, Int, Shape, Unknown, Value
+from .values import Array, Int, Shape, Tup, Unknown, Value
 
 OPAQUE = Unknown("")
 
@@ -134,7 +134,7 @@ class LoopExecution(Expressions):
             elif dim != Dim.local(tracker):
                 block.steps.append(Track(tracker, dim))
             if dim is not None:
-                last = self._last_value(dim, target, iterator, iterated, {t for t in phis.values() if t is not None})
+                last = self._last_value(dim, node, target, iterator, iterated, {t for t in phis.values() if t is not None})
                 if last is not None:
                     self.closed[tracker] = last
         self._carry_sizes(target, iterator, start, inner, phis)
@@ -174,13 +174,22 @@ class LoopExecution(Expressions):
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
 
-    def _last_value(self, dim: Dim, target: ast.expr, iterator: ast.expr, iterated: Abs, trackers: set[str]) -> Dim | None:
+    def _last_value(
+        self, dim: Dim, node: ast.AST, target: ast.expr, iterator: ast.expr, iterated: Abs, trackers: set[str]
+    ) -> Dim | None:
         """A tracked size after the loop, where the last iteration alone decides it."""
         names = dim.dependencies()
         if not names:
             return dim
+        if _is_enumerate(iterator) and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            assert isinstance(iterator, ast.Call)  # of the items alone: the number of the last one is not asked for
+            target, iterator = target.elts[1], iterator.args[0]
+            iterated = self.evaluated[iterator]
         if names & trackers or not isinstance(target, ast.Name) or names != {target.id}:
             return None
+        name = target.id
+        if isinstance(node, ast.For) and any(_is_stored(child, name) for part in node.body for child in ast.walk(part)):
+            return None  # the loop gives it another meaning
         if isinstance(iterated.value, Static) and isinstance(iterator, ast.Attribute | ast.Subscript | ast.Name):
             if iterated.value.deps:
                 return None
@@ -191,13 +200,21 @@ class LoopExecution(Expressions):
             if not isinstance(found, Int) or found.dim.dependencies():
                 return None
             last = found.dim - 1
+        elif isinstance(iterated.value, Tup) and iterated.value.items and isinstance(iterated.value.items[-1], Int):
+            last = iterated.value.items[-1].dim
+            if last.dependencies():
+                return None
         else:
             return None
-        if any(atom.kind in ("opaque", "cond") and atom.deps for atom in dim.atoms()):
+
+        def item(atom: Atom) -> bool:  # of a list of sizes, or of something that nothing says about
+            return atom.kind == "local" or (atom.kind == "opaque" and atom.args == (name,))
+
+        if any(atom.kind in ("opaque", "cond") and atom.deps and not item(atom) for atom in dim.atoms()):
             return None
 
         def change(atom: Atom) -> Dim | None:
-            return last if atom.kind == "local" else None
+            return last if item(atom) else None
 
         return dim.substitute(change)
 
@@ -354,6 +371,20 @@ def _grew(before: Value, after: Value, changing: set[str]) -> bool:
     """Is it a list that grew in a loop, by items of one kind in every iteration?"""
     element = grown(before, after)
     return element is not None and not dependencies_of(element) & changing
+
+
+def _is_stored(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def _is_enumerate(iterator: ast.expr) -> bool:
+    return (
+        isinstance(iterator, ast.Call)
+        and isinstance(iterator.func, ast.Name)
+        and iterator.func.id == "enumerate"
+        and bool(iterator.args)
+        and not isinstance(iterator.args[0], ast.Starred)
+    )
 
 
 def _runs_along(site: Site, target: ast.expr, iterator: ast.expr) -> bool:
