@@ -16,7 +16,7 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
     """`Model(...)` → `Functional(Model, ..., sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})` at every site."""
     for site, plans in zip(component.sites, component.plans, strict=True):
         source = flow.site_source[site]
-        _wrap(contexts[source.module], site, plans)
+        _wrap(contexts[source.module], site, plans, component.obstacle)
     for node, source in flow.source_of.items():
         if isinstance(node, ast.Call):
             _lifted(contexts[source.module], component, flow, node)
@@ -37,7 +37,7 @@ def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Ca
     context.replace(call, *parts, ")", code="NNX603")
 
 
-def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
+def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], obstacle: str) -> None:
     for plan in plans:
         unknown = names_in(plan.added_arguments) - set(plan.call_arguments)
         if not unknown:
@@ -71,7 +71,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) ->
         "NNX603",
         f"the code around {' or '.join(p.qualname.rpartition('.')[2] for p in plans)} keeps its variables outside of "
         "the model: it works on a `Functional`, which gives the NNX class pure `init` and `apply`",
-        help="The variables keep their names, so old checkpoints fit.",
+        help=f"{f'What keeps it: {obstacle}. ' if obstacle else ''}The variables keep their names, so old checkpoints fit.",
     )
 
 

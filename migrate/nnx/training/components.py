@@ -15,6 +15,7 @@ class Component:
 
     sites: list[ast.Call]
     plans: list[tuple[ClassPlan, ...]]  # the classes that each site may construct
+    obstacle: str = ""  # why it does not take the NNX idiom
 
     def holds(self, value: Value) -> bool:
         return isinstance(value, Tracked) and not value.sites.isdisjoint(self.sites)

@@ -32,6 +32,7 @@ from .components import Component
 from .rewrite import Rewrite, Unsupported
 
 _COLLECTIONS = frozenset({"params", "batch_stats"})
+_COPIES = {"jax.pmap", "flax.jax_utils.replicate"}
 # Reductions of a tree: their results hold nothing that the optimizer changes later.
 _REDUCTIONS = {
     "jax.tree.leaves",
@@ -52,7 +53,8 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
     form = _Native(component, flow, contexts)
     try:
         form.run()
-    except Unsupported:
+    except Unsupported as found:
+        component.obstacle = f"{found} (line {getattr(found.node, 'lineno', 1)})"
         return False
     if not form.commit("NNX601"):
         return False
@@ -85,6 +87,7 @@ class _Native(Rewrite):
             raise Unsupported(self.component.sites[0], "collections beside params and batch_stats")
         self._one_model()
         masks.check(self)
+        self._one_copy()
         leaf_order.check(self)
         self.site = self.component.sites[0]
         self.uses = list(self.tracked())
@@ -127,6 +130,25 @@ class _Native(Rewrite):
             spelled.add((tuple(map(ast.dump, site.args)), tuple(sorted(ast.dump(k) for k in site.keywords))))
         if len(spelled) != 1 or len({plan.qualname for (plan,) in self.component.plans}) != 1:
             raise Unsupported(self.component.sites[0], "several models of one kind")
+
+    def _one_copy(self) -> None:
+        """`pmap` keeps a copy of the state on each device, and lets them differ in statistics and keys."""
+        for node in self.flow.source_of:
+            if isinstance(node, ast.Call) and node.args and self.flow.name(node.func) in _COPIES:
+                if self._takes_values(self.flow.value(node.args[0])):
+                    raise Unsupported(node, "jax.pmap keeps a copy of the state on each device")
+            elif isinstance(node, ast.FunctionDef):
+                for decorator in node.decorator_list:
+                    names = {self.flow.name(n) for n in ast.walk(decorator) if isinstance(n, ast.Name | ast.Attribute)}
+                    if names & _COPIES and self._takes_values(Function(frozenset([node]))):
+                        raise Unsupported(decorator, "jax.pmap keeps a copy of the state on each device")
+
+    def _takes_values(self, value: Value) -> bool:
+        if not isinstance(value, Function):
+            return self.component.holds(value)
+        return any(
+            self.component.holds(held) and scope in value.nodes for (_, scope, _), held in self.flow.env.items() if scope
+        )
 
     def _streams(self) -> tuple[str, ...]:
         """The streams whose keys the program gives to `apply`."""

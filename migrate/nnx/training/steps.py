@@ -191,6 +191,9 @@ class Step:
         for keyword in keywords:
             if keyword.arg == "static_argnames":
                 continue
+            if keyword.arg == "donate_argnames":
+                self._donated_names(call, keyword)
+                continue
             if keyword.arg not in _POSITIONS:
                 raise Unsupported(call, f"jit with {keyword.arg}")
             try:
@@ -211,6 +214,17 @@ class Step:
             text = text if not text.startswith("(") else text + (",)" if len(moved) == 1 else ")")
             if moved != positions:
                 self.form.replace(keyword.value, text)
+
+    def _donated_names(self, call: ast.Call, keyword: ast.keyword) -> None:
+        """`donate_argnames='state'` → `donate_argnames=('model', 'optimizer')`."""
+        try:
+            given = ast.literal_eval(keyword.value)
+        except ValueError:
+            raise Unsupported(call, "donate_argnames that is computed") from None
+        names = [given] if isinstance(given, str) else list(given)
+        moved = [new for name in names for new in self.renamed.get(name, (name, "")) if new]
+        if moved != names:
+            self.form.replace(keyword.value, repr(moved[0]) if len(moved) == 1 else repr(tuple(moved)))
 
     # what it returns -------------------------------------------------------------------------------------------
     def _return(self, statement: ast.Return) -> None:

@@ -117,6 +117,7 @@ TAKEN = {
         "tx=optax.adam(0.1))\nelse:\n"
         "  state = train_state.TrainState.create(apply_fn=model.apply, params=params, tx=optax.sgd(0.1))\n",
     ),
+    "donation by name": WHOLE.replace("@jax.jit", "@functools.partial(jax.jit, donate_argnames='state')"),
     "an early return": WHOLE.replace("@jax.jit\n", "").replace(
         "  return state.app", "  if x.sum() > 1e9:\n    return state, loss\n  return state.app"
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,22 @@ def test_forms(name: str) -> None:
     codes = {d.code for d in result.files[0].diagnostics if d.code in ("NNX601", "NNX602", "NNX603")}
     assert codes == {{**SHARDED, **OTHERS}[name]}
     assert all(plan.outcome.value == "native" for plan in result.classes)
+
+
+@pytest.mark.parametrize(
+    "name, reason",
+    [
+        ("pmap_synced_batch_norm", "jax.pmap keeps a copy of the state on each device"),
+        ("pmap_local_batch_norm", "jax.pmap keeps a copy of the state on each device"),
+        ("update_skipped", "an old state or params that are read after an update"),
+        ("metrics_in_the_state", "other fields of the TrainState"),
+    ],
+)
+def test_what_keeps_the_functional_form_is_said(name: str, reason: str) -> None:
+    text = (PROGRAMS / "_head.txt").read_text() + (PROGRAMS / f"{name}.txt").read_text()
+    result = migrate_project([SourceFile.parse(Path("program.py"), "program", text)])
+    (said,) = (d.help for d in result.files[0].diagnostics if d.code == "NNX603")
+    assert re.search(rf"What keeps it: {re.escape(reason)} \(line \d+\)", said)
 
 
 def test_every_program_is_run() -> None:
