@@ -73,6 +73,8 @@ class Traits:
             self.lookups |= name in _LOOKUPS
             if name.startswith("flax.linen.") and name.rpartition(".")[2] in _PLACE:
                 self.why_not = self.why_not or f"`{name}` is used"
+        if isinstance(node, ast.keyword) and node.arg == "rng_collection" and isinstance(node.value, ast.Constant):
+            self.streams.add(str(node.value.value))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and in_class:
             method = node.func.attr
             first = node.args[0] if node.args else None

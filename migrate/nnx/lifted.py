@@ -19,6 +19,7 @@ from ..linen.lifting import members_needed, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
+from .drawn import streams_of
 from .sown import check as check_sown
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def used_by(writer: ClassText, site: Site) -> Used:
         plan = writer.plans.get(site.target)
         return Used(plan.collections, plan.rng_streams, plan.sown) if plan is not None else Used()
     layer = layers.lookup(site.target)
-    return Used(frozenset(layer.collections), frozenset(layer.streams)) if layer is not None else Used()
+    return Used(frozenset(layer.collections), streams_of(site)) if layer is not None else Used()
 
 
 def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
-from . import linen_copies, rank_checks, sown
+from . import drawn, linen_copies, rank_checks, sown
 from .class_text import ClassText, DryNamer
 from .class_write import ClassWriter
 from .field_kinds import Misfit
@@ -317,13 +317,11 @@ def _collections(sites: list[Site], plan: Plan) -> frozenset[str]:
 
 
 def _streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
-    from ..catalog import layers
 
     found = set(own)
     for site in sites:
         if site.kind == "layer":
-            layer = layers.lookup(site.target)
-            found |= layer.streams if layer is not None else set()
+            found |= drawn.streams_of(site)
         elif site.kind == "class" and site.traits is not None:
             found |= site.traits.streams
         elif site.kind == "class" and site.target in plan.classes:

@@ -99,6 +99,20 @@ class ScanShared(nn.Module):
     return nn.scan(DropStep, variable_broadcast='params', split_rngs={'params': False, 'dropout': True})()(c, xs)
 
 
+class NoiseStep(nn.Module):
+  @nn.compact
+  def __call__(self, c, x):
+    h = nn.Dropout(0.5, deterministic=False, rng_collection='noise')(nn.Dense(4)(c + x))
+    return h, h
+
+
+class ScanOtherStream(nn.Module):
+  @nn.compact
+  def __call__(self, c, xs):
+    split = {'params': False, 'noise': True, 'dropout': False}
+    return nn.scan(NoiseStep, variable_broadcast='params', split_rngs=split)()(c, xs)
+
+
 class ScanSharedTwice(nn.Module):
   def setup(self):
     self.step = nn.scan(DropStep, variable_broadcast='params', split_rngs={'params': False, 'dropout': True}, in_axes=-1, out_axes=-1)()
@@ -253,6 +267,7 @@ STREAMS = [
   ('ScanShared', MANY),
   ('ScanSharedTwice', [(8, 4), (8, 4, 5)]),
   ('ScanStacked', MANY),
+  ('ScanOtherStream', MANY),
   ('ScanFunction', MANY),
   ('ScanMethod', MANY),
   ('ScanOfRemat', MANY),

@@ -14,11 +14,15 @@ import numpy as np
 import pytest
 from flax import nnx
 from flax.core import meta
+from flax.traverse_util import flatten_dict
 from nnx_migrate import compat
+from nnx_migrate.migrate.nnx import parity
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 HERE = Path(__file__).parent
+PATHS: dict[str, Any] = {}  # of `linen_parity.Functional`
+exec(parity.render({"linen_paths"}, None), PATHS)
 FILES = sorted(path.stem for path in HERE.glob("forms_*.py") if "\nCASES" in path.read_text())
 
 
@@ -78,6 +82,10 @@ def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
     wanted = (expected[0], expected[1] | {"params": variables.get("params", {})})
     if name in getattr(linen, "NUMBERED", ()):  # Linen's names are numbers alone, which the way back does not know
         wanted = (expected[0], {})
+    else:  # and so has the pure form of the class
+        paths = PATHS["linen_paths"](model)
+        named = {PATHS["linen_path"](model, paths, path) for path, _ in nnx.to_flat_state(nnx.state(model, nnx.Param))}
+        assert named == set(flatten_dict(variables.get("params", {})))
     reached = (got, {c: left.get(c, {}) for c in wanted[1]})
     assert jax.tree.structure(wanted) == jax.tree.structure(reached)
     for a, b in zip(jax.tree.leaves(wanted), jax.tree.leaves(reached)):

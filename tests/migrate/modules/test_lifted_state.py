@@ -16,6 +16,7 @@ from .test_forms import SIDES
 
 STEM = "forms_lifted_state"
 LINEN, NATIVE, RESULT = SIDES[STEM]
+KEYS = {"dropout": jax.random.key(1), "noise": jax.random.key(2)}
 PLANS = {c.qualname.rpartition(".")[2]: c for c in RESULT.classes}
 
 
@@ -25,10 +26,10 @@ def _sides(name: str, shapes: list[tuple[int, ...]], keywords: dict[str, Any]) -
     plan = PLANS[name]
     assert plan.outcome == "native", plan.reason
     module = getattr(LINEN, name)()
-    variables = module.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, *inputs, **keywords)
+    variables = module.init({"params": jax.random.key(0), **KEYS}, *inputs, **keywords)
     call = {**dict(zip(plan.call_arguments, inputs)), **keywords}
     added = {a.name: eval(a.origin, {}, call) for a in plan.added_arguments}
-    model = getattr(NATIVE, name)(**added, rngs=nnx.Rngs(params=0, dropout=1))
+    model = getattr(NATIVE, name)(**added, rngs=nnx.Rngs(params=0, dropout=1, noise=2))
     compat.from_linen(variables, model)
     return module, variables, model, inputs
 
@@ -71,7 +72,7 @@ def _repeated(result: Any) -> list[tuple[bool, ...]]:
 @pytest.mark.parametrize("name,shapes", LINEN.STREAMS, ids=lambda v: v if isinstance(v, str) else "")
 def test_random_numbers_are_as_independent(name: str, shapes: list[tuple[int, ...]]) -> None:
     module, variables, model, inputs = _sides(name, shapes, {})
-    expected = module.apply(variables, *inputs, rngs={"dropout": jax.random.key(2)})
+    expected = module.apply(variables, *inputs, rngs=KEYS)
     assert not any(any(axes) for axes in _repeated(expected)), "the case shows nothing"
     first, second = model(*inputs), model(*inputs)
     compiled = nnx.jit(lambda model, *inputs: model(*inputs))
@@ -88,6 +89,6 @@ def test_random_numbers_are_as_independent(name: str, shapes: list[tuple[int, ..
 @pytest.mark.parametrize("name,shapes", LINEN.STREAMS, ids=lambda v: v if isinstance(v, str) else "")
 def test_with_the_same_numbers_they_compute_the_same(name: str, shapes: list[tuple[int, ...]]) -> None:
     module, variables, model, inputs = _sides(name, shapes, {})
-    report = compat.check_equivalence(module, variables, model, *inputs, rngs={"dropout": jax.random.key(2)})
+    report = compat.check_equivalence(module, variables, model, *inputs, rngs=KEYS)
     found = {c.name: c.verdict.value for c in report.checks}
     assert {found["forward"], found["gradient"]} <= {"proved", "bitwise"}

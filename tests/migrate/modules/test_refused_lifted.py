@@ -18,6 +18,12 @@ class Drop(nn.Module):
     return nn.Dropout(0.5, deterministic=False)(nn.Dense(3)(x))
 
 
+class Noise(nn.Module):
+  @nn.compact
+  def __call__(self, c, x):
+    return nn.Dropout(0.5, deterministic=False, rng_collection='noise')(nn.Dense(4)(c)), x
+
+
 class Sower(nn.Module):
   @nn.compact
   def __call__(self, x):
@@ -80,6 +86,15 @@ REFUSED = {
   def __call__(self, x):
     split = {'params': False, 'dropout': True}
     return nn.vmap(Drop, variable_axes={'params': 0}, split_rngs=split, in_axes=None, axis_size=3)()(x)
+""",
+    ),
+    "a stream of the layer's own that every step draws alike": (
+        "NNX168",
+        """  @nn.compact
+  def __call__(self, x):
+    split = {'params': False, 'noise': False, 'dropout': True}
+    drop = nn.scan(Noise, variable_broadcast='params', split_rngs=split, length=3)
+    return drop()(x, None)
 """,
     ),
     "the keys of members that are stacked along the second axis": (
