@@ -17,7 +17,7 @@ from .localize import BUILTINS
 from .mapped_axes import is_axis
 from .module_calls import Transformed, assume_rank
 from .presence import Known
-from .sites import Abs, Function, Module, Repeated, Unmigratable
+from .sites import Abs, Function, Module, Repeated, SelfModule, Unmigratable
 from .size_lists import SizeList, joined
 from .type_tests import attribute_test, instance_test
 from .unpacking import dict_call
@@ -112,6 +112,10 @@ def has_attribute(run: Any, node: ast.Call) -> Abs | None:
 def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs:
     """A function of jax, numpy, flax or another package."""
     node = arguments.node
+    if qualname.startswith("flax.linen.") and qualname.rpartition(".")[2].startswith("_"):
+        given = [a.value for _, a in arguments.positional] + [a.value for _, _, a in arguments.keywords]
+        if any(isinstance(value, SelfModule) for value in given):  # as flax.linen.normalization._normalize
+            raise Unmigratable("NNX135", f"`{ast.unparse(node.func)}` of Linen makes parameters for its caller", node)
     higher = HIGHER_ORDER.get(qualname)
     if higher is not None:
         return higher(run, arguments, env)

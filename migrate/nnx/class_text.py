@@ -61,6 +61,7 @@ from . import (
     layer_variants,
     lifted,
     linen_copies,
+    merged_flags,
     naming,
     setup_names,
     setup_params,
@@ -661,7 +662,8 @@ class ClassText:
         callee = self.callee(site, site.target)
         arguments: list[Parts] = []
         order = [f.name for f in self.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
-        given = {n: b for n, b in site.bound.items() if b.given}
+        moved = merged_flags.moved(self, site)
+        given = {n: b for n, b in site.bound.items() if b.given and n not in moved}
         positional = len(site.node.args)
         for position, (name, bound) in enumerate(given.items()):
             parts = self.argument(bound, name, site)

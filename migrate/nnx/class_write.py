@@ -28,6 +28,7 @@ from . import (
     inheritance,
     lifted,
     lifted_functions,
+    merged_flags,
     rank_checks,
     setup_names,
 )
@@ -365,9 +366,13 @@ class ClassWriter:
         """A factory's flags, which a submodule's call now takes, are handed to it."""
         called = self.text.plans.get(site.target)
         keywords = called.details.call_keywords if called is not None and called.details is not None else {}
-        if not keywords:
-            return
         extra: list[Part] = []
+        for name in merged_flags.moved(self.text, site):
+            value = site.bound[name].node
+            assert value is not None
+            extra += [", " if extra or node.args or node.keywords else "", f"{name}=", source.span(value)]
+        if not keywords and not extra:
+            return
         for keyword, (field, key) in keywords.items():
             bound = site.bound.get(field)
             factory = bound.abs.value if bound is not None else None

@@ -143,6 +143,16 @@ class M(nn.Module):
   def __call__(self, x):
     return dense(x)
 """,
+    "a helper of Linen's own": """from flax.linen.normalization import _normalize
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    mean, var = x.mean(0), x.var(0)
+    zeros, ones = nn.initializers.zeros, nn.initializers.ones
+    return _normalize(self, x, mean, var, (0,), (1,), None, jnp.float32, 1e-5, True, True, zeros, ones)
+""",
     "a helper under a transform of layers": """def block(x):
   return nn.remat(nn.Dense)(3)(x)
 

@@ -112,6 +112,21 @@ class M(nn.Module):
     return self.head(self.body(x))
 """,
     ),
+    "a flag of the call in a field that the call does not take": (
+        "NNX113",
+        """class Norm(nn.Module):
+  train: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return nn.BatchNorm(use_running_average=not self.train)(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return Norm(train=train)(x)
+""",
+    ),
     "a list of modules that nothing gives": (
         "NNX138",
         """from collections.abc import Sequence

@@ -1,0 +1,64 @@
+"""Flags that a class takes by a field or at the call: `merge_param("deterministic", self.deterministic, deterministic)`.
+
+Linen's users make such a module anew at every call, and give the flag to its constructor. In NNX it is made once, so what
+is known only at the call is given there.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..linen.sites import Site, Unmigratable
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def moved(text: ClassText, site: Site) -> list[str]:
+    """The constructor arguments of a project class that its call takes as well, and that are known only then."""
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    if model is None or method is None or site.lifted or site.held or site.in_setup:
+        return []
+    defaults = {f.name: f.default for f in model.fields()}
+    found = []
+    for name, bound in site.bound.items():
+        if bound.localized is not None or bound.node is None or bound.text is not None or not bound.given:
+            continue
+        default = defaults.get(name)
+        if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:
+            if any(_merges(text, method.source, node, name) for node in ast.walk(method.node)):
+                found.append(name)
+    if not found:
+        return []
+    for node, called, env in site.calls:
+        given = {k.arg for k in node.keywords}
+        order = [p.arg for p in method.positional][: len(node.args)]
+        starred = None in given or any(isinstance(a, ast.Starred) for a in node.args)
+        if called != "__call__" or env.source is not site.source or starred or given & set(found) or set(order) & set(found):
+            raise Unmigratable("NNX172", f"`{found[0]}` of a module is given to its constructor and to its call", node)
+    return found
+
+
+def _merges(text: ClassText, source: object, node: ast.AST, name: str) -> bool:
+    """Is this `merge_param("name", self.name, name)`?"""
+    if not (isinstance(node, ast.Call) and len(node.args) == 3 and not node.keywords):
+        return False
+    called = text.run.project.qualname(source, node.func) or ""  # type: ignore[arg-type]
+    key, held, given = node.args
+    return (
+        called.startswith("flax.linen")
+        and called.endswith(".merge_param")
+        and isinstance(key, ast.Constant)
+        and key.value == name
+        and isinstance(held, ast.Attribute)
+        and held.attr == name
+        and isinstance(held.value, ast.Name)
+        and held.value.id == "self"
+        and isinstance(given, ast.Name)
+        and given.id == name
+    )
+
+
+__all__ = ["moved"]
