@@ -24,6 +24,7 @@ from . import (
     elsewhere,
     factories,
     field_kinds,
+    flag_names,
     helper_functions,
     inheritance,
     lifted,
@@ -41,6 +42,7 @@ class ClassWriter:
 
     def __init__(self, text: ClassText, namer: Namer, loaded: frozenset[str]) -> None:
         self.text = text
+        self._environment: Any = None  # of the call that is being written
         self.run: Execution = text.run
         self.model = text.model
         self.source: SourceFile = text.source
@@ -258,6 +260,7 @@ class ClassWriter:
             if node in seen or env.source.path != site.source.path:
                 continue
             seen.add(node)
+            self._environment = env
             others = [s for s in self.run.sites if s is not site and any(call is node for call, _, _ in s.calls)]
             if others and not site.choice and any(s.lifted for s in [site, *others]):
                 parts = lifted.alternative_call(self.text, [site, *others], node, method)
@@ -271,7 +274,7 @@ class ClassWriter:
             elif site.kind == "class":
                 self._class_call(site, node, env.source)
 
-    def _calltime(self, site: Site, source: SourceFile) -> list[tuple[str, Parts]]:
+    def _calltime(self, site: Site, source: SourceFile, call: ast.Call) -> list[tuple[str, Parts]]:
         """Flags that Linen gave to the constructor and NNX takes at the call."""
         layer = layers.lookup(site.target)
         assert layer is not None
@@ -279,11 +282,13 @@ class ClassWriter:
         for name in self.text.moved_fields(site, layer):
             node = site.bound[name].node
             if node is not None:
+                flag_names.check(self.run, source, node, call, self._environment)
                 found.append((name, (source.span(node),)))
         for key, (node, where, _) in site.calltime.items():
             if site.factory is not None and site.factory.field:
                 found.append((key, (self.text._calltime_name(site, key),)))
             elif where is source:
+                flag_names.check(self.run, source, node, call, self._environment)
                 found.append((key, (source.span(node),)))
         return found
 
@@ -296,7 +301,7 @@ class ClassWriter:
             (k.arg, (source.span(k.value),) if k.arg else ("**", source.span(k.value))) for k in node.keywords
         ]
         differing = field_kinds.flags(site)
-        moved: list[tuple[str | None, Parts]] = [] if differing else list(self._calltime(site, source))
+        moved: list[tuple[str | None, Parts]] = [] if differing else list(self._calltime(site, source, node))
         before = (list(positional), list(keywords), None if method == "__call__" else method)
         given = [*keywords, *moved]
         if method == "__call__":
@@ -316,7 +321,7 @@ class ClassWriter:
             func = (*func, f".{after[2]}")
         arguments = list(after[0]) + [(f"{k}=", *p) if k else p for k, p in after[1]]
         if differing:
-            arguments.append(self._taken(site, differing, source))
+            arguments.append(self._taken(site, differing, source, node))
         named = [self.text.named(a) for a in arguments]
         self.put(node, *self._laid_out(joined(func, named), source.indent_of(_statement_of(source, node))), source=source)
 
@@ -336,7 +341,7 @@ class ClassWriter:
             if made != after or layer.parity_of_call(args, [k for k, _ in made[1]]):
                 raise Unmigratable("NNX163", "modules of several kinds are called in different ways in NNX", node)
 
-    def _taken(self, site: Site, flags: dict[str, tuple[Site, Any]], source: SourceFile) -> Parts:
+    def _taken(self, site: Site, flags: dict[str, tuple[Site, Any]], source: SourceFile, call: ast.Call) -> Parts:
         """`**linen_parity.taken(self.norm, use_running_average=...)`: flags for those modules that have them."""
         if self.text.names.places[site].iterator:
             raise Unmigratable("NNX163", "modules of several kinds with different flags are made in nested loops", site.node)
@@ -347,6 +352,7 @@ class ClassWriter:
             if kind.factory is not None and kind.factory.field:
                 parts += [f", {keyword}={self.text._calltime_name(kind, key)}"]
             elif where is source:
+                flag_names.check(self.run, source, node, call, self._environment)
                 parts += [f", {keyword}=", source.span(node)]
             else:
                 raise Unmigratable("NNX172", f"`{key}` of a module is set in another file", site.node)
@@ -385,6 +391,7 @@ class ClassWriter:
             if factory.field:
                 extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
             elif where is source:
+                flag_names.check(self.run, source, value, node, self._environment)
                 extra += [", " if extra or node.args or node.keywords else "", f"{keyword}=", source.span(value)]
             else:
                 raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is set in another file", node)

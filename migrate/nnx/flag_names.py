@@ -1,0 +1,64 @@
+"""Flags that move from the construction of a layer to its calls: `BatchNorm(use_running_average=not train)(x)`.
+
+The text says the same at the call only while its names still mean what they meant where the layer was made.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..linen.sites import Unmigratable
+from ..source import SourceFile
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+
+
+def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any) -> None:
+    """Refuse a flag whose names change between its place and the call, or are others there. `env`: the names at the call."""
+    names = {n.id for n in ast.walk(flag) if isinstance(n, ast.Name) and n.id != "self"}
+    places = list(source.ancestors(flag))
+    if not names or call in places:
+        return
+    scope = next((p for p in places if isinstance(p, _FUNCTIONS)), None)
+    if scope is None:
+        return
+    around = list(source.ancestors(call))
+    if scope not in around:
+        _check_other(run, flag, names & _bound(scope), env)
+        return
+    loops = [p for p in around if isinstance(p, _LOOPS) and p not in places]
+    after, before = _end(flag), _start(call)
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store | ast.Del) or node.id not in names:
+            continue
+        if after <= _start(node) < before or any(loop in source.ancestors(node) for loop in loops):
+            what = f"`{node.id}` changes between the layer that is made with `{ast.unparse(flag)}` and its call"
+            raise Unmigratable("NNX172", what, flag)
+
+
+def _check_other(run: Any, flag: ast.expr, local: set[str], env: Any) -> None:
+    """The flag is set in another function than the call: its names must be the caller's own, under the same name."""
+    for node in ast.walk(flag):
+        if isinstance(node, ast.Name) and node.id in local:
+            meant = run.evaluated.get(node)
+            if env is None or meant is None or env.get(node.id) is not meant:
+                what = f"`{ast.unparse(flag)}` of a layer is set in a function where `{node.id}` is not the caller's"
+                raise Unmigratable("NNX172", what, flag)
+
+
+def _bound(scope: ast.AST) -> set[str]:
+    found = {a.arg for a in ast.walk(scope) if isinstance(a, ast.arg)}
+    return found | {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _start(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+__all__ = ["check"]
