@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow import Collection, Gradients, Items, State, Value, Variables
+from ...linen.flow_values import Collection, Gradients, Items, State, Value, Variables
 from .rewrite import Rewrite, Unsupported
 
 _LEAVES = {

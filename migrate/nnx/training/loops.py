@@ -6,16 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow import (
-    ClassValue,
-    Collection,
-    Function,
-    Method,
-    Model,
-    Symbol,
-    Updated,
-    Variables,
-)
+from ...linen.flow_values import ClassValue, Collection, Function, Method, Model, Symbol, Updated, Variables
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow import Flow, Function
+from ...linen.flow import Flow
+from ...linen.flow_values import Function
 from .rewrite import Rewrite, Unsupported
 
 _BY_PATH = frozenset(

@@ -12,9 +12,9 @@ import ast
 from collections.abc import Callable
 
 from ...context import FileContext
-from ...linen.flow import (
+from ...linen.flow import Flow
+from ...linen.flow_values import (
     Collection,
-    Flow,
     Function,
     Gradients,
     Method,

@@ -6,7 +6,8 @@ import ast
 
 from ...context import FileContext
 from ...diagnostics import Severity
-from ...linen.flow import ClassValue, Flow, Function, Model
+from ...linen.flow import Flow
+from ...linen.flow_values import ClassValue, Function, Model
 from ...plan import Outcome
 
 _CHECKS = {"isinstance", "issubclass", "type"}

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.flow import WRAPPERS, Collection, Function, State, Symbol, Updated, Value, Variables
+from ...linen.flow_values import WRAPPERS, Collection, Function, State, Symbol, Updated, Value, Variables
 from . import saving
 from .rewrite import Unsupported
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from ...context import FileContext
 from ...edits import Conflict, Part, Span
-from ...linen.flow import Collection, Flow, Function, Items, State, Tracked, Value
+from ...linen.flow import Flow
+from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value
 from ...plan import ClassPlan
 from ...source import SourceFile
 from .components import Component

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow import RESTORES, SAVES, State, restored_target
+from ...linen.flow import restored_target
+from ...linen.flow_values import RESTORES, SAVES, State
 from . import loops
 from .rewrite import Unsupported
 

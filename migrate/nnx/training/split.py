@@ -9,7 +9,8 @@ import ast
 
 from ...catalog.shardings import PLAIN
 from ...context import FileContext
-from ...linen.flow import Collection, Flow, Gradients, Method, Model, State, Value, Variables
+from ...linen.flow import Flow
+from ...linen.flow_values import Collection, Gradients, Method, Model, State, Value, Variables
 from . import leaf_order, masks
 from .components import Component
 from .rewrite import Rewrite, Unsupported

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow import Function, Method, Tracked
+from ...linen.flow_values import Function, Method, Tracked
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:

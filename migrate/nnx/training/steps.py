@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Span
-from ...linen.flow import GRADIENTS, Collection, Function, Items, State, Symbol, Updated, Value, Variables
+from ...linen.flow_values import GRADIENTS, Collection, Function, Items, State, Symbol, Updated, Value, Variables
 from ...source import SourceFile
 from . import saving
 from .loops import is_last, same_state, without
