@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from ..catalog import layers
 from ..linen.sites import Site
+from ..linen.values import Const
+from ..plan import ClassPlan
 
 
 def streams_of(site: Site) -> frozenset[str]:
@@ -16,4 +20,16 @@ def streams_of(site: Site) -> frozenset[str]:
     return frozenset(found)
 
 
-__all__ = ["streams_of"]
+def names_unknown(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> bool:
+    """May something draw from a stream whose name is not written out, as in `nn.Dropout(rng_collection=self.stream)`?"""
+    for site in sites:
+        for kind in (site, *site.alternatives):
+            named = kind.bound.get("rng_collection")
+            if kind.kind == "layer" and named is not None and not isinstance(named.abs.value, Const):
+                return True
+            if kind.kind == "class" and kind.target in classes and classes[kind.target].unnamed_streams:
+                return True
+    return False
+
+
+__all__ = ["names_unknown", "streams_of"]

@@ -19,7 +19,7 @@ from ..linen.lifting import members_needed, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
-from .drawn import streams_of
+from .drawn import names_unknown, streams_of
 from .sown import check as check_sown
 
 if TYPE_CHECKING:
@@ -75,21 +75,27 @@ class Used:
     collections: frozenset[str] = frozenset()
     streams: frozenset[str] = frozenset()
     sown: frozenset[str] = frozenset()
+    unnamed: bool = False  # may it draw from a stream that is not named in the code?
 
 
 def used_by(writer: ClassText, site: Site) -> Used:
     """What the module of a site holds and does."""
     if site.kind == "class":
         plan = writer.plans.get(site.target)
-        return Used(plan.collections, plan.rng_streams, plan.sown) if plan is not None else Used()
+        return Used(plan.collections, plan.rng_streams, plan.sown, plan.unnamed_streams) if plan is not None else Used()
     layer = layers.lookup(site.target)
-    return Used(frozenset(layer.collections), streams_of(site)) if layer is not None else Used()
+    if layer is None:
+        return Used()
+    return Used(frozenset(layer.collections), streams_of(site), unnamed=names_unknown([site], writer.plans))
 
 
 def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:
     """As `variable_axis`, with what random streams ask for: `streams` is a vmap whose members share all but these."""
     how, axis = variable_axis(lifted, used.collections)
     check_sown(lifted, how, axis, used.sown)
+    if used.unnamed:
+        reason = f"a module under nn.{lifted.kind} draws from a stream whose name is not written out"
+        raise Unmigratable("NNX168", reason, lifted.node)
     if how == "stacked" and axis not in (0, -1) and used.streams:
         # The keys and counts of the streams are scalars: NNX stacks them with the parameters.
         reason = f"nn.{lifted.kind} stacks the variables along axis {axis} of a module that draws random numbers"

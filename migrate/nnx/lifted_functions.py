@@ -41,6 +41,7 @@ def _state(writer: ClassText, module: Value, function: ast.AST | None = None) ->
     collections: set[str] = set()
     streams: set[str] = set(writer.run.used_streams)
     sows = sown.collections_of(_sows_in(writer, function))
+    unnamed = False
     for site in writer.run.sites:
         if site.kind == "param":
             collections.add("params")
@@ -51,7 +52,8 @@ def _state(writer: ClassText, module: Value, function: ast.AST | None = None) ->
             collections |= used.collections
             streams |= used.streams
             sows |= used.sown
-    return lifted_modules.Used(frozenset(collections), frozenset(streams), sows)
+            unnamed |= used.unnamed
+    return lifted_modules.Used(frozenset(collections), frozenset(streams), sows, unnamed)
 
 
 def _sows_in(writer: ClassText, function: ast.AST | None) -> list[ast.Call]:

@@ -267,6 +267,7 @@ def _decide_class(
         needs_rngs=True,
         collections=_collections(run.sites, plan),
         rng_streams=_streams(run.sites, run.used_streams, plan),
+        unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),

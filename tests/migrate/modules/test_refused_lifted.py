@@ -24,6 +24,13 @@ class Noise(nn.Module):
     return nn.Dropout(0.5, deterministic=False, rng_collection='noise')(nn.Dense(4)(c)), x
 
 
+class Named(nn.Module):
+  stream: str = 'noise'
+  @nn.compact
+  def __call__(self, c, x):
+    return nn.Dropout(0.5, deterministic=False, rng_collection=self.stream)(nn.Dense(4)(c)), x
+
+
 class Sower(nn.Module):
   @nn.compact
   def __call__(self, x):
@@ -95,6 +102,14 @@ REFUSED = {
     split = {'params': False, 'noise': False, 'dropout': True}
     drop = nn.scan(Noise, variable_broadcast='params', split_rngs=split, length=3)
     return drop()(x, None)
+""",
+    ),
+    "a stream that a field names": (
+        "NNX168",
+        """  @nn.compact
+  def __call__(self, x):
+    split = {'params': False, 'noise': False, 'dropout': True}
+    return nn.scan(Named, variable_broadcast='params', split_rngs=split, length=3)()(x, None)
 """,
     ),
     "the keys of members that are stacked along the second axis": (
