@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .randomness import CONSUMERS
 
@@ -76,13 +77,20 @@ def handed_over(one: Any, values: Sequence[Any], other: Any, others: Sequence[An
 
 
 def alike(one: Any, values: Sequence[Any], other: Any, others: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Outputs of both programs where all draws of a kind are made with one key. Raises CannotRun for other draws, and
-    OtherDraws where one side draws more.
+    """Outputs of both programs where all draws of a kind are made with one key.
+
+    Raises:
+        CannotRun: the draws are of other kinds, as where one side draws a row at a time: the same distribution, perhaps,
+            but no numbers that could be compared.
+        OtherDraws: one side draws more, or the other program draws with keys that are the same at every call.
     """
     (a, drawn), (b, drawn_too) = by_kind(one, values), by_kind(other, others)
     amounts = [sum(math.prod(d.kind[1]) for d in found) for found in (drawn, drawn_too)]
     if amounts[0] != amounts[1]:
         raise OtherDraws(f"Linen draws {amounts[0]} random numbers here, NNX {amounts[1]}")
+    fixed, fixed_too = fixed_draws(one, values), fixed_draws(other, others)
+    if fixed_too > fixed:
+        raise OtherDraws(f"{fixed_too - fixed} draws of NNX have a constant key: the same numbers at every call")
     kinds, kinds_too = (sorted(_kind_text(d.kind) for d in found) for found in (drawn, drawn_too))
     if len(kinds) != len(kinds_too):
         raise CannotRun(f"Linen draws {len(kinds)} times, NNX {len(kinds_too)} times")
@@ -102,6 +110,25 @@ def by_kind(closed: Any, values: Sequence[Any]) -> tuple[list[Any], list[Draw]]:
         return jax.random.split(seeded, jnp.shape(key)) if jnp.shape(key) else seeded
 
     return _Run(give)(_without_dead_code(closed), values), draws
+
+
+def fixed_draws(closed: Any, values: Sequence[Any]) -> int:
+    """How many draws have a key that does not follow from the keys among the program's inputs."""
+    at = [i for i, v in enumerate(values) if jax.dtypes.issubdtype(jnp.asarray(v).dtype, jax.dtypes.prng_key)]
+    if not at:
+        return len(record(closed, values)[1])
+    changed = list(values)
+    for i in at:
+        changed[i] = jax.random.split(values[i], (*values[i].shape, 2))[..., 1]
+    before, after = (record(closed, given)[1] for given in (values, changed))
+    if len(before) != len(after):
+        return 0  # how much is drawn depends on what was drawn
+    return sum(_bits(a.key) == _bits(b.key) for a, b in zip(before, after))
+
+
+def _bits(key: Any) -> bytes:
+    typed = jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(key) if typed else key).tobytes()
 
 
 def draws_at_all(closed: Any) -> bool:
@@ -137,7 +164,8 @@ def _without_dead_code(closed: Any) -> Any:
 
 
 def _kind_text(kind: tuple[Any, ...]) -> str:
-    return f"{kind[0]} of shape {list(kind[1])}"
+    keys = f" with {math.prod(kind[3])} keys" if kind[3] else ""
+    return f"{kind[0]} of shape {list(kind[1])}{keys}"
 
 
 class _Run:
