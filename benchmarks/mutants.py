@@ -362,7 +362,8 @@ def refactorings(tree: ast.Module) -> list[Callable[[], str]]:
                 add("named result", lambda b=body, s=statement: _named(b, s))
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 name = statement.targets[0].id
-                text = f"unused = jnp.sin({name}).sum()"
+                listed = isinstance(statement.value, (ast.List, ast.Tuple))  # no array, and empty at first
+                text = f"unused = len({name})" if listed else f"unused = jnp.sin({name}).sum()"
                 add(
                     "dead code", lambda b=body, s=statement, t=text: b.body.insert(b.body.index(s) + 1, ast.parse(t).body[0])
                 )

@@ -15,6 +15,9 @@ from .proof import Program, Proof, prove
 from .report import Check, EquivalenceReport, NotEquivalent, Verdict
 from .specs import compare_specs
 
+#: Where numbers agree only as long as all draws of a kind share a key.
+UNMATCHED = "the same where all draws share a key; which draw of NNX answers to which of Linen cannot be told"
+
 
 def check_equivalence(
     linen_module: Any,
@@ -37,9 +40,12 @@ def check_equivalence(
 ) -> EquivalenceReport:
     """Compare a Linen module with the NNX module that is to replace it.
 
+    Nothing is run where the proof succeeds, so it costs a trace, whatever the size of the weights.
+
     Args:
         linen_module: an unbound Linen module.
-        variables: its variables, boxed or not; shapes (`jax.eval_shape(module.init, …)`) are enough for proofs.
+        variables: its variables by collection, boxed or not, of the shapes that `init` gives; shapes alone
+            (`jax.eval_shape(module.init, …)`) are enough for proofs.
         nnx_module: the NNX module, concrete or abstract, or a function without arguments that makes it.
         args, kwargs: the call, of both sides; `nnx_args`, `nnx_kwargs` where the NNX call differs. Arrays may be
             `jax.ShapeDtypeStruct`s. Flags such as `train` are arguments like any other.
@@ -50,10 +56,17 @@ def check_equivalence(
         mesh: set with `jax.set_mesh` while both sides are traced; an `AbstractMesh` will do.
         gradient: also compare the vector-Jacobian product with respect to parameters and float arguments.
         numbers_if_not_proved: run both sides on the same random weights where a proof fails.
-        seeds, tolerance: of that run; the tolerance follows from dtype and depth by default.
+        seeds: on how many sets of weights and inputs that run is made.
+        tolerance: how far apart an output may be, relative to its largest value (1e-5: a hundred-thousandth of it); by
+            default it follows from dtype and depth.
+        name: what the report calls the pair, the module's class by default.
 
     Returns:
-        A report with the checks `keys`, `shapes`, `specs`, `forward`, `gradient`.
+        A report with the checks `keys`, `shapes`, `forward`, `gradient`, and `specs` where there are any. What raises on
+        either side is a check that is `unchecked`, with the error.
+
+    Raises:
+        TypeError, ValueError: of `nnx_module()`, where a function is given and does not make a module.
     """
     started = time.perf_counter()
     call = Call(
@@ -85,7 +98,18 @@ def check_equivalence(
 
 
 def assert_equivalent(*args: Any, at_least: str = "close", **kwargs: Any) -> EquivalenceReport:
-    """`check_equivalence`, raising `NotEquivalent` (an AssertionError) unless the verdict is `at_least` that good."""
+    """`check_equivalence`, as an assertion.
+
+    Args:
+        args, kwargs: of `check_equivalence`.
+        at_least: the worst verdict that passes: `proved`, `bitwise` or `close`.
+
+    Returns:
+        The report.
+
+    Raises:
+        NotEquivalent: an AssertionError that shows the report and holds it as `report`; also where something is unchecked.
+    """
     report = check_equivalence(*args, **kwargs)
     order = list(Verdict)
     if not report.equal or order.index(report.verdict) > order.index(Verdict(at_least)):
@@ -109,6 +133,12 @@ def compare_migrated(
         nnx_factory: makes the NNX module: `lambda: Net(4, in_features=3, rngs=nnx.Rngs(0))`.
         args, options: as for `check_equivalence`. `init_rngs`: streams needed at init beside `params`.
         init_kwargs: keyword arguments of init where they differ from the call's.
+
+    Returns:
+        The report of `check_equivalence`.
+
+    Raises:
+        Whatever `linen_module.init` raises on these arguments while it is traced.
     """
     reserved = {
         "rngs", "mutable", "rules", "mesh", "gradient", "numbers_if_not_proved", "seeds", "tolerance", "nnx_args",
@@ -231,7 +261,19 @@ def judge(
     size: int = 0,
     random: bool = False,
 ) -> list[Check]:
-    """Prove, and where that fails run."""
+    """Prove that two programs are one, and where that fails run both.
+
+    Args:
+        kind: what the check is called.
+        given: input label → value, where inputs are not to be drawn.
+        run: False gives `unchecked` instead of a run.
+        seeds, tolerance: as for `check_equivalence`.
+        size: bytes of the inputs; beyond `numbers.LIMIT` nothing is run.
+        random: the programs may draw random numbers.
+
+    Returns:
+        One check; two where the values are proved equal and only annotations differ.
+    """
     proof = prove(left, right)
     if proof.proved:
         return [Check(kind, Verdict.PROVED, _size(proof))]
@@ -328,8 +370,7 @@ def _with_draws(
         text = f"random draws, and Linen's keys cannot be handed to NNX: {error}"
         return Check(kind, Verdict.UNCHECKED, text, reason, divergences)
     if second.verdict is Verdict.DIFFERENT:
-        text = "the same where all draws share a key; which draw of NNX answers to which of Linen cannot be told"
-        return Check(kind, Verdict.UNCHECKED, text, reason, divergences)
+        return Check(kind, Verdict.UNCHECKED, UNMATCHED, reason, divergences)
     return second
 
 

@@ -24,9 +24,9 @@ import numpy as np
 from ..sharing import Path, linen_paths
 from ..target import group_of
 from . import drawing
-from .api import in_context, judge
+from .api import UNMATCHED, in_context, judge
 from .models import Label, _leaves, abstract, linen_label, linen_path, make_abstract
-from .numbers import any_key, compiled, difference, tolerance_of, weights
+from .numbers import Runner, any_key, compiled, difference, tolerance_of, weights
 from .proof import Program, plain_path, trace
 from .report import Check, EquivalenceReport, Verdict
 
@@ -53,15 +53,23 @@ def check_steps(
         linen_step: `linen_step(state, *batch, *keys) -> state` or `(state, metrics)`.
         linen_state: a TrainState, boxed or not, concrete or of shapes (`jax.eval_shape`).
         nnx_step: `nnx_step(*target, *batch) -> metrics`, which updates the target in place; or one that returns
-        nothing.
+            nothing.
         nnx_target: the tuple `(model, optimizer)` that `nnx_step` takes, or a function that makes it (then only
-        traced).
-        batch: arguments of both; arrays or shapes.
+            traced).
+        batch: arguments of both; arrays, or `jax.ShapeDtypeStruct`s of the same shapes.
         keys: random keys that only the Linen step takes, after the batch.
+        mesh: in force on both sides while they are traced; an `AbstractMesh` will do for a proof.
+        rules: logical axis rules, in force on both sides.
         run: run both on the same values where the proof fails.
+        tolerance: relative to the largest value of each output; by default it follows from dtype and depth.
+        name: what the report calls the step.
 
     Returns:
-        A report with the checks `keys` and `step`.
+        A report with the checks `keys` (every leaf of the two states has its counterpart) and `step` (the new state
+        and the metrics).
+
+    Raises:
+        Whatever one of the steps raises while it is traced.
     """
     started = time.perf_counter()
     report = EquivalenceReport(name)
@@ -92,11 +100,38 @@ def compare_steps(
 ) -> Check:
     """Run `steps` steps of both programs, each on its own state, from the same weights on the same batches.
 
-    Programs as `step_programs` makes them: outputs that are also inputs are fed back. `losses` is filled with the first
-    scalar metric of each step, for `EquivalenceReport.losses`.
+    Args:
+        left, right: programs as `step_programs` makes them: outputs that are also inputs are fed back.
+        steps: how many.
+        seed: of the weights and batches.
+        tolerance: relative to the largest value of each output, for one step; by default it follows from dtype and depth.
+        losses: filled with the first scalar metric of each step, for `EquivalenceReport.losses`.
+
+    Returns:
+        A check. Programs that draw random numbers are given Linen's key at the draw of the same turn; where that gives
+        other numbers, and one key for all draws of a kind does not, it cannot be told which draw answers to which:
+        `unchecked`.
     """
     drawn_keys = drawing.draws_at_all(left.jaxpr) and drawing.draws_at_all(right.jaxpr)
-    runner = drawing.handed_over if drawn_keys else compiled()
+    if not drawn_keys:
+        return _run_steps(left, right, steps, seed, tolerance, losses, compiled())
+    found = _run_steps(left, right, steps, seed, tolerance, losses, drawing.handed_over)
+    if found.verdict is Verdict.DIFFERENT:
+        alike = _run_steps(left, right, steps, seed, tolerance, None, drawing.alike)
+        if alike.verdict in (Verdict.BITWISE, Verdict.CLOSE):
+            return Check("steps", Verdict.UNCHECKED, UNMATCHED)
+    return found
+
+
+def _run_steps(
+    left: Program,
+    right: Program,
+    steps: int,
+    seed: int,
+    tolerance: float | None,
+    losses: dict[str, list[float]] | None,
+    runner: Runner,
+) -> Check:
     shapes = {n: v.aval for p in (right, left) for n, v in zip(p.inputs, p.jaxpr.jaxpr.invars)}
     drawn = weights(shapes, seed)
     states: list[dict[Label, Any]] = [dict(drawn), dict(drawn)]
@@ -113,6 +148,8 @@ def compare_steps(
             ])  # fmt: skip
         try:
             results = runner(left.jaxpr, operands[0], right.jaxpr, operands[1])
+        except drawing.OtherDraws as error:
+            return Check("steps", Verdict.DIFFERENT, str(error))
         except drawing.CannotRun as error:
             return Check("steps", Verdict.UNCHECKED, f"random draws, and Linen's keys cannot be handed to NNX: {error}")
         for side, program, state, result in zip(("linen", "nnx"), (left, right), states, results):

@@ -63,6 +63,7 @@ from . import (
     linen_copies,
     merged_flags,
     naming,
+    rank_checks,
     setup_names,
     setup_params,
     size_steps,
@@ -705,6 +706,7 @@ class ClassText:
             if isinstance(value, OptionalArray):
                 return f"({self.dim(dim)} if {self.step_text(value.step, site)} else None)"
             return self.dim(dim)
+        rank_checks.refuse_unknown(self, site, argument, value.shape)
         needed = self.analyser.needed_sizes(self.run, site, called, method, inputs)
         if enough(value.shape, argument, needed):
             self.analyser.partial.add((site.target, added.name))

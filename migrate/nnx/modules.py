@@ -250,7 +250,7 @@ def _decide_class(
         reasons[name] = failure
         return
     run = text.run
-    for argument, rank in rank_checks.guessed(text).items():
+    for argument, rank in rank_checks.guessed(analyser, name).items():
         message = f"`{argument}` is taken to have {rank} dimensions; with another number the constructor fails"
         text.notes.append(("NNX115", message, model.node))
     texts[name] = text

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..linen.sites import Site, Unmigratable
+from ..linen.values import Shape
+
 if TYPE_CHECKING:
     from ..edits import Parts
+    from ..linen.analyser import Analyser
     from .class_text import ClassText
 
 
-def guessed(text: ClassText) -> dict[str, int]:
+def guessed(analyser: Analyser, name: str) -> dict[str, int]:
     """Argument → rank, where neither the class nor an example or a trace of the project shows it."""
-    name, analyser = text.model.qualname, text.analyser
     seen = analyser.seen.get(name, {})
     return {a: rank for a, rank in analyser.assumed.get(name, {}).items() if seen.get(a) != rank}
 
 
 def lines(text: ClassText) -> list[Parts]:
     """Statements of the constructor that raise for another rank than the one guessed."""
-    ranks = guessed(text)
+    ranks = guessed(text.analyser, text.model.qualname)
     out: list[Parts] = []
     for added, argument, index in text.added():
         if argument not in ranks or index == -1:
@@ -34,10 +37,22 @@ def lines(text: ClassText) -> list[Parts]:
     return out
 
 
+def refuse_unknown(text: ClassText, site: Site, argument: str, shape: Shape) -> None:
+    """A part that checks the rank of an input is given a whole shape, so the rank must be known here too.
+
+    Raises Unmigratable, naming the arguments whose ranks would tell it.
+    """
+    if shape.rank is None and argument in guessed(text.analyser, site.target):
+        name = site.target.rpartition(".")[2]
+        error = Unmigratable("NNX110", f"the number of dimensions of `{argument}` for {name} is not known", site.node)
+        error.wanted_ranks = tuple(a for a in shape.needs() if a in text.run.arguments and a not in text.run.ranks)
+        raise error
+
+
 def reads_batch(text: ClassText) -> bool:
     """Is the first dimension of a guessed rank, a batch as a rule, read as a size? Another guess may be better."""
     used = text.used
-    return any(-rank in used.get(argument, ()) for argument, rank in guessed(text).items())
+    return any(-rank in used.get(argument, ()) for argument, rank in guessed(text.analyser, text.model.qualname).items())
 
 
-__all__ = ["guessed", "lines", "reads_batch"]
+__all__ = ["guessed", "lines", "reads_batch", "refuse_unknown"]

@@ -61,3 +61,34 @@ def test_a_module_without_streams_has_constant_keys_only() -> None:
     model = Native(WAYS[-1][1], rngs=None)
     report = compat.check_equivalence(Noisy(), variables, model, x, rngs=["noise"])
     assert report["forward"].verdict.value == "different" and "a constant key" in report["forward"].detail
+
+
+class Twice(nn.Module):
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        y = nn.Dropout(0.5, deterministic=False)(x)
+        z = nn.Dropout(0.5, deterministic=False)(nn.Dense(3, name="d")(x))
+        return (y + z) + 2.0 * x
+
+
+class Swapped(nnx.Module):
+    """Draws its two masks in the other order, and adds up in another one."""
+
+    def __init__(self, rate: float) -> None:
+        rngs = nnx.Rngs(0)
+        self.d = nnx.Linear(3, 3, rngs=rngs)
+        self.drop = nnx.Dropout(rate, deterministic=False, rngs=rngs)
+
+    def __call__(self, x: Any) -> Any:
+        z = self.drop(self.d(x))
+        return self.drop(x) + (z + 2.0 * x)
+
+
+@pytest.mark.parametrize("rate,verdict", [(0.5, "unchecked"), (0.4, "different")])
+def test_draws_of_another_order_do_not_make_training_different(rate: float, verdict: str) -> None:
+    from nnx_migrate.compat.equivalence.training import check_training
+
+    x = jnp.ones((4, 3))
+    variables = Twice().init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x)
+    checks = check_training(Twice(), variables, lambda: Swapped(rate), [x], {}, streams=["dropout"], steps=2)
+    assert checks[-1].name == "2 steps" and checks[-1].verdict.value == verdict, checks

@@ -31,7 +31,26 @@ class UnbatchedMean(nn.Module):
         return nn.Dense(3)(x.mean(axis=1).T)
 
 
+class PartOfGuess(nn.Module):
+    features: int
+
+    @nn.compact
+    def __call__(self, x):
+        w = self.param("w", nn.initializers.normal(0.3), (x.shape[1] * x.shape[2],))
+        return nn.Dense(self.features)(x * w.reshape(x.shape[1:]))
+
+
+class WholeOfGuess(nn.Module):
+    """Gives the part a shape, and so takes the same number of dimensions for granted."""
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.relu(nn.Dense(4)(x))
+        return PartOfGuess(5)(x)
+
+
 CASES = [
+    ("WholeOfGuess", {}, [(2, 5, 6)], {}),
     ("MeanOverSpace", {}, [(2, 5, 6, 7)], {}),
     ("Flattened", {}, [(2, 5, 7)], {}),
     ("UnbatchedMean", {}, [(2, 5, 7)], {}),

@@ -53,3 +53,14 @@ def test_another_rank_fails_in_the_constructor() -> None:
     assert module.Guessed(in_shape=(2, 5, 3), rngs=nnx.Rngs(0)).Dense_1.in_features == 20
     with pytest.raises(ValueError, match=r"`in_shape` must have 3 dimensions: \(2, 6, 5, 3\)"):
         module.Guessed(in_shape=(2, 6, 5, 3), rngs=nnx.Rngs(0))
+
+
+def test_what_contains_it_guesses_and_checks_too() -> None:
+    text = (Path(__file__).parent / "forms_guessed_ranks.py").read_text()
+    run = migrate_project([SourceFile.parse(Path("guess.py"), "guess", text)])
+    module: Any = types.ModuleType("guessed_parts_nnx")
+    sys.modules["guessed_parts_nnx"] = module
+    exec(run.files[0].after or "", module.__dict__)
+    assert module.WholeOfGuess(in_shape=(2, 5, 6), rngs=nnx.Rngs(0)).PartOfGuess_0.w.shape == (20,)
+    with pytest.raises(ValueError, match="must have 3 dimensions"):
+        module.WholeOfGuess(in_shape=(2, 6), rngs=nnx.Rngs(0))
