@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -152,6 +153,9 @@ class Evaluation:
             items = [self.text_of_value(i) for i in value.items]
             if any(i is None for i in items):
                 return None
+            field = (items[0] or "").removesuffix("[0]") if items else ""
+            if re.fullmatch(r"self\.\w+", field) and items == [f"{field}[{n}]" for n in range(len(items))]:
+                return field  # the whole of it, also where it is given longer than its default
             inner = ", ".join(i for i in items if i is not None)
             return f"[{inner}]" if value.kind == "list" else f"({inner},)" if len(items) == 1 else f"({inner})"
         if isinstance(value, Factory) and value.field:

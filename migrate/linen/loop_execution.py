@@ -59,6 +59,8 @@ class LoopExecution(Expressions):
         if sized is not None:
             localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
         names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        if names & _assigned(node):  # sizes in terms of its name would mean another value after that
+            localized = None
 
         def enter(inner: Env) -> None:
             name_elements(self, target, elements, inner)
@@ -190,31 +192,37 @@ class LoopExecution(Expressions):
         name = target.id
         if isinstance(node, ast.For) and any(_is_stored(child, name) for part in node.body for child in ast.walk(part)):
             return None  # the loop gives it another meaning
-        if isinstance(iterated.value, Static) and isinstance(iterator, ast.Attribute | ast.Subscript | ast.Name):
+        if isinstance(iterated.value, Tup) and iterated.value.items:
+            item = iterated.value.items[-1]
+            if isinstance(item, Int) and item.dim.value is not None:
+                last = item.dim
+            elif isinstance(iterator, ast.Attribute) and ast.unparse(iterator) == f"self.{iterator.attr}":
+                last = Dim.opaque(f"{ast.unparse(iterator)}[-1]")  # as long as its default, but it may be given longer
+            else:
+                return None
+        elif isinstance(iterated.value, Static) and isinstance(iterator, ast.Attribute | ast.Subscript | ast.Name):
             if iterated.value.deps:
                 return None
-            last = Dim.opaque(f"{iterated.value.text}[-1]")
+            text = iterated.value.text
+            simple = isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+            last = Dim.opaque(f"{text}[-1]" if simple else f"({text})[-1]")
         elif isinstance(iterator, ast.Call) and ast.unparse(iterator.func) == "range" and len(iterator.args) == 1:
             count = self.evaluated[iterator.args[0]].value
             found = self.plain(count)
             if not isinstance(found, Int) or found.dim.dependencies():
                 return None
             last = found.dim - 1
-        elif isinstance(iterated.value, Tup) and iterated.value.items and isinstance(iterated.value.items[-1], Int):
-            last = iterated.value.items[-1].dim
-            if last.dependencies():
-                return None
         else:
             return None
 
-        def item(atom: Atom) -> bool:  # of a list of sizes, or of something that nothing says about
+        def is_item(atom: Atom) -> bool:  # of a list of sizes, or of something that nothing says about
             return atom.kind == "local" or (atom.kind == "opaque" and atom.args == (name,))
 
-        if any(atom.kind in ("opaque", "cond") and atom.deps and not item(atom) for atom in dim.atoms()):
+        if any(atom.kind in ("opaque", "cond") and atom.deps and not is_item(atom) for atom in dim.atoms()):
             return None
 
         def change(atom: Atom) -> Dim | None:
-            return last if item(atom) else None
+            return last if is_item(atom) else None
 
         return dim.substitute(change)
 
@@ -401,6 +409,13 @@ def _runs_along(site: Site, target: ast.expr, iterator: ast.expr) -> bool:
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Name)
     ]
     return same and len(indices) == len(site.calls) and set(indices) <= counters
+
+
+def _assigned(loop: ast.For | ast.comprehension) -> set[str]:
+    """The names that the body of a loop assigns, and reads somewhere."""
+    body = loop.body if isinstance(loop, ast.For) else []
+    names = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Name)]
+    return {n.id for n in names if isinstance(n.ctx, ast.Store)} & {n.id for n in names if isinstance(n.ctx, ast.Load)}
 
 
 def _no_iterator(env: Env) -> Localized:
