@@ -20,6 +20,7 @@ from .sites import (
     Variable,
 )
 from .size_lists import SizeList, indexed
+from .unknown_callees import made_by_unknown
 from .unpacking import entry, merged
 from .values import Array, Const, Int, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
 
@@ -201,7 +202,8 @@ class Containers(Evaluation):
         at(0, inner)
         result = results[-1] if results else Abs(Unknown("empty"))
         static = all(self.evaluated[g.iter].static for g in node.generators if g.iter in self.evaluated)
-        if len(self.sites) > mark or self.holds_module(result.value) or isinstance(result.value, Array):
+        followed = self.holds_module(result.value) or isinstance(result.value, Array)
+        if len(self.sites) > mark or followed or made_by_unknown(self, result.value, env) is not None:
             if len(self.sites) > mark and isinstance(node, ast.GeneratorExp):
                 if not isinstance(env.source.parents.get(node), ast.Call):
                     raise Unmigratable("NNX123", "a generator makes submodules when it is asked for them", node)
@@ -231,7 +233,7 @@ class Containers(Evaluation):
             results.append(self.evaluate(node.value, scope))
 
         step = self.loop(generator, generator.target, generator.iter, child_env(env), body)
-        if len(self.sites) > mark:
+        if len(self.sites) > mark or (results and made_by_unknown(self, results[-1].value, env) is not None):
             return Abs(Repeated(results[-1].value, step, "dict"), False)
         static = self.evaluated[generator.iter].static and bool(results) and results[-1].static
         return self._static_text(node, static, frozenset(), env)

@@ -84,8 +84,8 @@ def spell(source: SourceFile, local: str, dotted: str) -> _Wanted:
     if source.prefix and dotted.startswith(f"{source.prefix}."):
         dotted = dotted[len(source.prefix) + 1 :]
     parent, dot, name = dotted.rpartition(".")
-    if dotted.startswith("."):
-        return _Wanted(local, parent or dot, name)
+    if dotted.startswith("."):  # `..blocks` is `from .. import blocks`: the dots are not parted
+        return _Wanted(local, parent if parent.strip(".") else parent + dot, name)
     if not parent or local == dotted or local == dotted.partition(".")[0]:
         return _Wanted(local, dotted)
     if _IMPORTED_WHOLE.get(dotted) == local:

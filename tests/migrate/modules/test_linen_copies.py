@@ -385,3 +385,17 @@ def test_modules_in_a_namespace_folder_are_imported_as_their_neighbours_are(tmp_
     made = (tmp_path / "after/nspkg/models/model.py").read_text()
     assert "from . import layers, layers_linen, model_linen" in made
     assert "from . import layers  # noqa: E402" in (tmp_path / "after/nspkg/models/layers_linen.py").read_text()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_copies_of_the_folder_above(tmp_path: Path) -> None:
+    model = MODEL.replace("from . import layers", "from .. import layers").replace("from .layers", "from ..layers")
+    assert model != MODEL
+    files = {"pkg/__init__.py": "", "pkg/layers.py": LAYERS, "pkg/deep/__init__.py": "", "pkg/deep/model.py": model}
+    before = write(tmp_path / "before", files)
+    migrate(before, tmp_path / "after")
+    assert (tmp_path / "after/pkg/layers_linen.py").exists()
+    expected = load(before, "pkg.deep.model").run()
+    assert_same(expected, load(tmp_path / "after", "pkg.deep.model").run())
+    again = migrate_project(sources(tmp_path / "after"))
+    assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}

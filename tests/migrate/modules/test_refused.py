@@ -28,6 +28,32 @@ class M(nn.Module):
     return Chain([nn.Dense(7) for _ in range(3)])(x)
 """,
     ),
+    "a list of what another package makes, which is called": (
+        "NNX138",
+        """from otherlib import Block
+
+
+class M(nn.Module):
+  def setup(self):
+    self.blocks = tuple(Block(4) for _ in range(3))
+  def __call__(self, x):
+    for block in self.blocks:
+      x = block(x)
+    return x
+""",
+    ),
+    "a dict of what another package makes": (
+        "NNX138",
+        """import otherlib
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    blocks = {k: otherlib.Block(4) for k in ('a', 'b')}
+    return blocks['a'](x)
+""",
+    ),
     "layers for the items of a dict, which an array has not": (
         "NNX134",
         """class M(nn.Module):
