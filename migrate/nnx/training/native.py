@@ -104,6 +104,7 @@ class _Native(Rewrite):
         self.tracked_names = {node for node, _ in self.uses}
         self.new_names: dict[Symbol, str] = _Names(self.site)  # of models, variables, params and a state's model
         self.optimizers: dict[Symbol, str] = _Names(self.site)
+        self._declared()
         self._home()
         old_values.check(self)
         self.functions = steps.functions(self)
@@ -149,6 +150,16 @@ class _Native(Rewrite):
         return any(
             self.component.holds(held) and scope in value.nodes for (_, scope, _), held in self.flow.env.items() if scope
         )
+
+    def _declared(self) -> None:
+        """`global state` and `nonlocal state` bind a name of another scope, which would go by another name there."""
+        names = {(module, name) for module, _, name in self.roles}
+        for module in {module for module, _ in names}:
+            by_kind = self.flow.project.files[module].by_kind
+            for node in [*by_kind.get(ast.Global, ()), *by_kind.get(ast.Nonlocal, ())]:
+                assert isinstance(node, ast.Global | ast.Nonlocal)
+                if any((module, name) in names for name in node.names):
+                    raise Unsupported(node, "a state that a function assigns outside of itself")
 
     def _streams(self) -> tuple[str, ...]:
         """The streams whose keys the program gives to `apply`."""

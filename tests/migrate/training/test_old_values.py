@@ -96,6 +96,16 @@ losses = train()
         "def size(**trees):\n  return float(sum(jnp.sum(v) for v in jax.tree.leaves(trees)))\n"
         "losses = [size(params=params)]",
     ),
+    "a state that an inner function assigns": WHOLE.replace(LOOP, "")
+    + """
+def train(state):
+  def turn():
+    nonlocal state
+    state, loss = step(state, x)
+    return float(loss)
+  return [turn() for _ in range(3)]
+losses = train(state) + train(state)
+""",
     "leaves by position": WHOLE + "losses.append(float(jnp.sum(jax.tree.leaves(state.params)[1])))",
     "a random key for each leaf": WHOLE.replace(
         "  return state",
