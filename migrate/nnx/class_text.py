@@ -225,7 +225,7 @@ class ClassText:
     def _refuse(self) -> None:
         fields = self.run.fields
         constructor_names.refuse_reserved(self.run)
-        for name in ("rngs",):
+        for name in ("rngs", "cls"):  # `cls` is a parameter of the metaclass, which hands all keywords on
             if name in fields:
                 raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
         for base in self.model.foreign_bases:

@@ -346,8 +346,9 @@ RULES = (
         "NNX151",
         "reserved-field",
         "a field has a name that NNX needs for itself",
-        "A field is called `rngs`.",
-        "The constructor takes `rngs: nnx.Rngs`.",
+        "A field is called `rngs` or `cls`.",
+        "The constructor takes `rngs: nnx.Rngs`, and the metaclass of NNX modules has a parameter `cls` of its own, so that "
+        "no keyword of this name reaches the constructor.",
         "rename the field.",
     ),
     _stays(

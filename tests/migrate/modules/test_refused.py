@@ -11,6 +11,15 @@ from nnx_migrate.migrate.source import SourceFile
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "a field called as a parameter of the metaclass": (
+        "NNX151",
+        """class M(nn.Module):
+  cls: Any = nn.Dense
+  @nn.compact
+  def __call__(self, x):
+    return self.cls(3)(x)
+""",
+    ),
     "a list of one text whose sizes change where it is handed to": (
         "NNX114",
         """class Chain(nn.Module):
