@@ -59,8 +59,6 @@ class LoopExecution(Expressions):
         if sized is not None:
             localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
         names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-        if names & _assigned(node):  # sizes in terms of its name would mean another value after that
-            localized = None
 
         def enter(inner: Env) -> None:
             name_elements(self, target, elements, inner)
@@ -409,13 +407,6 @@ def _runs_along(site: Site, target: ast.expr, iterator: ast.expr) -> bool:
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Name)
     ]
     return same and len(indices) == len(site.calls) and set(indices) <= counters
-
-
-def _assigned(loop: ast.For | ast.comprehension) -> set[str]:
-    """The names that the body of a loop assigns, and reads somewhere."""
-    body = loop.body if isinstance(loop, ast.For) else []
-    names = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Name)]
-    return {n.id for n in names if isinstance(n.ctx, ast.Store)} & {n.id for n in names if isinstance(n.ctx, ast.Load)}
 
 
 def _no_iterator(env: Env) -> Localized:

@@ -73,18 +73,6 @@ class M(nn.Module):
     return nn.Dense(4)(x)
 """,
     ),
-    "a loop that changes its own variable": (
-        "NNX123",
-        """class M(nn.Module):
-  sizes: Any
-  @nn.compact
-  def __call__(self, x):
-    for size in self.sizes:
-      size = 2 * size
-      x = nn.Dense(size)(x)
-    return x
-""",
-    ),
     "a name bound by functools.partial": (
         "NNX155",
         """class M(nn.Module):
