@@ -82,6 +82,7 @@ class _Run:
         self.say = say
         self.files: dict[Path, FileReport] = {}
         self.documents: dict[Path, Document] = {}
+        self.unread: set[str] = set()  # modules that are left out of the run because of an error
 
     def report(self, version: str) -> RunReport:
         sources = self._read()
@@ -109,6 +110,7 @@ class _Run:
                 document = read_document(path, self.contents[path])
             except InputError as problem:
                 self._fail(problem)
+                self.unread.add(names[path].name)
                 continue
             if suppression.skips_file(document.text):
                 self.files[path] = FileReport(path, Status.SKIPPED)
@@ -132,7 +134,7 @@ class _Run:
             failed: dict[Path, InputError | FileResult] = {}
             encoded: dict[Path, bytes] = {}
             try:
-                result = migrate_project(sources, self.options, per_file=per_file)
+                result = migrate_project(sources, self.options, per_file=per_file, unread=self.unread)
             except Exception as error:
                 culprit = _culprit(error.__traceback__)
                 if culprit is None:
@@ -156,6 +158,7 @@ class _Run:
                     findings = [self._locate(path, item) for item in problem_or_result.diagnostics]
                     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
                     self.files[path] = FileReport(path, Status.FAILED, errors)
+            self.unread |= {source.module for source in sources if source.path in failed}
             sources = [source for source in sources if source.path not in failed]
 
     def _accept(self, file: FileResult, after: bytes | None) -> None:

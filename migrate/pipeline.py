@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from .context import FileContext, Options
@@ -38,19 +38,24 @@ class RunResult:
 
 
 def migrate_project(
-    sources: Iterable[SourceFile], options: Options | None = None, *, per_file: Mapping[Path, Options] | None = None
+    sources: Iterable[SourceFile],
+    options: Options | None = None,
+    *,
+    per_file: Mapping[Path, Options] | None = None,
+    unread: Collection[str] = (),
 ) -> RunResult:
     """Index, plan and rewrite parsed sources. Pure: reads and writes no file, runs no user code.
 
-    `per_file`: the options of files that have their own (which rules to select there).
+    `per_file`: the options of files that have their own (which rules to select there). `unread`: modules of the project
+    that could not be read; what they define may be Linen modules.
     """
     from .nnx import linen_copies, modules, training
 
     options = options or Options()
-    project = Project(sources)
+    project = Project(sources, unread)
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
-    linen = project if len(concerned) == len(project.files) else Project(project.files[name] for name in concerned)
+    linen = project if len(concerned) == len(project.files) else Project([project.files[name] for name in concerned], unread)
     copies = modules.decide(linen, plan, options, per_file)
     own = per_file or {}
     contexts = {

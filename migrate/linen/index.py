@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ..names import canonical
 from ..plan import follow_aliases
@@ -37,10 +37,14 @@ class ClassInfo:
 
 
 class Project:
-    """The files of a run by module name, with names resolved across them. File order never matters."""
+    """The files of a run by module name, with names resolved across them. File order never matters.
 
-    def __init__(self, files: Iterable[SourceFile]) -> None:
+    `unread`: modules that are there and could not be read or migrated; nothing is known of what they define.
+    """
+
+    def __init__(self, files: Iterable[SourceFile], unread: Collection[str] = ()) -> None:
         self.files: dict[str, SourceFile] = {}
+        self.unread = frozenset(unread)
         self.aliases: dict[str, str] = {}
         self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
         self._complete = False

@@ -61,16 +61,14 @@ def _parsed(text: str) -> ast.expr | None:
 def _of_the_project(run: Any, qualname: str) -> bool:
     """Functions and classes of the project's own files have been looked at: they make Linen modules only as followed.
 
-    What a file neither defines nor binds (a module beside it that is missing) has not been seen.
+    Modules of its packages that are not among the files say nothing of Flax, apart from those that could not be read.
     """
-    module, rest = qualname, ""
-    while module:
-        source = run.project.files.get(module)
-        if source is not None:
-            name, names = rest.partition(".")[0], source.names
-            return not name or name in names.definitions or name in names.imports or bool(names.star_imports)
-        module, _, last = module.rpartition(".")
-        rest = f"{last}.{rest}" if rest else last
+    while qualname:
+        if qualname in run.project.unread:
+            return False
+        if qualname in run.project.files:
+            return True
+        qualname = qualname.rpartition(".")[0]
     return False
 
 

@@ -150,6 +150,22 @@ def test_one_bad_file_never_stops_the_others(tree: Path) -> None:
     assert {name: (tree / "pkg" / name).read_bytes() for name in bad} == bad
 
 
+def test_what_an_unreadable_file_makes_may_be_a_module(tmp_path: Path) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").write_text("import flax\n")
+    (package / "blocks.py").write_text("import flax.linen as nn\n\n\nclass Block(nn.Module:\n  pass\n")
+    text = (
+        "import flax.linen as nn\n\nfrom .blocks import Block\n\n\nclass Stack(nn.Module):\n"
+        "  def setup(self):\n    self.blocks = [Block(3) for _ in range(2)]\n\n"
+        "  def __call__(self, x):\n    for block in self.blocks:\n      x = block(x)\n    return x\n"
+    )
+    (package / "stack.py").write_text(text)
+    result = run(package)
+    assert result.exit_code == 2 and "NNX138" in result.output + result.stderr
+    assert "nnx.Module" not in (package / "stack.py").read_text()
+
+
 def test_unreadable_directory(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "pkg/secret").mkdir()
     real = os.scandir
