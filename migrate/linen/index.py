@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from ..names import canonical
 from ..plan import follow_aliases
@@ -118,12 +118,33 @@ class Project:
                 base, _, name = dotted.rpartition(".")
                 if base in self.files and base != module:
                     found.setdefault(base, set()).add(name)
-                if dotted in self.files and dotted != module:  # the module itself, and what is looked up on it
-                    found.setdefault(dotted, set()).update(self.files[dotted].names.imports.keys() & source.words)
             for base in source.names.star_imports:
                 if base in self.files:
                     found.setdefault(base, set()).update(self.files[base].names.imports)
+            for base, name in self._looked_up(source):
+                if base != module:
+                    found.setdefault(base, set()).add(name)
         return {module: frozenset(names) for module, names in found.items()}
+
+    def _looked_up(self, source: SourceFile) -> Iterator[tuple[str, str]]:
+        """(module of the project, name that it imports) for what a file reads off such modules: `train.nn`."""
+        if self._packages.isdisjoint(source.names.imports.values()):
+            return
+        for node in source.by_kind.get(ast.Attribute, ()):
+            assert isinstance(node, ast.Attribute)
+            if node.attr in self._imported_names:
+                base = self.files.get(source.names.raw_qualname(node.value) or "")
+                if base is not None and node.attr in base.names.imports:
+                    yield base.module, node.attr
+
+    @functools.cached_property
+    def _imported_names(self) -> frozenset[str]:
+        return frozenset(name for source in self.files.values() for name in source.names.imports)
+
+    @functools.cached_property
+    def _packages(self) -> frozenset[str]:
+        """The modules of the project and the packages that hold them."""
+        return frozenset(".".join(parts[:n]) for parts in (m.split(".") for m in self.files) for n in range(1, len(parts) + 1))
 
     @functools.cached_property
     def _nnx_packages(self) -> frozenset[str]:

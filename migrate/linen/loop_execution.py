@@ -138,7 +138,8 @@ class LoopExecution(Expressions):
                 if last is not None:
                     self.closed[tracker] = last
         self._carry_sizes(target, iterator, start, inner, phis)
-        self._leave_loop(env, inner, phis, rank_lost, names)
+        forgotten = self._forgotten(phis, block) if localized is None and not self.trial else {}
+        self._leave_loop(env, inner, phis, rank_lost, names, forgotten)
         if localized is None:  # what the loop assigns is not in the constructor
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
             for name in dropped & env.local:
@@ -173,6 +174,15 @@ class LoopExecution(Expressions):
                     known = self.carried.setdefault(site, [])
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
+
+    def _forgotten(self, phis: Mapping[tuple[str, int], str | None], block: Block) -> dict[str, Dim | None]:
+        """Tracked sizes of a loop that the constructor does not have → what is known of them after it.
+
+        Those of a list that setup makes are not among them: setup's own loop follows them.
+        """
+        followed = {tracker for sizes in self.carried.values() for tracker, _, _ in sizes}
+        changed = {step.name for step in block.steps if isinstance(step, Track)} - followed
+        return {tracker: self.closed.get(tracker) for tracker in phis.values() if tracker is not None and tracker in changed}
 
     def _last_value(
         self, dim: Dim, node: ast.AST, target: ast.expr, iterator: ast.expr, iterated: Abs, trackers: set[str]
@@ -302,7 +312,13 @@ class LoopExecution(Expressions):
         raise Unmigratable("NNX110", f"the size of `{name}` before the loop is not known")
 
     def _leave_loop(
-        self, env: Env, inner: Env, phis: Mapping[tuple[str, int], str | None], lost: set[str], targets: set[str]
+        self,
+        env: Env,
+        inner: Env,
+        phis: Mapping[tuple[str, int], str | None],
+        lost: set[str],
+        targets: set[str],
+        forgotten: Mapping[str, Dim | None],
     ) -> None:
         changing = targets | {t for t in phis.values() if t is not None}
         for name, now in inner.names.items():
@@ -316,7 +332,7 @@ class LoopExecution(Expressions):
             if keys:
                 value = now.value if isinstance(now.value, Array) else old.value
                 for (_, index), tracker in keys:
-                    value = with_dim(value, index, local_dim(tracker))
+                    value = with_dim(value, index, forgotten.get(tracker or "", local_dim(tracker)))
                 env.names[name] = Abs(value, False, old.flags | now.flags)
             elif name in lost:
                 if now.static and name in inner.local:

@@ -66,6 +66,11 @@ def available(run: Execution, site: Site) -> set[str]:
     return found
 
 
+def followed(run: Execution) -> set[str]:
+    """The variables of this kind that hold, when setup is done, what the size is after the loop of the call."""
+    return {t for site, carried in run.carried.items() if not site.conditions for t, _, _ in carried}
+
+
 def _comprehension(
     writer: ClassWriter, site: Site, comprehension: ast.ListComp, carried: Carried, expression: Parts
 ) -> None:

@@ -822,6 +822,7 @@ class ClassText:
             said = None
             self.analyser.mute.add(self.model.qualname)
         lines, live = self._emit(block, 0, set(said[1]) if said is not None else set())
+        live -= carried.followed(self.run)
         if live & self.run.trackers and said is not None and self.model.qualname not in self.analyser.of_kinds:
             self.analyser.mute.add(self.model.qualname)  # then it says nothing, and its callers do not ask
             said = None
@@ -857,7 +858,7 @@ class ClassText:
             kept = live if step.changes or isinstance(step.statement, ast.AugAssign) else live - step.names
             return [(depth, parts)], kept | self.needs
         if isinstance(step, Track):
-            if step.name not in live:
+            if step.name not in live or step.name in carried.followed(self.run):
                 return [], live
             self.needs = set()
             size: Parts = field_kinds.features_of(self, step.site) if step.site is not None else (self.dim(step.dim),)

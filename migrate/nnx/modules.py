@@ -169,7 +169,9 @@ def _attempt(
             for site in [kind for s in run.sites for kind in (s, *s.alternatives)]:  # what it contains is planned first
                 if site.kind == "class":
                     inner(site.target)
-            if any("asked" in s.renders and analyser.family(s.target) & analyser.mute for s in run.sites):
+            asked = {s.target for s in run.sites if "asked" in s.renders}
+            analyser.mute |= {target for target in asked if target not in plan.classes}  # nor has what stays Linen
+            if any(analyser.family(target) & analyser.mute for target in asked):
                 analyser.done.pop(name)  # a class that it asked for its width cannot say it
                 run = analyser.execution(name)
             text = ClassText(run, analyser, plan.classes, references)

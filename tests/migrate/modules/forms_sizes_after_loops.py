@@ -108,7 +108,56 @@ class OfStages(nn.Module):
         return nn.Conv(2, (1, 1))(Stages([8, 4])(x))
 
 
+class Listed(nn.Module):
+    """The list is made in setup and called in a loop with a counter."""
+
+    sizes: Sequence[int]
+
+    def setup(self):
+        self.layers = [nn.Dense(size) for size in self.sizes]
+
+    def __call__(self, x):
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if i + 1 < len(self.layers):
+                x = jnp.tanh(x)
+        return x
+
+
+class DownAndUp(nn.Module):
+    sizes: Sequence[int]
+
+    def setup(self):
+        self.down = [nn.Dense(size) for size in self.sizes]
+        self.up = [nn.Dense(size + 1) for size in self.sizes]
+
+    def __call__(self, x):
+        for layer in self.down:
+            x = layer(x)
+        for layer in self.up:
+            x = jnp.tanh(layer(x))
+        return x
+
+
+class OfListed(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(Listed((8, 4))(x))
+
+
+class OfLists(nn.Module):
+    def setup(self):
+        self.first = DownAndUp((8, 4))
+        self.second = Listed((7, 6))
+        self.head = nn.Dense(2)
+
+    def __call__(self, x):
+        return self.head(self.second(self.first(x)))
+
+
 CASES = [
+    ("OfListed", {}, [(2, 3)], {}),
+    ("OfLists", {}, [(2, 3)], {}),
     ("OfPlain", {}, [(2, 3)], {}),
     ("OfDefault", {}, [(2, 3)], {}),
     ("LongerThanTheDefault", {}, [(2, 3)], {}),

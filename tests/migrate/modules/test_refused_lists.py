@@ -9,6 +9,7 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 HEAD = """from collections.abc import Sequence
+import jax.numpy as jnp
 from flax import linen as nn
 
 
@@ -19,6 +20,14 @@ class M(nn.Module):
 """
 
 REFUSED = {
+    "sizes that change in a loop over what only the call knows": (
+        "NNX110",
+        """@nn.compact
+def __call__(self, x):
+  for _ in range(x.shape[0]):
+    x = jnp.concatenate([x, x], -1)
+  return nn.Dense(4)(x)""",
+    ),
     "items picked by number": (
         "NNX114",
         """def setup(self):
