@@ -144,7 +144,8 @@ class Project:
     @functools.cached_property
     def _packages(self) -> frozenset[str]:
         """The modules of the project and the packages that hold them."""
-        return frozenset(".".join(parts[:n]) for parts in (m.split(".") for m in self.files) for n in range(1, len(parts) + 1))
+        split = [module.split(".") for module in self.files]
+        return frozenset(".".join(parts[: n + 1]) for parts in split for n in range(len(parts)))
 
     @functools.cached_property
     def _nnx_packages(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from ..catalog import layers
 from .dims import Dim
 from .merging import merge
-from .sites import CallRecord, Make, Site, Track, Unmigratable
+from .sites import Block, CallRecord, Make, Site, Track, Unmigratable
 from .values import Array, Shape, Unknown, Value
 
 # Layers whose NNX counterparts say how many features come out.
@@ -86,4 +86,26 @@ def _asked(run: Any, site: Site) -> Dim | None:
             raise Unmigratable("NNX163", "a module of several kinds is made where it cannot be asked", site.node)
         site.renders["out"] = run.tracker("features")
         block.steps.insert(made + 1, Track(site.renders["out"], Dim.of(0), site))
+        _make_later(block, made)
     return Dim.local(site.renders["out"])
+
+
+def _make_later(block: Block, made: int) -> None:
+    """`Dense(2)(Block()(x))`: what is made before the module that is asked, and called with its result, is made after it."""
+    first = made
+    while first and _waits(block.steps[first - 1], block.steps[made]):
+        first -= 1
+    block.steps[first : made + 2] = [*block.steps[made : made + 2], *block.steps[first:made]]
+
+
+def _waits(step: object, for_: object) -> bool:
+    """Is it the making of a module that nothing has called yet, and which Linen does not count with the other?"""
+    if not isinstance(step, Make) or not isinstance(for_, Make):
+        return False
+    site = step.site
+    alone = site.kind in ("layer", "class") and not site.alternatives and not site.container and not site.passed
+    return alone and site.call is None and _name(site) not in {_name(kind) for kind in (for_.site, *for_.site.alternatives)}
+
+
+def _name(site: Site) -> str:
+    return site.target.rpartition(".")[2]
