@@ -11,40 +11,28 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from . import jumps, mutation, size_lists
+from . import assignment, branch_execution, jumps, mutation, size_lists
 from .applied import Applied
-from .arguments import is_self
-from .choices import FactoryChoice, chosen
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
 from .environment import Env, Returned
 from .lifting import lift_method, run_method
-from .localization import is_sequence, named_after
-from .loop_execution import OPAQUE, LoopExecution
-from .merging import Either, decided, dependencies_of, last_of_both, map_dims, merge, same_width, under_step
+from .loop_execution import LoopExecution
+from .merging import map_dims, merge
 from .module_calls import INITIAL_CARRY
-from .presence import Step, assigned_when, either_result, step_of
+from .presence import Step
 from .sites import (
     Abs,
     Block,
-    Branch,
-    Factory,
     For,
     Function,
     Lifted,
     LiftedCall,
     Local,
-    Localized,
-    Repeated,
     Site,
     Static,
-    Table,
-    Track,
     Unmigratable,
-    Variable,
-    steps_of,
 )
-from .unpacking import entry, merged
 from .values import Array, Const, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import VariableRead
 
@@ -277,24 +265,20 @@ class Execution(LoopExecution):
         """Execute statements; True where every path has returned."""
         for position, statement in enumerate(statements):
             if isinstance(statement, ast.If):
-                if self._run_if(statement, statements[position + 1 :], env, returned):
-                    return True
-                if self._took_rest:
-                    self._took_rest = False
-                    return False
+                done, took_rest = branch_execution.run_if(self, statement, statements[position + 1 :], env, returned)
+                if done or took_rest:
+                    return done
                 continue
             if self.run_statement(statement, env, returned):
                 return True
         return False
-
-    _took_rest = False
 
     def run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
         self.mark = (self.block, len(self.block.steps))
         names = frozenset() if self.in_setup else mutation.changed_names(node)
         changed = {n for n in names if env.is_local(n) and not size_lists.variable_of(env.get(n).value)}  # type: ignore[union-attr]
         if changed:
-            self.keep_stale(set(changed), env)
+            assignment.keep_stale(self, set(changed), env)
         done = self._run_statement(node, env, returned)
         if changed:
             mutation.record(self, node, frozenset(changed), env)
@@ -312,12 +296,12 @@ class Execution(LoopExecution):
         if isinstance(node, ast.Expr):
             self.evaluate(node.value, env)
         elif isinstance(node, ast.Assign):
-            self._assign(node, node.targets, node.value, env)
+            assignment.assign(self, node, node.targets, node.value, env)
         elif isinstance(node, ast.AnnAssign):
             if node.value is not None:
-                self._assign(node, [node.target], node.value, env)
+                assignment.assign(self, node, [node.target], node.value, env)
         elif isinstance(node, ast.AugAssign):
-            self._augmented(node, env)
+            assignment.augmented(self, node, env)
         elif isinstance(node, ast.For):
             self._run_for(node, env, returned)
         elif isinstance(node, ast.While):
@@ -326,7 +310,7 @@ class Execution(LoopExecution):
             for item in node.items:
                 value = self.evaluate(item.context_expr, env)
                 if item.optional_vars is not None:
-                    self.bind(item.optional_vars, Abs(Unknown("with"), flags=value.flags), env)
+                    assignment.bind(self, item.optional_vars, Abs(Unknown("with"), flags=value.flags), env)
             return self.run_block(node.body, env, returned)
         elif isinstance(node, ast.FunctionDef):
             self._define(node, env)
@@ -381,367 +365,14 @@ class Execution(LoopExecution):
             return False
         return self.look_inside(node, env)
 
-    # assignment ------------------------------------------------------------------------------------------------
-    def _assign(self, statement: ast.stmt, targets: list[ast.expr], value_node: ast.expr, env: Env) -> None:
-        before = len(self.sites)
-        value = self.evaluate(value_node, env)
-        if len(targets) == 1 and isinstance(targets[0], ast.Name):
-            followed = size_lists.cut(self, targets[0].id, value_node, env)
-            value = dataclasses.replace(value, value=followed or size_lists.noticed(self, value.value, targets[0].id))
-        made = len(self.sites) > before
-        names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        simple = all(
-            isinstance(t, ast.Name) or (isinstance(t, ast.Tuple) and all(isinstance(e, ast.Name) for e in t.elts))
-            for t in targets
-        )
-        copied = False
-        if simple and not made and not self.in_setup and names and not any(env.is_taken(n) for n in names):
-            self.keep_stale(names, env)
-            localized = self.localize_statement(statement, value_node, value, env)
-            if localized is not None:
-                self.block.steps.append(Local(statement, frozenset(names), localized, env.source))
-                copied = True
-                if not value.static and len(names) == 1 and isinstance(targets[0], ast.Name):
-                    value = named_after(targets[0].id, value.value, is_sequence(value_node, env))
-                if dependencies_of(value.value) & names:  # `size = 2 * size`: from here on the name means the new one
-                    (name,) = names if len(names) == 1 else ("",)
-                    renamed: Value = Unknown(ast.unparse(statement))
-                    if name and isinstance(value.value, Int | Static):
-                        renamed = Int(Dim.local(name)) if isinstance(value.value, Int) else Static(name, frozenset(names))
-                    value = dataclasses.replace(value, value=renamed)
-        self.assigned = dict.fromkeys(targets, value_node)
-        for target in targets:
-            self.bind(target, value, env)
-            if copied and not value.static and isinstance(target, ast.Tuple):
-                for name in sorted(names):
-                    env.names[name] = named_after(name, env.names[name].value)
-        for name in names:
-            if copied or self.in_setup:
-                env.local.add(name)
-            else:
-                env.local.discard(name)
-
-    def keep_stale(self, names: set[str], env: Env) -> None:
-        """Sizes that mention a name about to change are saved under a name of their own."""
-        affected: dict[Dim, Dim] = {}
-
-        def saved(dim: Dim) -> Dim:
-            if not (dim.dependencies() & names):
-                return dim
-            if dim not in affected:
-                tracker = self.tracker("features")
-                self.block.steps.append(Track(tracker, dim))
-                affected[dim] = Dim.local(tracker)
-            return affected[dim]
-
-        for name, bound in list(env.names.items()):
-            if name not in names:
-                changed = map_dims(bound.value, saved)
-                if changed is not bound.value:
-                    env.names[name] = dataclasses.replace(bound, value=changed)
-
     def bind(self, target: ast.expr, value: Abs, env: Env) -> None:
         """Bind an assignment target; tuples are taken apart."""
-        if isinstance(target, ast.Name):
-            env.names[target.id] = value
-        elif isinstance(target, ast.Starred):
-            self.bind(target.value, value, env)
-        elif isinstance(target, ast.Tuple | ast.List):
-            star = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), None)
-            items = self.unpack(value, len(target.elts), star)
-            for element, item in zip(target.elts, items):
-                self.bind(element, item, env)
-        elif isinstance(target, ast.Attribute):
-            self._assign_attribute(target, value, env)
-        elif isinstance(target, ast.Subscript):
-            holder = self.evaluate(target.value, env)
-            if isinstance(holder.value, Table) and isinstance(target.value, ast.Name):
-                key = self.evaluate(target.slice, env).value
-                if isinstance(key, Const):
-                    node = self.assigned.get(target)
-                    own = {key.value: entry(self, node, value, env)} if node is not None else {}
-                    table = merged([holder.value, Table({key.value: value.value}, own)])
-                    env.names[target.value.id] = dataclasses.replace(holder, value=table)
-                    return
-            if self.holds_module(value.value):
-                raise Unmigratable("NNX121", "a submodule is stored under a computed key", target)
-            if isinstance(target.value, ast.Name):
-                old = env.get(target.value.id)
-                size_lists.broken(self, {size_lists.variable_of(holder.value)} - {""})
-                if old is not None and not isinstance(old.value, Array):
-                    env.names[target.value.id] = Abs(Unknown("item assigned"))
-                    env.local.discard(target.value.id)
+        assignment.bind(self, target, value, env)
 
-    def _assign_attribute(self, target: ast.Attribute, value: Abs, env: Env) -> None:
-        base = self.evaluate(target.value, env)
-        if isinstance(base.value, Variable):  # variable.value = ...
-            held, new = base.value.site.shape, value.value
-            if isinstance(held, Array) and not (isinstance(new, Array) and new.shape.same(held.shape)):
-                base.value.site.shape = Unknown("a variable that takes another shape")
-            return
-        if is_self(target.value, env):
-            name = target.attr
-            if self.in_setup:
-                self.attribute_paths[name] = assigned_when(self.attribute_paths.get(name), tuple(self.path))
-            self.attributes[name] = value
-            for site in self.modules_in(value.value):
-                if site.held and site.held not in self.fields:
-                    raise Unmigratable("NNX127", f"`self.{name}` is a module of another module", target)
-                if not site.container and site.in_setup:
-                    if site.adopted:
-                        reason = f"`self.{name}` is a module that was passed to another one before"
-                        raise Unmigratable("NNX127", reason, target)
-                    site.container = name
-                elif site.container and site.in_setup and self.in_setup and name < site.container:
-                    # NNX loses the order of attributes when a model is split: its keys would then be those of this one.
-                    reason = f"`self.{name}` is a second name for `self.{site.container}` and comes first in the alphabet"
-                    raise Unmigratable("NNX127", reason, target)
-
-    def _augmented(self, node: ast.AugAssign, env: Env) -> None:
-        op = type(node.op).__name__
-        right = self.evaluate(node.value, env)
-        if not isinstance(node.target, ast.Name):
-            if isinstance(node.target, ast.Attribute) and isinstance(node.target.value, ast.Name):
-                held = self.evaluate(node.target.value, env)
-                if isinstance(held.value, Variable):
-                    return
-                if node.target.value.id == "self" and self.in_setup:
-                    left = self.evaluate(node.target, env)
-                    self.attributes[node.target.attr] = Abs(
-                        self.combine(op, left, right, node), left.static and right.static
-                    )
-            return
-        name = node.target.id
-        left = env.get(name) or Abs(OPAQUE)
-        if op == "Add" and size_lists.variable_of(left.value):
-            grown = size_lists.grown(self, left.value, right.value, False)
-            if grown is not None:
-                variable = size_lists.variable_of(left.value)
-                if sum(size_lists.variable_of(v.value) == variable for v in env.names.values()) > 1:
-                    size_lists.broken(self, {variable})
-                env.names[name] = Abs(grown, False, left.flags | right.flags)
-                env.local.discard(name)
-                return
-        value = Abs(self.combine(op, left, right, node), left.static and right.static, left.flags | right.flags)
-        if self.holds_module(left.value) or self.holds_module(right.value):
-            value = Abs(self.extended(left.value, right.value, node), left.static, left.flags | right.flags)
-            env.names[name] = value
-            return
-        if left.static and right.static and env.is_local(name):
-            self.keep_stale({name}, env)
-            said = self.localize(node.value, env)
-            if said is not None:
-                needs = said.needs | {name}
-                localized = dataclasses.replace(said, span=env.source.span(node), needs=needs)
-                self.block.steps.append(Local(node, frozenset({name}), localized, env.source))
-                if isinstance(value.value, Static) or not isinstance(value.value, Int | Const | Tup):
-                    value = Abs(Int(Dim.local(name)), static=True)
-                env.names[name] = value
-                return
-        env.names[name] = Abs(value.value, static=False, flags=value.flags)
-        env.local.discard(name)
-
-    # branches --------------------------------------------------------------------------------------------------
-    def _run_if(self, node: ast.If, rest: Sequence[ast.stmt], env: Env, returned: Returned) -> bool:
-        self.mark = (self.block, len(self.block.steps))
-        test = self.evaluate(node.test, env)
-        certain = self.truth(test.value)
-        if certain is not None:
-            return self.run_block(node.body if certain else node.orelse, env, returned)
-        localized, text, _ = self.condition(node.test, test, env)
-        outer = self.block
-        then, orelse = Block(), Block()
-        branch = Branch(localized, then, orelse, env.source, text)
-        outer.steps.append(branch)
-        mark = len(self.sites)
-        attributes_before = dict(self.attributes)
-        given = (Returned(), Returned())  # what the two sides return
-        env_then, env_else = env.copy(), env.copy()
-        self.narrow(node.test, env_then, True)
-        self.narrow(node.test, env_else, False)
-        sides = step_of(self, node.test, test, text, env)
-
-        self.block = then
-        with self.under(sides, True):
-            done_then = self.run_block(node.body, env_then, given[0])
-        attributes_then = self.attributes
-        self.attributes = dict(attributes_before)
-        self.block = orelse
-        with self.under(sides, False):
-            done_else = self.run_block(node.orelse, env_else, given[1])
-        took_rest = False
-        if done_then != done_else and rest:
-            # An early return: what follows belongs to the other branch only.
-            self.block = then if done_else else orelse
-            survivor = env_then if done_else else env_else
-            if done_else:
-                self.attributes, attributes_then = attributes_then, self.attributes
-            with self.under(sides, not done_then):
-                finished = self.run_block(rest, survivor, given[0 if done_else else 1])
-            if done_else:
-                self.attributes, attributes_then = attributes_then, self.attributes
-            took_rest = True
-            done_then, done_else = (finished, True) if done_else else (True, finished)
-        self.block = outer
-        calltime = localized is None and not text
-        returned.values += self._of_both(given, None if calltime else branch, sides)
-        if calltime:
-            size_lists.broken(self, size_lists.changed_in([branch]))
-        for site in self.sites[mark:]:
-            site.conditions = (*site.conditions, (node, calltime))
-        self.attributes = {**attributes_then, **self.attributes}
-        for name, value in attributes_then.items():
-            other = self.attributes.get(name)
-            if other is not value and other is not None:
-                merged = self.merge_pair(value, other)
-                self.attributes[name] = dataclasses.replace(
-                    merged, value=under_step(merged.value, value.value, other.value, sides)
-                )
-        if done_then and done_else:
-            return True
-        if done_then:
-            env.restore(env_else)
-        elif done_else:
-            env.restore(env_then)
-        else:
-            self._merge_envs(env, env_then, env_else, then, orelse, calltime, sides)
-            self._choose(node, env, env_then, env_else, localized, text)
-        if calltime:  # both sides would be in the constructor, one after the other
-            for step in [*steps_of(then), *steps_of(orelse)]:
-                if isinstance(step, Local) and step.changes:
-                    for name in step.names:
-                        env.names[name] = Abs(Unknown(name))
-                        env.local.discard(name)
-        self._took_rest = took_rest
-        return False
-
-    def _of_both(
-        self, given: tuple[Returned, Returned], branch: Branch | None, sides: tuple[Step, Step] | None
-    ) -> list[Abs]:
-        """What a function returns on the sides of a condition: one array, where the constructor knows the condition.
-
-        The size that it chooses is assigned before the statement that calls the function: `nn.Dense(4)(scaled(x))` makes
-        its layer first.
-        """
-        values = [*given[0].values, *given[1].values]
-        both = bool(given[0].values and given[1].values)
-        if branch is None or not both or len(self.marks) < 2 or self.marks[1][0] is not self.block:
-            return values
-        a, b = (self.merge_values(side.values) for side in given)
-        if not (isinstance(a.value, Array) and isinstance(b.value, Array)) or a.value == b.value:
-            return values
-        needed = dependencies_of(a.value) | dependencies_of(b.value) | (branch.test.needs if branch.test else set())
-        late = steps_of(Block(self.block.steps[self.marks[1][1] :]))
-        if any(needed & (s.names if isinstance(s, Local) else {getattr(s, "name", "")}) for s in late):
-            return values
-        chosen = dataclasses.replace(branch, then=Block(), orelse=Block())
-        merged = self._merge_tracked("", a, b, chosen.then, chosen.orelse, False, sides)
-        if chosen.then.steps:
-            here, self.mark = self.mark, self.marks[1]
-            size_lists.before_statement(self, chosen, "")
-            self.marks[1], self.mark = self.mark, (here[0], here[1] + (here[0] is self.block))
-        return [merged]
-
-    def _choose(self, node: ast.If, env: Env, then: Env, orelse: Env, localized: Localized | None, text: str) -> None:
-        """Names that hold one factory or another, or one module or another, by the condition."""
-        for name, bound in env.names.items():
-            left, right = then.names.get(name), orelse.names.get(name)
-            if left is None or right is None or left.value is right.value:
-                continue
-            if isinstance(left.value, Factory | FactoryChoice) and isinstance(right.value, Factory | FactoryChoice):
-                value = chosen(self, node.test, localized, text, left.value, right.value, env)
-                env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
-            elif isinstance(bound.value, Either) and localized is not None:
-                value = decided(bound.value, *self.self_text(node.test, env), left.value, right.value)
-                env.names[name] = dataclasses.replace(bound, value=value)
-
-    def _merge_envs(
-        self, env: Env, a: Env, b: Env, then: Block, orelse: Block, calltime: bool, sides: tuple[Step, Step] | None
-    ) -> None:
-        names = set(a.names) | set(b.names)
-        for name in names:
-            left, right = a.names.get(name), b.names.get(name)
-            if left is None or right is None:
-                env.names[name] = left or right or Abs(OPAQUE)
-                env.local.discard(name)
-                if name in (a.local if left is not None else b.local):
-                    env.local.add(name)
-                continue
-            if left == right:
-                env.names[name] = left
-            else:
-                found = self._merge_tracked(name, left, right, then, orelse, calltime, sides)
-                known = under_step(found.value, left.value, right.value, sides)
-                env.names[name] = found if known is found.value else dataclasses.replace(found, value=known)
-            if name in a.local and name in b.local and not calltime:
-                env.local.add(name)
-            else:
-                if left != right or not (name in a.local or name in b.local):
-                    env.local.discard(name)
-
-    def _merge_tracked(
-        self,
-        name: str,
-        a: Abs,
-        b: Abs,
-        then: Block,
-        orelse: Block,
-        calltime: bool,
-        sides: tuple[Step, Step] | None,
-    ) -> Abs:
-        """One value for both branches: sizes that differ are followed by a variable assigned in each.
-
-        Layers made in setup cannot see such a variable: for them the size says the condition itself.
-        """
-        if sides is not None and not sides[0].deps and "setup" in self.blocks:
-            if isinstance(a.value, Array) and isinstance(b.value, Array):
-                return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
-        static = a.static and b.static and not calltime
-        flags = a.flags | b.flags
-        variable = size_lists.variable_of(a.value)
-        if variable and variable == size_lists.variable_of(b.value) and not calltime:
-            return Abs(size_lists.SizeList(variable), False, flags)
-        if isinstance(a.value, Array) and isinstance(b.value, Array) and not calltime:
-            count = max(len(a.value.shape.dims), len(b.value.shape.dims))
-            left, right = a.value.shape.expand(count), b.value.shape.expand(count)
-            there: tuple[None, ...] = ()  # dimensions that are there on both sides, and no more is known of them
-            if len(left.dims) != len(right.dims) or left.lead != right.lead:
-                there = (None,) * (min(len(left.dims), len(right.dims)) - 1)
-                one, other = last_of_both(left, right)
-                if one is not None and other is not None:
-                    left, right = one, other
-            if len(left.dims) == len(right.dims) and left.lead == right.lead:
-                pairs = list(zip(left.dims, right.dims))
-                dims = [self._tracked_dim(x, y, then, orelse, i == len(pairs) - 1) for i, (x, y) in enumerate(pairs)]
-                return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
-        if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
-            if static:
-                return Abs(Int(Dim.local(name)), True, flags)
-            dim = self._tracked_dim(a.value.dim, b.value.dim, then, orelse)
-            return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
-        if self.in_setup and self.repeating and sides is not None and not sides[0].deps:
-            # A list that is filled or stays empty, by a condition that is the same in all passes of the loop.
-            for filled, empty in ((a, b), (b, a)):
-                if isinstance(filled.value, Repeated) and isinstance(empty.value, Tup) and not empty.value.items:
-                    return filled
-        merged = self.merge_pair(a, b)
-        if static and isinstance(merged.value, Unknown):
-            return Abs(Static(name, frozenset({name})), True, flags)
-        return Abs(merged.value, static, flags)
-
+    # what several paths give -----------------------------------------------------------------------------------
     def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block) -> Abs | None:
         """Two arrays, of which a condition of the constructor decides; None for anything else."""
-        if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
-            return None
-        return self._merge_tracked("", a, b, then, orelse, False, None)
-
-    def _tracked_dim(self, a: Dim | None, b: Dim | None, then: Block, orelse: Block, last: bool = False) -> Dim | None:
-        if a is None or b is None or a == b:
-            return same_width(a, b) if last else a if a == b else None
-        name = self.tracker("features")
-        then.steps.append(Track(name, a))
-        orelse.steps.append(Track(name, b))
-        return Dim.local(name)
+        return branch_execution.merge_tracked(self, a, b, then, orelse)
 
     def merge_pair(self, a: Abs, b: Abs) -> Abs:
         return self.merge_values([a, b])

@@ -15,9 +15,7 @@ from .expressions import Expressions
 from .iteration import name_elements, unrolled
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
-from .values import Array, Int, Shape, Tup, Unknown, Value
-
-OPAQUE = Unknown("")
+from .values import OPAQUE, Array, Int, Shape, Tup, Value
 
 
 class LoopExecution(Expressions):

@@ -23,6 +23,9 @@ class Unknown(Value):
     why: str = ""
 
 
+OPAQUE = Unknown("")
+
+
 @dataclasses.dataclass(frozen=True)
 class NeedsRank(Unknown):
     """Not known because the ranks of `arguments` are not; with them (`Shape.with_rank`) it would be."""

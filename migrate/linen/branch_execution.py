@@ -1,0 +1,245 @@
+"""Symbolic execution of conditions: both sides are followed, and what they leave becomes one value.
+
+Sizes that differ between the sides are followed by a variable that the constructor assigns in each.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from . import size_lists
+from .choices import FactoryChoice, chosen
+from .dims import Dim
+from .environment import Env, Returned
+from .merging import Either, decided, dependencies_of, last_of_both, same_width, under_step
+from .presence import Step, either_result, step_of
+from .sites import (
+    Abs,
+    Block,
+    Branch,
+    Factory,
+    Local,
+    Localized,
+    Repeated,
+    Static,
+    Track,
+    steps_of,
+)
+from .values import OPAQUE, Array, Int, Shape, Tup, Unknown
+
+if TYPE_CHECKING:
+    from .execute import Execution
+
+
+def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, returned: Returned) -> tuple[bool, bool]:
+    """Follow a condition and, where one side returns early, the statements after it as part of the other side.
+
+    Returns whether every path has returned, and whether `rest` was executed.
+    """
+    run.mark = (run.block, len(run.block.steps))
+    test = run.evaluate(node.test, env)
+    certain = run.truth(test.value)
+    if certain is not None:
+        return run.run_block(node.body if certain else node.orelse, env, returned), False
+    localized, text, _ = run.condition(node.test, test, env)
+    outer = run.block
+    then, orelse = Block(), Block()
+    branch = Branch(localized, then, orelse, env.source, text)
+    outer.steps.append(branch)
+    mark = len(run.sites)
+    attributes_before = dict(run.attributes)
+    given = (Returned(), Returned())  # what the two sides return
+    env_then, env_else = env.copy(), env.copy()
+    run.narrow(node.test, env_then, True)
+    run.narrow(node.test, env_else, False)
+    sides = step_of(run, node.test, test, text, env)
+
+    run.block = then
+    with run.under(sides, True):
+        done_then = run.run_block(node.body, env_then, given[0])
+    attributes_then = run.attributes
+    run.attributes = dict(attributes_before)
+    run.block = orelse
+    with run.under(sides, False):
+        done_else = run.run_block(node.orelse, env_else, given[1])
+    took_rest = False
+    if done_then != done_else and rest:
+        # An early return: what follows belongs to the other branch only.
+        run.block = then if done_else else orelse
+        survivor = env_then if done_else else env_else
+        if done_else:
+            run.attributes, attributes_then = attributes_then, run.attributes
+        with run.under(sides, not done_then):
+            finished = run.run_block(rest, survivor, given[0 if done_else else 1])
+        if done_else:
+            run.attributes, attributes_then = attributes_then, run.attributes
+        took_rest = True
+        done_then, done_else = (finished, True) if done_else else (True, finished)
+    run.block = outer
+    calltime = localized is None and not text
+    returned.values += _of_both(run, given, None if calltime else branch, sides)
+    if calltime:
+        size_lists.broken(run, size_lists.changed_in([branch]))
+    for site in run.sites[mark:]:
+        site.conditions = (*site.conditions, (node, calltime))
+    run.attributes = {**attributes_then, **run.attributes}
+    for name, value in attributes_then.items():
+        other = run.attributes.get(name)
+        if other is not value and other is not None:
+            merged = run.merge_pair(value, other)
+            run.attributes[name] = dataclasses.replace(
+                merged, value=under_step(merged.value, value.value, other.value, sides)
+            )
+    if done_then and done_else:
+        return True, took_rest
+    if done_then:
+        env.restore(env_else)
+    elif done_else:
+        env.restore(env_then)
+    else:
+        _merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
+        _choose(run, node, env, env_then, env_else, localized, text)
+    if calltime:  # both sides would be in the constructor, one after the other
+        for step in [*steps_of(then), *steps_of(orelse)]:
+            if isinstance(step, Local) and step.changes:
+                for name in step.names:
+                    env.names[name] = Abs(Unknown(name))
+                    env.local.discard(name)
+    return False, took_rest
+
+
+def _of_both(
+    run: Execution, given: tuple[Returned, Returned], branch: Branch | None, sides: tuple[Step, Step] | None
+) -> list[Abs]:
+    """What a function returns on the sides of a condition: one array, where the constructor knows the condition.
+
+    The size that it chooses is assigned before the statement that calls the function: `nn.Dense(4)(scaled(x))` makes
+    its layer first.
+    """
+    values = [*given[0].values, *given[1].values]
+    both = bool(given[0].values and given[1].values)
+    if branch is None or not both or len(run.marks) < 2 or run.marks[1][0] is not run.block:
+        return values
+    a, b = (run.merge_values(side.values) for side in given)
+    if not (isinstance(a.value, Array) and isinstance(b.value, Array)) or a.value == b.value:
+        return values
+    needed = dependencies_of(a.value) | dependencies_of(b.value) | (branch.test.needs if branch.test else set())
+    late = steps_of(Block(run.block.steps[run.marks[1][1] :]))
+    if any(needed & (s.names if isinstance(s, Local) else {getattr(s, "name", "")}) for s in late):
+        return values
+    chosen = dataclasses.replace(branch, then=Block(), orelse=Block())
+    merged = _merge_tracked(run, "", a, b, chosen.then, chosen.orelse, False, sides)
+    if chosen.then.steps:
+        here, run.mark = run.mark, run.marks[1]
+        size_lists.before_statement(run, chosen, "")
+        run.marks[1], run.mark = run.mark, (here[0], here[1] + (here[0] is run.block))
+    return [merged]
+
+
+def _choose(run: Execution, node: ast.If, env: Env, then: Env, orelse: Env, localized: Localized | None, text: str) -> None:
+    """Names that hold one factory or another, or one module or another, by the condition."""
+    for name, bound in env.names.items():
+        left, right = then.names.get(name), orelse.names.get(name)
+        if left is None or right is None or left.value is right.value:
+            continue
+        if isinstance(left.value, Factory | FactoryChoice) and isinstance(right.value, Factory | FactoryChoice):
+            value = chosen(run, node.test, localized, text, left.value, right.value, env)
+            env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
+        elif isinstance(bound.value, Either) and localized is not None:
+            value = decided(bound.value, *run.self_text(node.test, env), left.value, right.value)
+            env.names[name] = dataclasses.replace(bound, value=value)
+
+
+def _merge_envs(
+    run: Execution, env: Env, a: Env, b: Env, then: Block, orelse: Block, calltime: bool, sides: tuple[Step, Step] | None
+) -> None:
+    names = set(a.names) | set(b.names)
+    for name in names:
+        left, right = a.names.get(name), b.names.get(name)
+        if left is None or right is None:
+            env.names[name] = left or right or Abs(OPAQUE)
+            env.local.discard(name)
+            if name in (a.local if left is not None else b.local):
+                env.local.add(name)
+            continue
+        if left == right:
+            env.names[name] = left
+        else:
+            found = _merge_tracked(run, name, left, right, then, orelse, calltime, sides)
+            known = under_step(found.value, left.value, right.value, sides)
+            env.names[name] = found if known is found.value else dataclasses.replace(found, value=known)
+        if name in a.local and name in b.local and not calltime:
+            env.local.add(name)
+        else:
+            if left != right or not (name in a.local or name in b.local):
+                env.local.discard(name)
+
+
+def _merge_tracked(
+    run: Execution,
+    name: str,
+    a: Abs,
+    b: Abs,
+    then: Block,
+    orelse: Block,
+    calltime: bool,
+    sides: tuple[Step, Step] | None,
+) -> Abs:
+    """One value for both branches: sizes that differ are followed by a variable assigned in each.
+
+    Layers made in setup cannot see such a variable: for them the size says the condition itself.
+    """
+    if sides is not None and not sides[0].deps and "setup" in run.blocks:
+        if isinstance(a.value, Array) and isinstance(b.value, Array):
+            return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
+    static = a.static and b.static and not calltime
+    flags = a.flags | b.flags
+    variable = size_lists.variable_of(a.value)
+    if variable and variable == size_lists.variable_of(b.value) and not calltime:
+        return Abs(size_lists.SizeList(variable), False, flags)
+    if isinstance(a.value, Array) and isinstance(b.value, Array) and not calltime:
+        count = max(len(a.value.shape.dims), len(b.value.shape.dims))
+        left, right = a.value.shape.expand(count), b.value.shape.expand(count)
+        there: tuple[None, ...] = ()  # dimensions that are there on both sides, and no more is known of them
+        if len(left.dims) != len(right.dims) or left.lead != right.lead:
+            there = (None,) * (min(len(left.dims), len(right.dims)) - 1)
+            one, other = last_of_both(left, right)
+            if one is not None and other is not None:
+                left, right = one, other
+        if len(left.dims) == len(right.dims) and left.lead == right.lead:
+            pairs = list(zip(left.dims, right.dims))
+            dims = [_tracked_dim(run, x, y, then, orelse, i == len(pairs) - 1) for i, (x, y) in enumerate(pairs)]
+            return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
+    if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
+        if static:
+            return Abs(Int(Dim.local(name)), True, flags)
+        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse)
+        return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
+    if run.in_setup and run.repeating and sides is not None and not sides[0].deps:
+        # A list that is filled or stays empty, by a condition that is the same in all passes of the loop.
+        for filled, empty in ((a, b), (b, a)):
+            if isinstance(filled.value, Repeated) and isinstance(empty.value, Tup) and not empty.value.items:
+                return filled
+    merged = run.merge_pair(a, b)
+    if static and isinstance(merged.value, Unknown):
+        return Abs(Static(name, frozenset({name})), True, flags)
+    return Abs(merged.value, static, flags)
+
+
+def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block) -> Abs | None:
+    """Two arrays, of which a condition of the constructor decides; None for anything else."""
+    if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
+        return None
+    return _merge_tracked(run, "", a, b, then, orelse, False, None)
+
+
+def _tracked_dim(run: Execution, a: Dim | None, b: Dim | None, then: Block, orelse: Block, last: bool = False) -> Dim | None:
+    if a is None or b is None or a == b:
+        return same_width(a, b) if last else a if a == b else None
+    name = run.tracker("features")
+    then.steps.append(Track(name, a))
+    orelse.steps.append(Track(name, b))
+    return Dim.local(name)
