@@ -20,6 +20,7 @@ from ..linen.replacing import sayable
 from ..linen.sites import Factory, Module, ModuleField, Site, Static, Unmigratable
 from ..linen.values import Array, Const, Int, Value
 from .linen_copies import References
+from .text_parts import joined
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -138,8 +139,6 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
         raise Unbridgeable("other methods than __call__ are called")
     if site.call is None:
         raise Unbridgeable("it is never called where its inputs could be seen")
-    from .class_text import joined
-
     arguments: list[Parts] = []
     order = [f.name for f in model.fields()]
     positional = len(site.node.args)

@@ -8,67 +8,52 @@ native form; `write` builds them again into a file's context.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Set
-from typing import Any, Protocol
+from typing import Any
 
 from ..catalog import layers
-from ..edits import Edit, Overlay, Part, Parts, Span
+from ..edits import Part, Parts, Span
 from ..linen.analyser import Analyser
-from ..linen.classes import Field, Method
 from ..linen.dims import Atom, Dim
 from ..linen.execute import Execution
-from ..linen.module_calls import layer_arg
-from ..linen.needed_sizes import enough
 from ..linen.passed import attribute_name, held_modules
-from ..linen.presence import OptionalArray, Step, asked, whole_argument
-from ..linen.replacing import sayable
-from ..linen.self_calls import SELF_CALLS
+from ..linen.presence import asked
 from ..linen.sites import (
-    Block,
     BoundArg,
-    Branch,
     DimPart,
     DtypePart,
     Factory,
-    For,
-    Local,
     Localized,
-    Make,
     Module,
     ShapePart,
     Site,
     SitePart,
-    SizeStep,
-    Track,
     Unmigratable,
-    Variable,
     overlay,
 )
-from ..linen.values import Array, Const, Shape, Unknown, Value
+from ..linen.values import Shape
 from ..linen.variable_reads import VariableRead, own_variable
 from ..names import is_attribute_name
 from ..plan import AddedArgument, ClassPlan
-from ..source import SourceFile
 from . import (
-    bridging,
     carried,
-    cells,
+    constructions,
     constructor_names,
+    constructor_text,
     elsewhere,
     field_kinds,
     layer_variants,
     lifted,
     linen_copies,
-    merged_flags,
     naming,
-    rank_checks,
+    refusals,
+    setup_conditions,
     setup_names,
     setup_params,
-    size_steps,
 )
 from .naming import Names, Place
+from .text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, short
 
 VARIABLE_TYPES = {
     "params": "Param",
@@ -77,45 +62,6 @@ VARIABLE_TYPES = {
     "intermediates": "Intermediate",
     "perturbations": "Perturbation",
 }
-_WIDTH = 100
-
-
-class Namer(Protocol):
-    """How a file says a dotted name; a FileContext, or a dry stand-in while planning."""
-
-    def name(self, dotted: str) -> str: ...
-
-    def parity(self, part: str) -> str: ...
-
-
-class DryNamer:
-    """Names as they are, for planning."""
-
-    def name(self, dotted: str) -> str:
-        return dotted.removeprefix("flax.")
-
-    def parity(self, part: str) -> str:
-        return f"linen_parity.{part}"
-
-
-@dataclasses.dataclass
-class MethodEdit:
-    source: SourceFile
-    span: Span
-    parts: Parts
-    code: str = "NNX100"
-    insert: bool = False
-    order: int = 0
-    in_place: bool = False
-    parity: tuple[str, ...] = ()  # the parts of linen_parity that the text names, where its file is not the class's
-
-
-@dataclasses.dataclass
-class Details:
-    """What other classes need to know of a planned class to construct and call it."""
-
-    added: list[tuple[AddedArgument, str, Any]]  # argument, input name, index (-1) or "shape"
-    call_keywords: dict[str, tuple[str, str]]  # keyword of the call → (field, Linen argument)
 
 
 class ClassText:
@@ -163,7 +109,7 @@ class ClassText:
     # planning --------------------------------------------------------------------------------------------------
     def prepare(self) -> None:
         """Name and build everything once; raises Unmigratable."""
-        self._refuse()
+        refusals.refuse(self)
         self.setup_params = setup_params.check(self.run, self.model)
         self.renamed = setup_names.renamed(self.run)
         for entry in self.run.blocks:
@@ -188,8 +134,8 @@ class ClassText:
             for _, first, following in sizes:
                 self.dim(first), self.dim(following)
         for entry in self.run.blocks:
-            self.constructor_lines(entry)
-        self._nothing_left()
+            constructor_text.constructor_lines(self, entry)
+        refusals.nothing_left(self)
         for read in self.run.variable_reads.values():
             self.variable_read(read)
 
@@ -199,69 +145,10 @@ class ClassText:
             return
         self.emitted.clear()
         for entry in self.run.blocks:
-            self.constructor_lines(entry)
+            constructor_text.constructor_lines(self, entry)
         self.bound = constructor_names.bound_in_setup(self.run) | self.emitted
         self.shadowed = (self.bound | self.inner) & self.run.fields.keys()
         self._build_all()
-
-    def _nothing_left(self) -> None:
-        """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
-        known = [*[s.node for s in self.run.sites], *self.run.constants, *self.run.sows, *self.run.variable_reads]
-        followed = {id(node) for node in known}
-        for method in self.model.own_methods.values():
-            for node in ast.walk(method.node):
-                if not isinstance(node, ast.Call) or id(node) in followed:
-                    continue
-                func = node.func
-                name = self.run.project.qualname(self.source, func) or ""
-                makes = layers.lookup(name) is not None or name in self.run.project.linen_classes
-                if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
-                    makes = func.attr in SELF_CALLS and self.model.method(func.attr) is None
-                elif isinstance(func, ast.Attribute) and func.attr in ("param", "variable") and node.args:
-                    makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
-                if makes:
-                    raise Unmigratable("NNX134", f"`{_short(node)}` stands where the code is not followed", node)
-
-    def _refuse(self) -> None:
-        fields = self.run.fields
-        constructor_names.refuse_reserved(self.run)
-        for name in ("rngs", "cls"):  # `cls` is a parameter of the metaclass, which hands all keywords on
-            if name in fields:
-                raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
-        for base in self.model.foreign_bases:
-            if base.startswith("flax.linen.") and base not in ("flax.linen.Module", cells.BASE):
-                raise Unmigratable("NNX160", f"it inherits from {base}", self.model.node)
-        for method in self.model.own_methods.values():
-            if "flax.linen.compact_name_scope" in method.decorators:
-                raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)
-            for decorator, known in zip(method.node.decorator_list, method.decorators):
-                if known not in _DECORATORS and decorator not in self.run.decorators and self._mentions_linen(decorator):
-                    raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
-        for decorator in self.model.node.decorator_list:
-            if self._mentions_linen(decorator):
-                raise Unmigratable("NNX130", "the class is lifted by a decorator", self.model.node)
-        outside = self.analyser.given_outside.get(self.model.qualname)
-        if outside is not None:
-            raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", self.model.node)
-        given = self.analyser.given.get(self.model.qualname, {})
-        for name, field in fields.items():
-            if name not in given and field.annotation is not None and _holds_modules(field.annotation):
-                text = f"the field {name} holds modules that nothing in the project gives it"
-                raise Unmigratable("NNX138", text, field.node)
-        conflict = self.analyser.conflicts.get(self.model.qualname)
-        if conflict:
-            raise Unmigratable("NNX163", conflict)
-        for node in ast.walk(self.model.node):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == "self"
-                and node.attr in ("scope", "path", "parent", "variables", "name")
-                and node.attr not in fields
-                and node.attr not in self.run.attributes
-                and node not in self.run.followed
-            ):
-                raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
 
     def variable_read(self, read: VariableRead) -> Parts:
         """A variable that Linen looked up by collection and names, as an attribute."""
@@ -277,20 +164,16 @@ class ClassText:
             return (f"(self.{name}[...] if hasattr(self, {name!r}) else None)",)
         return (f"self.{name}[...]",)
 
-    def _mentions_linen(self, node: ast.expr) -> bool:
-        names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
-        return any((self.run.project.qualname(self.source, n) or "").startswith("flax.linen") for n in names)
-
     def _build_all(self) -> None:
         self.built.clear()
         for site in self.run.sites:
             if site.kind != "rng" and not site.lazy:
-                if self.made_when(site) == "":
+                if setup_conditions.made_when(self, site) == "":
                     self.built[site] = (InitLines((), ("None",)), set())
                     continue
                 self.needs, self.building = set(), site
                 self.closing = site.in_setup and site not in self.run.carried
-                lines = self.site_lines(site)
+                lines = constructions.site_lines(self, site)
                 self.closing, self.building = False, None
                 unmet = self.needs & self.run.trackers if site.in_setup and site not in self.run.carried else set()
                 if unmet - (carried.available(self.run, site) if unmet else set()):
@@ -526,86 +409,18 @@ class ClassText:
             return (site.source.span(bound.node),)
         return self.said(bound.localized)
 
-    def site_lines(self, site: Site) -> InitLines:
-        """The constructor expression of a site, and what must stand before it."""
-        if site.kind == "param":
-            return self._under_transforms(site, self._param(site))
-        if site.kind == "variable":
-            return self._under_transforms(site, self._variable(site))
-        if self.is_wrapper(site):
-            site = dataclasses.replace(site, in_setup=True)  # said where it stands, in the method's own words
-            return InitLines((), self._layer(site))
-        lines = self._made(site)
-        field_kinds.check(self, site, lines)
-        return lines
-
-    def _made(self, site: Site) -> InitLines:
-        inner = self._layer(site) if site.kind == "layer" else self._class(site)
-        return self._under_transforms(site, inner)
-
-    def _under_transforms(self, site: Site, inner: Parts) -> InitLines:
-        return lifted.constructor(self, site, inner) if site.lifted or site.scopes else InitLines((), inner)
-
     @staticmethod
     def is_wrapper(site: Site) -> bool:
         """A layer without variables around others (nn.RNN, nn.Sequential): in a compact method it is made at the call."""
         layer = layers.lookup(site.target) if site.kind == "layer" else None
         return bool(layer is not None and layer.wrapper and not site.in_setup and not site.lifted)
 
-    def _layer(self, site: Site) -> Parts:
-        layer = layers.lookup(site.target)
-        assert layer is not None
-        given: dict[str, layers.Arg] = {}
-        held: dict[str, layers.Arg] = {}
-        moved = self.moved_fields(site, layer)
-        for name, bound in site.bound.items():
-            if name in moved:
-                continue
-            if name.endswith("_cls") and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is None):
-                label = site.target.rpartition(".")[2]
-                raise Unmigratable("NNX203", f"`{name}` of {label} has no counterpart in NNX", site.node)
-            if bound.given:
-                given[name] = layer_arg(self.run, site.target, name, bound, lambda b, n=name: self.argument(b, n, site))
-            else:
-                held[name] = layer_arg(self.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
-        call = None
-        if site.call is not None and site.renders.get("method", "__call__") == "__call__":
-            keywords = dict(site.call.keywords)
-            for name in [*moved, *site.calltime]:
-                keywords.setdefault(layer.call_time_fields.get(name, name), Unknown(name))
-            known = {p.name for p in layer.call_parameters}
-            call = layers.Call(site.call.args, {k: v for k, v in keywords.items() if k in known})
-        try:
-            if held:
-                built = layer.complete(held, given, call, self.dim)
-            else:
-                built = layer.build(given, call, self.dim)
-        except layers.SizeUnknown as error:
-            raise Unmigratable(
-                "NNX110", f"the input size of `{_short(site.node)}` is not known: {error.why}", site.node
-            ) from error
-        except layers.Unsupported as error:
-            raise Unmigratable(error.code, error.reason, site.node) from error
-        except layers.BadCall as error:
-            raise Unmigratable("NNX165", str(error), site.node) from error
-        for code, message in built.notes:
-            self.notes.append((code, message, site.node))
-        for part in built.parity:
-            self.namer.parity(part)
-        callee = self.callee(site, built.target)
-        arguments: list[Parts] = [self.named(p) for p in built.positional]
-        arguments += [(f"{name}=", *self.named(parts)) for name, parts in built.keywords]
-        arguments += self.handed_on(site)
-        if built.rngs:
-            arguments.append(("rngs=rngs",))
-        return joined(callee, arguments)
-
     def handed_on(self, site: Site) -> list[Parts]:
         """`**mapping`, where a construction is given one whose keys are not known."""
         if "**" not in site.renders:
             return []
         if site.renders["**"] is None:
-            raise Unmigratable("NNX137", f"`{_short(site.node)}` is given **kwargs known only when called", site.node)
+            raise Unmigratable("NNX137", f"`{short(site.node)}` is given **kwargs known only when called", site.node)
         return [("**", *self.expression(site.renders["**"], site))]
 
     def named(self, parts: Parts) -> Parts:
@@ -652,150 +467,10 @@ class ClassText:
             return (site.source.span(func),)
         return self.said(localized)
 
-    def _class(self, site: Site) -> Parts:
-        called = self.plans.get(site.target)
-        if called is None or called.details is None:
-            if self.model.qualname in self.analyser.bridging and self.references is not None:
-                return bridging.bridged(self, site, self.references, site.bridged)
-            found = Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
-            found.inner = site.target
-            raise found
-        callee = self.callee(site, site.target)
-        arguments: list[Parts] = []
-        order = [f.name for f in self.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
-        moved = merged_flags.moved(self, site)
-        given = {n: b for n, b in site.bound.items() if b.given and n not in moved}
-        positional = len(site.node.args)
-        for position, (name, bound) in enumerate(given.items()):
-            parts = self.argument(bound, name, site)
-            in_place = position < positional and position < len(order) and order[position] == name
-            arguments.append(parts if in_place else (f"{name}=", *parts))
-        arguments += self.handed_on(site)
-        details: Details = called.details
-        for added, argument, index in details.added:
-            arguments.append((f"{added.name}=", self.added_value(site, added, argument, index)))
-        arguments.append(("rngs=rngs",))
-        return joined(callee, arguments)
-
-    def added_value(self, site: Site, added: AddedArgument, argument: str, index: Any) -> str:
-        """The size that a submodule's constructor asks for, in this constructor's terms."""
-        called = self.analyser.execution(site.target)
-        method = site.renders.get("method", "__call__")
-        summary = called.summaries.get(method)
-        name = site.target.rpartition(".")[2]
-        if site.call is None or summary is None:
-            raise Unmigratable("NNX110", f"{name} is never called where its `{added.name}` could be seen", site.node)
-        inputs: dict[str, Value] = dict(zip(summary.parameters, site.call.args))
-        inputs.update(site.call.keywords)
-        for parameter, default in summary.defaults.items():
-            inputs.setdefault(parameter, default.value)
-        substitution = self.analyser.substitution(self.run, site, called, inputs)
-        value = substitution._input(argument)
-        if isinstance(value, Const) and value.value is None:
-            return "None"
-        if not isinstance(value, Array):
-            raise Unmigratable(
-                "NNX110", f"`{added.name}` of {name} is not known: `{argument}` is not an array here", site.node
-            )
-        if added.origin.startswith("None if") and whole_argument(value) in self.run.optional_arguments:
-            self.optional.add(whole_argument(value))  # optional there, and optional here
-        if index == -1:
-            dim = value.shape.dim(-1)
-            if dim is None:
-                raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
-            if isinstance(value, OptionalArray):
-                return f"({self.dim(dim)} if {self.step_text(value.step, site)} else None)"
-            return self.dim(dim)
-        rank_checks.refuse_unknown(self, site, argument, value.shape)
-        needed = self.analyser.needed_sizes(self.run, site, called, method, inputs)
-        if enough(value.shape, argument, needed):
-            self.analyser.partial.add((site.target, added.name))
-            return self.partial_shape(value.shape, {index for name, index in needed or () if name == argument})
-        if sayable(value.shape):
-            return self.shape(value.shape)
-        raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
-
-    def made_when(self, site: Site) -> str | None:
-        """The condition under which setup's layer has variables: Linen makes them when it is called.
-
-        None: always. "": never, as it is only ever applied with weights from elsewhere.
-        """
-        paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
-        statement = site.source.parents.get(site.node)
-        alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
-        applied = [a.node.func for a in self.run.applied.values() if a.site is site]
-        if not (alone and site.in_setup and not site.loops and (paths or applied)):
-            return None
-        common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
-        already = site.renders.get("made_under", ())
-        asked_of = [s for s in common if not s.deps and s not in already and self._asks_fields(s)]
-        if paths and not asked_of:
-            return None
-        calls = {node.func for node, _, _ in site.calls}
-        reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
-        for method in self.model.methods().values():
-            for node in ast.walk(method.node):
-                if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
-                    continue
-                if node.attr == site.container and isinstance(node.ctx, ast.Load) and method.name != "setup":
-                    held = method.source.parents.get(node)
-                    if node not in calls and node not in reads and held not in calls:
-                        return None  # it is read for something else
-        return " and ".join(dict.fromkeys(self.step_text(step, site) for step in asked_of))
-
-    def _asks_fields(self, step: Step) -> bool:
-        """Can setup ask it: about fields and optional arguments only?"""
-        if asked(step.text) is not None:
-            return True
-        return all(name in self.run.fields for name in re.findall(r"\bself\.(\w+)", step.text))
-
-    def step_text(self, step: Step | None, site: Site) -> str:
-        """A condition as the constructor asks it."""
-        if step is None or step.deps:
-            raise Unmigratable("NNX110", "whether an optional array is given is known only when called", site.node)
-        question = asked(step.text)
-        if question is None:
-            text = self.own_text(step.text)
-            simple = re.fullmatch(r"[\w.]+", text) is not None
-            return text if step.holds else f"not {text}" if simple else f"not ({text})"
-        argument, present = question
-        self.optional.add(argument)
-        self.used.setdefault(argument, {-1})
-        return f"{self.size_name(argument)} is {'not ' if present == step.holds else ''}None"
-
-    def _param(self, site: Site) -> Parts:
-        init, *rest = site.init_localized
-        variable = self.namer.name("flax.nnx.Param")
-        arguments: list[Parts] = [("rngs.params()",)]
-        arguments += [self.expression(l, site) for l in rest]
-        arguments += [
-            (f"{key.removeprefix('kw:')}=", *self.expression(said, site))
-            for key, said in site.renders.items()
-            if key.startswith("kw:")
-        ]
-        function = self.expression(init, site)
-        if _needs_brackets(init, site):
-            function = ("(", *function, ")")
-        axes = site.renders.get("axes")
-        if axes is not None:
-            wrapper = self.namer.parity("param_with_axes")
-            function = (f"{wrapper}(", *function, ", ", *self.expression(axes, site), ")")
-        return (f"{variable}(", *joined(function, arguments), ")")
-
     def expression(self, localized: Localized, site: Site) -> Parts:
         if site.in_setup and site.source is self.source:
             return (localized.span,)
         return self.said(localized)
-
-    def _variable(self, site: Site) -> Parts:
-        kind = self.variable_type(site.target)
-        if not site.init_localized:
-            raise Unmigratable("NNX166", f"the variable `{_short(site.node)}` has no initial value", site.node)
-        init, *rest = site.init_localized
-        function = self.expression(init, site)
-        if _needs_brackets(init, site):
-            function = ("(", *function, ")")
-        return (f"{kind}(", *joined(function, [self.expression(l, site) for l in rest]), ")")
 
     def variable_type(self, collection: str) -> str:
         known = VARIABLE_TYPES.get(collection)
@@ -809,186 +484,3 @@ class ClassText:
         while name in taken.definitions or name in taken.imports:
             name += "Variable"
         return name
-
-    # the constructor -------------------------------------------------------------------------------------------
-    def constructor_lines(self, entry: str) -> list[tuple[int, Parts]]:
-        """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
-        block = self.run.blocks[entry]
-        try:
-            said = field_kinds.own_features(self) if entry == "__call__" else None
-        except Unmigratable:
-            if self.model.qualname in self.analyser.of_kinds:
-                raise
-            said = None
-            self.analyser.mute.add(self.model.qualname)
-        lines, live = self._emit(block, 0, set(said[1]) if said is not None else set())
-        live -= carried.followed(self.run)
-        if live & self.run.trackers and said is not None and self.model.qualname not in self.analyser.of_kinds:
-            self.analyser.mute.add(self.model.qualname)  # then it says nothing, and its callers do not ask
-            said = None
-            lines, live = self._emit(block, 0, set())
-        if live & self.run.trackers:
-            raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", self.model.node)
-        return lines if said is None else [*lines, (0, (said[0],))]
-
-    def _emit(self, block: Block, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
-        """Lines of a block, given the names that what follows needs; and the names needed before it."""
-        out: list[list[tuple[int, Parts]]] = []
-        for step in reversed(block.steps):
-            lines, live = self._emit_step(step, depth, live)
-            out.append(lines if depth else [*[(0, line) for line in field_kinds.names_before(self, step)], *lines])
-        return [line for lines in reversed(out) for line in lines], live
-
-    def _emit_step(self, step: Any, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
-        if isinstance(step, Make):
-            if self.is_wrapper(step.site):
-                return [], live
-            lines, needs = self.built[step.site]
-            text = [(depth + d, p) for d, p in lines.before]
-            self.needs = set()
-            text.append((depth, self._placed(step.site, lines.expression)))
-            return text, live | needs | self.needs
-        if isinstance(step, Local):
-            if not (step.names & live):
-                return [], live
-            if not constructor_names.is_identity(step):
-                self.emitted |= step.names
-            self.needs = set()
-            parts = self.said(step.localized)
-            kept = live if step.changes or isinstance(step.statement, ast.AugAssign) else live - step.names
-            return [(depth, parts)], kept | self.needs
-        if isinstance(step, Track):
-            if step.name not in live or step.name in carried.followed(self.run):
-                return [], live
-            self.needs = set()
-            size: Parts = field_kinds.features_of(self, step.site) if step.site is not None else (self.dim(step.dim),)
-            return [(depth, (f"{step.name} = ", *size))], (live - {step.name}) | self.needs
-        if isinstance(step, SizeStep):
-            return size_steps.emit(self, step, depth, live)
-        if isinstance(step, Branch):
-            return self._emit_branch(step, depth, live)
-        assert isinstance(step, For)
-        inner = set(live)
-        for _ in range(4):
-            body, before = self._emit(step.body, depth + 1, inner)
-            if before <= inner:
-                break
-            inner |= before
-        if not body:
-            return [], live
-        self.emitted |= constructor_names.names_of(step)
-        self.needs = set()
-        iterator = self.said(step.iterator)
-        target = step.target.removeprefix("(").removesuffix(")")
-        return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | self.needs
-
-    def _emit_branch(self, step: Branch, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
-        if step.test is None and not step.text:
-            then, a = self._emit(step.then, depth, live)
-            orelse, b = self._emit(step.orelse, depth, live)
-            return [*then, *orelse], a | b
-        then, a = self._emit(step.then, depth + 1, live)
-        orelse, b = self._emit(step.orelse, depth + 1, live)
-        if not then and not orelse:
-            return [], live
-        self.needs = set()
-        negative = False
-        if step.test is not None:
-            test = self.said(step.test)
-        else:
-            argument, present = asked(step.text) or ("", True)
-            self.optional.add(argument)
-            self.used.setdefault(argument, {-1})
-            name = self.size_name(argument)
-            test = (f"{name} is not None",)
-            negative = not present
-        lines: list[tuple[int, Parts]] = []
-        if negative:
-            then, orelse = orelse, then
-        if then:
-            lines.append((depth, ("if ", *test, ":")))
-            lines += then
-            if orelse:
-                lines.append((depth, ("else:",)))
-                lines += orelse
-        else:
-            lines.append((depth, ("if not (", *test, "):")))
-            lines += orelse
-        return lines, a | b | self.needs
-
-    def _placed(self, site: Site, expression: Parts) -> Parts:
-        place = self.names.places[site]
-        if place.kind == "attribute":
-            return place.assigned(expression)
-        if place.kind == "list":
-            return (f"{place.object}.append(", *expression, ")")
-        assert site.name is not None
-        if site.name.constant is not None and is_attribute_name(site.name.constant):
-            return (f"self.{site.name.constant} = ", *expression)
-        if site.name.localized is not None:
-            name: Parts = self.said(site.name.localized)
-        else:
-            name = (repr(site.name.constant),)
-        return ("setattr(self, ", *name, ", ", *expression, ")")
-
-
-@dataclasses.dataclass
-class InitLines:
-    """Lines that stand before a constructor expression (depth, text), and the expression."""
-
-    before: tuple[tuple[int, Parts], ...]
-    expression: Parts
-
-
-_DECORATORS = {"flax.linen.compact", "flax.linen.nowrap"}
-
-
-def length(parts: Iterable[Part]) -> int:
-    total = 0
-    for part in parts:
-        if isinstance(part, str):
-            total += len(part)
-        else:
-            span = part.span if isinstance(part, Overlay) else part
-            total += span.end - span.start
-    return total
-
-
-def joined(callee: Parts, arguments: list[Parts]) -> Parts:
-    """`callee(a, b)`; what would be too long for a line goes one argument a line, marked for the indenter."""
-    total = length(callee) + sum(length(a) + 2 for a in arguments)
-    out: list[Part] = [*callee, "("]
-    if total <= _WIDTH or len(arguments) < 2:
-        for position, argument in enumerate(arguments):
-            out += [", " if position else "", *argument]
-        return (*out, ")")
-    for argument in arguments:
-        out += [BREAK, *argument, ","]
-    return (*out, CLOSE, ")")
-
-
-BREAK = "\0break"  # a new line, one step deeper than the statement
-CLOSE = "\0close"  # a new line at the statement's own depth
-
-
-def _short(node: ast.AST) -> str:
-    text = ast.unparse(node)
-    return text if len(text) < 60 else text[:57] + "..."
-
-
-def _needs_brackets(localized: Localized, site: Site) -> bool:
-    for node in ast.walk(site.node):
-        if isinstance(node, ast.Lambda | ast.IfExp | ast.BoolOp) and localized.source.span(node) == localized.span:
-            return True
-    return False
-
-
-__all__ = ["BREAK", "CLOSE", "ClassText", "Details", "Edit", "Field", "InitLines", "Method", "Module", "Variable"]
-
-
-_CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|Iterable)\[.*\bModule\b", re.S)
-
-
-def _holds_modules(annotation: ast.expr) -> bool:
-    """`Sequence[nn.Module]` and the like."""
-    return _CONTAINER.search(ast.unparse(annotation)) is not None

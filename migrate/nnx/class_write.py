@@ -21,6 +21,7 @@ from . import carried as carried_lists
 from . import (
     cells,
     choices,
+    constructor_text,
     elsewhere,
     factories,
     field_kinds,
@@ -31,10 +32,12 @@ from . import (
     lifted_functions,
     merged_flags,
     rank_checks,
+    setup_conditions,
     setup_names,
 )
 from .branches import exclusive
-from .class_text import BREAK, CLOSE, VARIABLE_TYPES, ClassText, MethodEdit, Namer, joined, length
+from .class_text import VARIABLE_TYPES, ClassText
+from .text_parts import BREAK, CLOSE, MethodEdit, Namer, joined, length
 
 
 class ClassWriter:
@@ -243,7 +246,7 @@ class ClassWriter:
             carried_lists.write(self, site, carried, expression)
             return
         laid = self._laid_out(expression, site.source.indent_of(self._statement(site)))
-        when = self.text.made_when(site)
+        when = setup_conditions.made_when(self.text, site)
         if when is not None:
             laid = (*laid, f" if {when} else None") if when else ("None",)
         self.put(site.node, *laid, source=site.source)
@@ -661,7 +664,7 @@ class ClassWriter:
         for entry in self.run.blocks:
             if entry == "setup":
                 continue
-            for depth, line in self.text.constructor_lines(entry):
+            for depth, line in constructor_text.constructor_lines(self.text, entry):
                 prefix = source.indent_unit * depth
                 compact.append((prefix, *self._laid_out(line, body + prefix)) if prefix else self._laid_out(line, body))
         streams = [(f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(self.text.streams.items())]

@@ -12,7 +12,7 @@ from ..linen.lifting import LIFTED
 from ..linen.sites import Factory, Unmigratable
 from ..plan import Outcome
 from ..source import SourceFile
-from .class_text import joined
+from .text_parts import joined
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter

@@ -6,6 +6,7 @@ under which Linen counts them, and the number of features that come out; the con
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..edits import Parts
@@ -15,7 +16,8 @@ from ..linen.values import Array
 from .naming import chooser, lifted_prefix
 
 if TYPE_CHECKING:
-    from .class_text import ClassText, InitLines
+    from .class_text import ClassText
+    from .text_parts import InitLines
 
 
 class Misfit(Exception):
@@ -31,13 +33,16 @@ class Misfit(Exception):
         self.message = message
 
 
-def check(text: ClassText, site: Site, lines: InitLines) -> None:
-    """Refuse a site whose other kinds are constructed or called in another way; see also Misfit."""
+def check(text: ClassText, site: Site, lines: InitLines, construct: Callable[[ClassText, Site], InitLines]) -> None:
+    """Refuse a site whose other kinds are constructed or called in another way; see also Misfit.
+
+    `lines`: how the site is constructed; `construct` says the same for another kind.
+    """
     for other in site.alternatives:
         notes = len(text.notes)
         reason = ""
         try:
-            made = text._made(other)
+            made = construct(text, other)
             if (made.before, made.expression) != (lines.before, lines.expression):
                 reason = "takes other arguments in NNX"
         except Unmigratable as error:

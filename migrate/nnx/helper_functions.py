@@ -12,7 +12,7 @@ from ..edits import Part, Parts, Span
 from ..linen.sites import Passage, Site, Unmigratable
 from ..names import is_attribute_name
 from ..source import SourceFile
-from .class_text import length
+from .text_parts import length
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter

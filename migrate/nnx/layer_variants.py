@@ -11,10 +11,10 @@ from ..linen.analyser import Analyser
 from ..linen.layer_classes import LayerClass, super_param
 from ..linen.sites import Site, Unmigratable
 from ..linen.values import Unknown
+from .text_parts import Details, MethodEdit, Namer
 
 if TYPE_CHECKING:
     from ..linen.classes import ClassModel
-    from .class_text import Details, MethodEdit, Namer
 
 
 def check(site: Site, target: str) -> None:
@@ -36,14 +36,10 @@ class LayerVariant:
         self.notes: list[tuple[str, str, ast.AST]] = []
 
     def details(self) -> Details:
-        from .class_text import Details
-
         return Details([], {})
 
     def edits(self, namer: Namer) -> list[MethodEdit]:
         """Header, constructor for changed defaults, `param` read by the call; raises Unmigratable."""
-        from .class_text import MethodEdit
-
         model, source, newline = self.model, self.source, self.source.newline
         layer = layers.lookup(self.found.layer)
         assert layer is not None
@@ -95,8 +91,6 @@ class LayerVariant:
 
     def _param(self, node: ast.FunctionDef) -> list[MethodEdit]:
         """`param(self, name, init, ...)` becomes `param(self, name)`, which reads the attribute."""
-        from .class_text import MethodEdit
-
         source, arguments = self.source, node.args
         name = arguments.args[1]
         last = [*arguments.args, *arguments.defaults, *[a for a in (arguments.vararg, arguments.kwarg) if a is not None]]

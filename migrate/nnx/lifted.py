@@ -21,9 +21,10 @@ from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
 from .drawn import names_unknown, streams_of
 from .sown import check as check_sown
+from .text_parts import InitLines
 
 if TYPE_CHECKING:
-    from .class_text import ClassText, InitLines
+    from .class_text import ClassText
 
 Lines = list[tuple[int, Parts]]
 _COMPREHENSIONS = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp | ast.Lambda
@@ -125,8 +126,6 @@ def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:
 # the constructor --------------------------------------------------------------------------------------------------
 def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
     """How the site's module, parameter or variable is made under its transforms, those of its function outermost."""
-    from .class_text import InitLines
-
     used = used_by(writer, site)
     stacks = [
         (lifted, axis)

@@ -20,10 +20,11 @@ from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from . import drawn, linen_copies, rank_checks, sown
-from .class_text import ClassText, DryNamer
+from .class_text import ClassText
 from .class_write import ClassWriter
 from .field_kinds import Misfit
 from .layer_variants import LayerVariant
+from .text_parts import DryNamer
 
 # The codes of the class writer and of the training writer's general form: one without the other is half a migration.
 WRITERS = ("NNX100", "NNX603")

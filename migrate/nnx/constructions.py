@@ -1,0 +1,206 @@
+"""The expressions that construct submodules, parameters and variables in the constructor."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from ..catalog import layers
+from ..edits import Parts
+from ..linen.module_calls import layer_arg
+from ..linen.needed_sizes import enough
+from ..linen.presence import OptionalArray, whole_argument
+from ..linen.replacing import sayable
+from ..linen.sites import (
+    Localized,
+    Site,
+    Unmigratable,
+)
+from ..linen.values import Array, Const, Unknown, Value
+from ..plan import AddedArgument
+from . import (
+    bridging,
+    field_kinds,
+    lifted,
+    merged_flags,
+    rank_checks,
+    setup_conditions,
+)
+from .text_parts import Details, InitLines, joined, short
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def site_lines(text: ClassText, site: Site) -> InitLines:
+    """The constructor expression of a site, and what must stand before it."""
+    if site.kind == "param":
+        return _under_transforms(text, site, _param(text, site))
+    if site.kind == "variable":
+        return _under_transforms(text, site, _variable(text, site))
+    if text.is_wrapper(site):
+        site = dataclasses.replace(site, in_setup=True)  # said where it stands, in the method's own words
+        return InitLines((), _layer(text, site))
+    lines = _made(text, site)
+    field_kinds.check(text, site, lines, _made)
+    return lines
+
+
+def _made(text: ClassText, site: Site) -> InitLines:
+    inner = _layer(text, site) if site.kind == "layer" else _class(text, site)
+    return _under_transforms(text, site, inner)
+
+
+def _under_transforms(text: ClassText, site: Site, inner: Parts) -> InitLines:
+    return lifted.constructor(text, site, inner) if site.lifted or site.scopes else InitLines((), inner)
+
+
+def _layer(text: ClassText, site: Site) -> Parts:
+    layer = layers.lookup(site.target)
+    assert layer is not None
+    given: dict[str, layers.Arg] = {}
+    held: dict[str, layers.Arg] = {}
+    moved = text.moved_fields(site, layer)
+    for name, bound in site.bound.items():
+        if name in moved:
+            continue
+        if name.endswith("_cls") and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is None):
+            label = site.target.rpartition(".")[2]
+            raise Unmigratable("NNX203", f"`{name}` of {label} has no counterpart in NNX", site.node)
+        if bound.given:
+            given[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: text.argument(b, n, site))
+        else:
+            held[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
+    call = None
+    if site.call is not None and site.renders.get("method", "__call__") == "__call__":
+        keywords = dict(site.call.keywords)
+        for name in [*moved, *site.calltime]:
+            keywords.setdefault(layer.call_time_fields.get(name, name), Unknown(name))
+        known = {p.name for p in layer.call_parameters}
+        call = layers.Call(site.call.args, {k: v for k, v in keywords.items() if k in known})
+    try:
+        if held:
+            built = layer.complete(held, given, call, text.dim)
+        else:
+            built = layer.build(given, call, text.dim)
+    except layers.SizeUnknown as error:
+        raise Unmigratable(
+            "NNX110", f"the input size of `{short(site.node)}` is not known: {error.why}", site.node
+        ) from error
+    except layers.Unsupported as error:
+        raise Unmigratable(error.code, error.reason, site.node) from error
+    except layers.BadCall as error:
+        raise Unmigratable("NNX165", str(error), site.node) from error
+    for code, message in built.notes:
+        text.notes.append((code, message, site.node))
+    for part in built.parity:
+        text.namer.parity(part)
+    callee = text.callee(site, built.target)
+    arguments: list[Parts] = [text.named(p) for p in built.positional]
+    arguments += [(f"{name}=", *text.named(parts)) for name, parts in built.keywords]
+    arguments += text.handed_on(site)
+    if built.rngs:
+        arguments.append(("rngs=rngs",))
+    return joined(callee, arguments)
+
+
+def _class(text: ClassText, site: Site) -> Parts:
+    called = text.plans.get(site.target)
+    if called is None or called.details is None:
+        if text.model.qualname in text.analyser.bridging and text.references is not None:
+            return bridging.bridged(text, site, text.references, site.bridged)
+        found = Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
+        found.inner = site.target
+        raise found
+    callee = text.callee(site, site.target)
+    arguments: list[Parts] = []
+    order = [f.name for f in text.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
+    moved = merged_flags.moved(text, site)
+    given = {n: b for n, b in site.bound.items() if b.given and n not in moved}
+    positional = len(site.node.args)
+    for position, (name, bound) in enumerate(given.items()):
+        parts = text.argument(bound, name, site)
+        in_place = position < positional and position < len(order) and order[position] == name
+        arguments.append(parts if in_place else (f"{name}=", *parts))
+    arguments += text.handed_on(site)
+    details: Details = called.details
+    for added, argument, index in details.added:
+        arguments.append((f"{added.name}=", added_value(text, site, added, argument, index)))
+    arguments.append(("rngs=rngs",))
+    return joined(callee, arguments)
+
+
+def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str, index: Any) -> str:
+    """The size that a submodule's constructor asks for, in this constructor's terms."""
+    called = text.analyser.execution(site.target)
+    method = site.renders.get("method", "__call__")
+    summary = called.summaries.get(method)
+    name = site.target.rpartition(".")[2]
+    if site.call is None or summary is None:
+        raise Unmigratable("NNX110", f"{name} is never called where its `{added.name}` could be seen", site.node)
+    inputs: dict[str, Value] = dict(zip(summary.parameters, site.call.args))
+    inputs.update(site.call.keywords)
+    for parameter, default in summary.defaults.items():
+        inputs.setdefault(parameter, default.value)
+    substitution = text.analyser.substitution(text.run, site, called, inputs)
+    value = substitution._input(argument)
+    if isinstance(value, Const) and value.value is None:
+        return "None"
+    if not isinstance(value, Array):
+        raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known: `{argument}` is not an array here", site.node)
+    if added.origin.startswith("None if") and whole_argument(value) in text.run.optional_arguments:
+        text.optional.add(whole_argument(value))  # optional there, and optional here
+    if index == -1:
+        dim = value.shape.dim(-1)
+        if dim is None:
+            raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
+        if isinstance(value, OptionalArray):
+            return f"({text.dim(dim)} if {setup_conditions.step_text(text, value.step, site)} else None)"
+        return text.dim(dim)
+    rank_checks.refuse_unknown(text, site, argument, value.shape)
+    needed = text.analyser.needed_sizes(text.run, site, called, method, inputs)
+    if enough(value.shape, argument, needed):
+        text.analyser.partial.add((site.target, added.name))
+        return text.partial_shape(value.shape, {index for name, index in needed or () if name == argument})
+    if sayable(value.shape):
+        return text.shape(value.shape)
+    raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
+
+
+def _param(text: ClassText, site: Site) -> Parts:
+    init, *rest = site.init_localized
+    variable = text.namer.name("flax.nnx.Param")
+    arguments: list[Parts] = [("rngs.params()",)]
+    arguments += [text.expression(l, site) for l in rest]
+    arguments += [
+        (f"{key.removeprefix('kw:')}=", *text.expression(said, site))
+        for key, said in site.renders.items()
+        if key.startswith("kw:")
+    ]
+    function = text.expression(init, site)
+    if _needs_brackets(init, site):
+        function = ("(", *function, ")")
+    axes = site.renders.get("axes")
+    if axes is not None:
+        wrapper = text.namer.parity("param_with_axes")
+        function = (f"{wrapper}(", *function, ", ", *text.expression(axes, site), ")")
+    return (f"{variable}(", *joined(function, arguments), ")")
+
+
+def _variable(text: ClassText, site: Site) -> Parts:
+    kind = text.variable_type(site.target)
+    if not site.init_localized:
+        raise Unmigratable("NNX166", f"the variable `{short(site.node)}` has no initial value", site.node)
+    init, *rest = site.init_localized
+    function = text.expression(init, site)
+    if _needs_brackets(init, site):
+        function = ("(", *function, ")")
+    return (f"{kind}(", *joined(function, [text.expression(l, site) for l in rest]), ")")
+
+
+def _needs_brackets(localized: Localized, site: Site) -> bool:
+    for node in ast.walk(site.node):
+        if isinstance(node, ast.Lambda | ast.IfExp | ast.BoolOp) and localized.source.span(node) == localized.span:
+            return True
+    return False

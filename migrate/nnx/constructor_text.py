@@ -1,0 +1,155 @@
+"""The lines of a constructor: what one entry method makes, with the loops, conditions and sizes around it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ..edits import Parts
+from ..linen.presence import asked
+from ..linen.sites import (
+    Block,
+    Branch,
+    For,
+    Local,
+    Make,
+    Site,
+    SizeStep,
+    Track,
+    Unmigratable,
+)
+from ..names import is_attribute_name
+from . import (
+    carried,
+    constructor_names,
+    field_kinds,
+    size_steps,
+)
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
+    """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
+    block = text.run.blocks[entry]
+    try:
+        said = field_kinds.own_features(text) if entry == "__call__" else None
+    except Unmigratable:
+        if text.model.qualname in text.analyser.of_kinds:
+            raise
+        said = None
+        text.analyser.mute.add(text.model.qualname)
+    lines, live = _emit(text, block, 0, set(said[1]) if said is not None else set())
+    live -= carried.followed(text.run)
+    if live & text.run.trackers and said is not None and text.model.qualname not in text.analyser.of_kinds:
+        text.analyser.mute.add(text.model.qualname)  # then it says nothing, and its callers do not ask
+        said = None
+        lines, live = _emit(text, block, 0, set())
+    if live & text.run.trackers:
+        raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", text.model.node)
+    return lines if said is None else [*lines, (0, (said[0],))]
+
+
+def _emit(text: ClassText, block: Block, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
+    """Lines of a block, given the names that what follows needs; and the names needed before it."""
+    out: list[list[tuple[int, Parts]]] = []
+    for step in reversed(block.steps):
+        lines, live = _emit_step(text, step, depth, live)
+        out.append(lines if depth else [*[(0, line) for line in field_kinds.names_before(text, step)], *lines])
+    return [line for lines in reversed(out) for line in lines], live
+
+
+def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
+    if isinstance(step, Make):
+        if text.is_wrapper(step.site):
+            return [], live
+        lines, needs = text.built[step.site]
+        written = [(depth + d, p) for d, p in lines.before]
+        text.needs = set()
+        written.append((depth, _placed(text, step.site, lines.expression)))
+        return written, live | needs | text.needs
+    if isinstance(step, Local):
+        if not (step.names & live):
+            return [], live
+        if not constructor_names.is_identity(step):
+            text.emitted |= step.names
+        text.needs = set()
+        parts = text.said(step.localized)
+        kept = live if step.changes or isinstance(step.statement, ast.AugAssign) else live - step.names
+        return [(depth, parts)], kept | text.needs
+    if isinstance(step, Track):
+        if step.name not in live or step.name in carried.followed(text.run):
+            return [], live
+        text.needs = set()
+        size: Parts = field_kinds.features_of(text, step.site) if step.site is not None else (text.dim(step.dim),)
+        return [(depth, (f"{step.name} = ", *size))], (live - {step.name}) | text.needs
+    if isinstance(step, SizeStep):
+        return size_steps.emit(text, step, depth, live)
+    if isinstance(step, Branch):
+        return _emit_branch(text, step, depth, live)
+    assert isinstance(step, For)
+    inner = set(live)
+    for _ in range(4):
+        body, before = _emit(text, step.body, depth + 1, inner)
+        if before <= inner:
+            break
+        inner |= before
+    if not body:
+        return [], live
+    text.emitted |= constructor_names.names_of(step)
+    text.needs = set()
+    iterator = text.said(step.iterator)
+    target = step.target.removeprefix("(").removesuffix(")")
+    return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | text.needs
+
+
+def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
+    if step.test is None and not step.text:
+        then, a = _emit(text, step.then, depth, live)
+        orelse, b = _emit(text, step.orelse, depth, live)
+        return [*then, *orelse], a | b
+    then, a = _emit(text, step.then, depth + 1, live)
+    orelse, b = _emit(text, step.orelse, depth + 1, live)
+    if not then and not orelse:
+        return [], live
+    text.needs = set()
+    negative = False
+    if step.test is not None:
+        test = text.said(step.test)
+    else:
+        argument, present = asked(step.text) or ("", True)
+        text.optional.add(argument)
+        text.used.setdefault(argument, {-1})
+        name = text.size_name(argument)
+        test = (f"{name} is not None",)
+        negative = not present
+    lines: list[tuple[int, Parts]] = []
+    if negative:
+        then, orelse = orelse, then
+    if then:
+        lines.append((depth, ("if ", *test, ":")))
+        lines += then
+        if orelse:
+            lines.append((depth, ("else:",)))
+            lines += orelse
+    else:
+        lines.append((depth, ("if not (", *test, "):")))
+        lines += orelse
+    return lines, a | b | text.needs
+
+
+def _placed(text: ClassText, site: Site, expression: Parts) -> Parts:
+    place = text.names.places[site]
+    if place.kind == "attribute":
+        return place.assigned(expression)
+    if place.kind == "list":
+        return (f"{place.object}.append(", *expression, ")")
+    assert site.name is not None
+    if site.name.constant is not None and is_attribute_name(site.name.constant):
+        return (f"self.{site.name.constant} = ", *expression)
+    if site.name.localized is not None:
+        name: Parts = text.said(site.name.localized)
+    else:
+        name = (repr(site.name.constant),)
+    return ("setattr(self, ", *name, ", ", *expression, ")")

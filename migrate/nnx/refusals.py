@@ -1,0 +1,98 @@
+"""Classes that cannot become native, whatever their constructor would look like: what they use has no NNX form."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from ..catalog import layers
+from ..linen.self_calls import SELF_CALLS
+from ..linen.sites import (
+    Unmigratable,
+)
+from . import (
+    cells,
+    constructor_names,
+)
+from .text_parts import short
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+_DECORATORS = {"flax.linen.compact", "flax.linen.nowrap"}
+
+
+_CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|Iterable)\[.*\bModule\b", re.S)
+
+
+def nothing_left(text: ClassText) -> None:
+    """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
+    known = [*[s.node for s in text.run.sites], *text.run.constants, *text.run.sows, *text.run.variable_reads]
+    followed = {id(node) for node in known}
+    for method in text.model.own_methods.values():
+        for node in ast.walk(method.node):
+            if not isinstance(node, ast.Call) or id(node) in followed:
+                continue
+            func = node.func
+            name = text.run.project.qualname(text.source, func) or ""
+            makes = layers.lookup(name) is not None or name in text.run.project.linen_classes
+            if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+                makes = func.attr in SELF_CALLS and text.model.method(func.attr) is None
+            elif isinstance(func, ast.Attribute) and func.attr in ("param", "variable") and node.args:
+                makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
+            if makes:
+                raise Unmigratable("NNX134", f"`{short(node)}` stands where the code is not followed", node)
+
+
+def refuse(text: ClassText) -> None:
+    fields = text.run.fields
+    constructor_names.refuse_reserved(text.run)
+    for name in ("rngs", "cls"):  # `cls` is a parameter of the metaclass, which hands all keywords on
+        if name in fields:
+            raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
+    for base in text.model.foreign_bases:
+        if base.startswith("flax.linen.") and base not in ("flax.linen.Module", cells.BASE):
+            raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
+    for method in text.model.own_methods.values():
+        if "flax.linen.compact_name_scope" in method.decorators:
+            raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)
+        for decorator, known in zip(method.node.decorator_list, method.decorators):
+            if known not in _DECORATORS and decorator not in text.run.decorators and _mentions_linen(text, decorator):
+                raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
+    for decorator in text.model.node.decorator_list:
+        if _mentions_linen(text, decorator):
+            raise Unmigratable("NNX130", "the class is lifted by a decorator", text.model.node)
+    outside = text.analyser.given_outside.get(text.model.qualname)
+    if outside is not None:
+        raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", text.model.node)
+    given = text.analyser.given.get(text.model.qualname, {})
+    for name, field in fields.items():
+        if name not in given and field.annotation is not None and _holds_modules(field.annotation):
+            reason = f"the field {name} holds modules that nothing in the project gives it"
+            raise Unmigratable("NNX138", reason, field.node)
+    conflict = text.analyser.conflicts.get(text.model.qualname)
+    if conflict:
+        raise Unmigratable("NNX163", conflict)
+    for node in ast.walk(text.model.node):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+            and node.attr in ("scope", "path", "parent", "variables", "name")
+            and node.attr not in fields
+            and node.attr not in text.run.attributes
+            and node not in text.run.followed
+        ):
+            raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
+
+
+def _mentions_linen(text: ClassText, node: ast.expr) -> bool:
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
+    return any((text.run.project.qualname(text.source, n) or "").startswith("flax.linen") for n in names)
+
+
+def _holds_modules(annotation: ast.expr) -> bool:
+    """`Sequence[nn.Module]` and the like."""
+    return _CONTAINER.search(ast.unparse(annotation)) is not None

@@ -1,0 +1,67 @@
+"""The conditions under which what setup makes has variables: Linen makes them when it is called."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from ..linen.presence import Step, asked
+from ..linen.sites import (
+    Site,
+    Unmigratable,
+)
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def made_when(text: ClassText, site: Site) -> str | None:
+    """The condition under which setup's layer has variables: Linen makes them when it is called.
+
+    None: always. "": never, as it is only ever applied with weights from elsewhere.
+    """
+    paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
+    statement = site.source.parents.get(site.node)
+    alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
+    applied = [a.node.func for a in text.run.applied.values() if a.site is site]
+    if not (alone and site.in_setup and not site.loops and (paths or applied)):
+        return None
+    common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
+    already = site.renders.get("made_under", ())
+    asked_of = [s for s in common if not s.deps and s not in already and _asks_fields(text, s)]
+    if paths and not asked_of:
+        return None
+    calls = {node.func for node, _, _ in site.calls}
+    reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
+    for method in text.model.methods().values():
+        for node in ast.walk(method.node):
+            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
+                continue
+            if node.attr == site.container and isinstance(node.ctx, ast.Load) and method.name != "setup":
+                held = method.source.parents.get(node)
+                if node not in calls and node not in reads and held not in calls:
+                    return None  # it is read for something else
+    return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+
+
+def _asks_fields(text: ClassText, step: Step) -> bool:
+    """Can setup ask it: about fields and optional arguments only?"""
+    if asked(step.text) is not None:
+        return True
+    return all(name in text.run.fields for name in re.findall(r"\bself\.(\w+)", step.text))
+
+
+def step_text(text: ClassText, step: Step | None, site: Site) -> str:
+    """A condition as the constructor asks it."""
+    if step is None or step.deps:
+        raise Unmigratable("NNX110", "whether an optional array is given is known only when called", site.node)
+    question = asked(step.text)
+    if question is None:
+        said = text.own_text(step.text)
+        simple = re.fullmatch(r"[\w.]+", said) is not None
+        return said if step.holds else f"not {said}" if simple else f"not ({said})"
+    argument, present = question
+    text.optional.add(argument)
+    text.used.setdefault(argument, {-1})
+    return f"{text.size_name(argument)} is {'not ' if present == step.holds else ''}None"

@@ -1,0 +1,98 @@
+"""What the rooms that write classes hand to each other: pieces of generated text, edits, what callers must know.
+
+Calls that would be too long for a line are broken over several.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from ..edits import Overlay, Part, Parts, Span
+from ..plan import AddedArgument
+from ..source import SourceFile
+
+_WIDTH = 100  # characters of a call that stays on one line
+BREAK = "\0break"  # a new line, one step deeper than the statement
+CLOSE = "\0close"  # a new line at the statement's own depth
+
+
+class Namer(Protocol):
+    """How a file says a dotted name; a FileContext, or a dry stand-in while planning."""
+
+    def name(self, dotted: str) -> str: ...
+
+    def parity(self, part: str) -> str: ...
+
+
+class DryNamer:
+    """Names as they are, for planning."""
+
+    def name(self, dotted: str) -> str:
+        return dotted.removeprefix("flax.")
+
+    def parity(self, part: str) -> str:
+        return f"linen_parity.{part}"
+
+
+@dataclasses.dataclass
+class MethodEdit:
+    """Text that takes the place of a span of a file, or that goes in at a point."""
+
+    source: SourceFile
+    span: Span
+    parts: Parts
+    code: str = "NNX100"
+    insert: bool = False
+    order: int = 0
+    in_place: bool = False
+    parity: tuple[str, ...] = ()  # the parts of linen_parity that the text names, where its file is not the class's
+
+
+@dataclasses.dataclass
+class Details:
+    """What other classes need to know of a planned class to construct and call it."""
+
+    added: list[tuple[AddedArgument, str, Any]]  # argument, input name, index (-1) or "shape"
+    call_keywords: dict[str, tuple[str, str]]  # keyword of the call → (field, Linen argument)
+
+
+@dataclasses.dataclass
+class InitLines:
+    """Lines that stand before a constructor expression (depth, text), and the expression."""
+
+    before: tuple[tuple[int, Parts], ...]
+    expression: Parts
+
+
+def length(parts: Iterable[Part]) -> int:
+    """How many characters the parts have."""
+    total = 0
+    for part in parts:
+        if isinstance(part, str):
+            total += len(part)
+        else:
+            span = part.span if isinstance(part, Overlay) else part
+            total += span.end - span.start
+    return total
+
+
+def joined(callee: Parts, arguments: list[Parts]) -> Parts:
+    """`callee(a, b)`; what would be too long for a line goes one argument a line, marked for the indenter."""
+    total = length(callee) + sum(length(a) + 2 for a in arguments)
+    out: list[Part] = [*callee, "("]
+    if total <= _WIDTH or len(arguments) < 2:
+        for position, argument in enumerate(arguments):
+            out += [", " if position else "", *argument]
+        return (*out, ")")
+    for argument in arguments:
+        out += [BREAK, *argument, ","]
+    return (*out, CLOSE, ")")
+
+
+def short(node: ast.AST) -> str:
+    """Code as a message quotes it, in at most 60 characters."""
+    text = ast.unparse(node)
+    return text if len(text) < 60 else text[:57] + "..."
