@@ -156,8 +156,7 @@ def _choose(run: Execution, node: ast.If, env: Env, then: Env, orelse: Env, loca
 def _merge_envs(
     run: Execution, env: Env, a: Env, b: Env, then: Block, orelse: Block, calltime: bool, sides: tuple[Step, Step] | None
 ) -> None:
-    names = set(a.names) | set(b.names)
-    for name in names:
+    for name in {**a.names, **b.names}:  # in the order of the code, which numbers the variables that are made here
         left, right = a.names.get(name), b.names.get(name)
         if left is None or right is None:
             env.names[name] = left or right or Abs(OPAQUE)
