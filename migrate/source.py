@@ -188,3 +188,7 @@ class SourceFile:
         while (parent := self.parents.get(node)) is not None:
             yield parent
             node = parent
+
+    def statement_of(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement around an expression."""
+        return next(parent for parent in self.ancestors(node) if isinstance(parent, ast.stmt))

@@ -85,7 +85,7 @@ def _comprehension(
     for tracker, first, _ in carried:
         parts += [f"{indent}{tracker} = {writer.text.dim(first)}", newline]
     parts += [f"{indent}for ", source.span(generator.target), " in ", source.span(generator.iter), ":", newline]
-    parts += [f"{indent}{unit}", target, ".append(", *writer._laid_out(expression, indent + unit), ")"]
+    parts += [f"{indent}{unit}", target, ".append(", *writer.laid_out(expression, indent + unit), ")"]
     for tracker, _, following in carried:
         parts += [newline, f"{indent}{unit}{tracker} = {writer.text.dim(following)}"]
     writer.put(statement, *parts, source=source)
@@ -94,7 +94,7 @@ def _comprehension(
 def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expression: Parts) -> None:
     """The loop that appends the modules: the sizes are set before it and at the end of its body."""
     source = site.source
-    writer.put(site.node, *writer._laid_out(expression, source.indent_of(writer._statement(site))), source=source)
+    writer.put(site.node, *writer.laid_out(expression, source.indent_of(site.source.statement_of(site.node))), source=source)
     indent, inner, newline = source.indent_of(loop), source.indent_of(loop.body[0]), source.newline
     for tracker, first, following in carried:
         if (loop, tracker) in writer.carried:  # two modules of one iteration

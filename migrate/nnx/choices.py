@@ -10,6 +10,7 @@ from ..edits import Parts, Span
 from ..linen.choices import FactoryChoice
 from ..linen.sites import Factory, PartialLift, Site, Unmigratable
 from ..source import SourceFile
+from . import call_write
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
@@ -37,7 +38,7 @@ def write(writer: ClassWriter, site: Site) -> None:
     edits = {}
     for one in group:
         kept, writer.edits = writer.edits, []
-        writer.calls_of(one)
+        call_write.write(writer, one)
         edits[one], writer.edits = writer.edits, kept
     for span in sorted({e.span for found in edits.values() for e in found}, key=lambda s: (s.start, s.end)):
         said: dict[Site, Parts] = {}

@@ -12,6 +12,7 @@ from ..edits import Part, Parts, Span
 from ..linen.sites import Passage, Site, Unmigratable
 from ..names import is_attribute_name
 from ..source import SourceFile
+from . import call_write
 from .text_parts import length
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def site_edit(writer: ClassWriter, site: Site) -> None:
         if source is not writer.source:
             writer.namer = writer.text.namer = _Elsewhere(site)
         try:
-            writer.calls_of(site)
+            call_write.write(writer, site)
         finally:
             writer.namer = writer.text.namer = known
         return
@@ -119,7 +120,7 @@ def _hand_in(writer: ClassWriter, call: ast.Call, source: SourceFile, slots: dic
     ends = [source.span(a).end for a in [*call.args, *[k.value for k in call.keywords]]]
     between = source.text[max(ends) : end - 1] if ends else ""
     trailing = "," in between
-    indent = source.indent_of(_statement(source, call))
+    indent = source.indent_of(source.statement_of(call))
     long = len(source.text_of(call)) + sum(len(slot) + 1 + length(parts) for slot, parts in slots.items()) > _WIDTH
     lay = f"{source.newline}{indent}{source.indent_unit * 2}" if long else " "
     for slot, parts in slots.items():
@@ -127,10 +128,6 @@ def _hand_in(writer: ClassWriter, call: ast.Call, source: SourceFile, slots: dic
         trailing, ends = False, [end]
     writer.put(Span(end - 1, end), *out, ")", source=source)
 
-
-def _statement(source: SourceFile, call: ast.Call) -> ast.stmt:
-    """The statement that a call stands in."""
-    return next(a for a in source.ancestors(call) if isinstance(a, ast.stmt))
 
 
 def _take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile) -> None:

@@ -1,0 +1,204 @@
+"""The edits to calls of submodules: flags that NNX takes at the call, methods with other names, lifted calls."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ..catalog import layers
+from ..edits import Part, Parts
+from ..linen.environment import Env
+from ..linen.sites import BoundArg, Factory, Module, Site, Unmigratable
+from . import (
+    cells,
+    field_kinds,
+    flag_names,
+    lifted,
+    merged_flags,
+)
+from .text_parts import joined
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+
+def write(writer: ClassWriter, site: Site) -> None:
+    """The edits to all calls of what a site makes."""
+    seen: set[ast.Call] = set()
+    for node, method, env in site.calls:
+        if node in seen or env.source.path != site.source.path:
+            continue
+        seen.add(node)
+        others = [s for s in writer.run.sites if s is not site and any(call is node for call, _, _ in s.calls)]
+        if others and not site.choice and any(s.lifted for s in [site, *others]):
+            parts = lifted.alternative_call(writer.text, [site, *others], node, method)
+            writer.put(node, *parts, source=env.source)
+        elif site.kind == "layer" and not lifted.levels_of(writer.text, site, node, method):
+            _layer_call(writer, site, node, method, env)
+        elif lifted.levels_of(writer.text, site, node, method):
+            _lifted_call(writer, site, node, method)
+        elif site.kind == "class" and cells.is_carry_call(writer, site, method):
+            writer.put(node, *cells.carry_call(env.source, node), source=env.source)
+        elif site.kind == "class":
+            _class_call(writer, site, node, env)
+
+
+def _calltime(writer: ClassWriter, site: Site, env: Env, call: ast.Call) -> list[tuple[str, Parts]]:
+    """Flags that Linen gave to the constructor and NNX takes at the call."""
+    source, layer = env.source, layers.lookup(site.target)
+    assert layer is not None
+    found: list[tuple[str, Parts]] = []
+    for name in writer.text.moved_fields(site, layer):
+        node = site.bound[name].node
+        if node is not None:
+            flag_names.check(writer.run, source, node, call, env)
+            found.append((name, (source.span(node),)))
+    for key, (node, where, _) in site.calltime.items():
+        if site.factory is not None and site.factory.field:
+            found.append((key, (writer.text._calltime_name(site, key),)))
+        elif where is source:
+            flag_names.check(writer.run, source, node, call, env)
+            found.append((key, (source.span(node),)))
+    return found
+
+
+def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env) -> None:
+    source = env.source
+    layer = layers.lookup(site.target)
+    assert layer is not None
+    args = {k: layers.Arg(_argument_text(writer, b), b.abs.value) for k, b in site.bound.items()}
+    positional: list[Parts] = [(source.span(a),) for a in node.args]
+    keywords: list[tuple[str | None, Parts]] = [
+        (k.arg, (source.span(k.value),) if k.arg else ("**", source.span(k.value))) for k in node.keywords
+    ]
+    differing = field_kinds.flags(site)
+    moved: list[tuple[str | None, Parts]] = [] if differing else list(_calltime(writer, site, env, node))
+    before = (list(positional), list(keywords), None if method == "__call__" else method)
+    given = [*keywords, *moved]
+    if method == "__call__":
+        after = layer.call(args, positional, given)
+    else:
+        after = layer.call_method(method, args, positional, given)
+    for part in layer.parity_of_call(args, [k for k, _ in after[1]]):
+        writer.namer.parity(part)
+    if site.alternatives:
+        _same_call(writer, site, method, positional, keywords, after if not moved else None, node)
+    if (list(after[0]), list(after[1]), after[2]) == before and not moved and not differing:
+        return
+    func: Parts = (source.span(node.func),)
+    if method != "__call__" and isinstance(node.func, ast.Attribute):
+        func = (source.span(node.func.value),)
+    if after[2] is not None:
+        func = (*func, f".{after[2]}")
+    arguments = list(after[0]) + [(f"{k}=", *p) if k else p for k, p in after[1]]
+    if differing:
+        arguments.append(_taken(writer, site, differing, env, node))
+    named = [writer.text.named(a) for a in arguments]
+    writer.put(node, *writer.laid_out(joined(func, named), source.indent_of(source.statement_of(node))), source=source)
+
+
+def _same_call(
+    writer: ClassWriter, site: Site, method: str, positional: list[Parts], keywords: list, after: object, node: ast.Call
+) -> None:
+    """Every kind of module must be called with the same arguments, flags apart."""
+    for kind in (site, *site.alternatives) if after is None else site.alternatives:
+        layer = layers.lookup(kind.target)
+        assert layer is not None
+        args = {k: layers.Arg(_argument_text(writer, b), b.abs.value) for k, b in kind.bound.items()}
+        if method == "__call__":
+            made = layer.call(args, positional, keywords)
+        else:
+            made = layer.call_method(method, args, positional, keywords)
+        after = made if after is None else after
+        if made != after or layer.parity_of_call(args, [k for k, _ in made[1]]):
+            raise Unmigratable("NNX163", "modules of several kinds are called in different ways in NNX", node)
+
+
+def _taken(writer: ClassWriter, site: Site, flags: dict[str, tuple[Site, Any]], env: Env, call: ast.Call) -> Parts:
+    """`**linen_parity.taken(self.norm, use_running_average=...)`: flags for those modules that have them."""
+    if writer.text.names.places[site].iterator:
+        raise Unmigratable("NNX163", "modules of several kinds with different flags are made in nested loops", site.node)
+    source = env.source
+    parts: list[Part] = ["**", writer.namer.parity("taken"), "(", *writer.text.reference(site)]
+    for key, (kind, (node, where, _)) in flags.items():
+        layer = layers.lookup(kind.target)
+        keyword = layer.call_time_fields.get(key, key) if layer is not None else key
+        if kind.factory is not None and kind.factory.field:
+            parts += [f", {keyword}={writer.text._calltime_name(kind, key)}"]
+        elif where is source:
+            flag_names.check(writer.run, source, node, call, env)
+            parts += [f", {keyword}=", source.span(node)]
+        else:
+            raise Unmigratable("NNX172", f"`{key}` of a module is set in another file", site.node)
+    return (*parts, ")")
+
+
+def _argument_text(writer: ClassWriter, bound: BoundArg) -> Parts:
+    """A constructor argument as the method says it, for the few calls that repeat one."""
+    if isinstance(bound.abs.value, Module):
+        place = writer.text.names.places.get(bound.abs.value.site)
+        if place is not None and place.kind == "attribute":
+            return (place.object,)
+    if bound.node is None or bound.localized is None or bound.localized.source is not writer.source:
+        return ("",)
+    return (writer.source.span(bound.node),)
+
+
+def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> None:
+    """A factory's flags, which a submodule's call now takes, are handed to it."""
+    source = env.source
+    called = writer.text.plans.get(site.target)
+    keywords = called.details.call_keywords if called is not None and called.details is not None else {}
+    extra: list[Part] = []
+    for name in merged_flags.moved(writer.text, site):
+        value = site.bound[name].node
+        assert value is not None
+        extra += [", " if extra or node.args or node.keywords else "", f"{name}=", source.span(value)]
+    if not keywords and not extra:
+        return
+    for keyword, (field, key) in keywords.items():
+        bound = site.bound.get(field)
+        factory = bound.abs.value if bound is not None else None
+        if not isinstance(factory, Factory):
+            raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is not known here", node)
+        taking = next((kind for kind in factory.kinds() if key in kind.calltime), None)
+        if taking is None:
+            continue  # a kind of module that has no such flag
+        value, where, _ = taking.calltime[key]
+        if factory.field:
+            extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
+        elif where is source:
+            flag_names.check(writer.run, source, value, node, env)
+            extra += [", " if extra or node.args or node.keywords else "", f"{keyword}=", source.span(value)]
+        else:
+            raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is set in another file", node)
+    end = source.span(node).end - 1
+    if source.text[end] != ")":
+        raise Unmigratable("NNX172", "a call that does not end in a bracket", node)
+    writer.insert(end, *extra, source=source)
+
+
+def _lifted_call(writer: ClassWriter, site: Site, node: ast.Call, method: str) -> None:
+    lines, expression = lifted.call_edit(writer.text, site, node, method)
+    statement = site.source.statement_of(node)
+    writer.put_before(site.source, statement, lines)
+    writer.put(node, *expression, source=site.source)
+
+
+def parameters(writer: ClassWriter) -> None:
+    """Flags that factories in fields used to hold become keyword-only parameters of the methods that use them."""
+    if not writer.text.call_keywords:
+        return
+    method = writer.model.own_methods.get("__call__")
+    if method is None or any(s.method != "__call__" for s in writer.run.sites if s.factory and s.factory.field):
+        raise Unmigratable("NNX172", "modules made by a field's factory are used outside of __call__")
+    missing = [k for k in writer.text.call_keywords if k not in {p.arg for p in method.parameters}]
+    arguments = method.node.args
+    if arguments.kwonlyargs or arguments.vararg or arguments.kwarg:
+        raise Unmigratable("NNX172", "__call__ already has keyword-only arguments")
+    last = [*arguments.args, *arguments.defaults][-1]
+    end = max(writer.source.span(n).end for n in [*arguments.args, *arguments.defaults])
+    del last
+    if missing:
+        kinds = {name: "bool | None = None" if name in writer.text.perhaps else "bool" for name in missing}
+        writer.insert(end, ", *, " + ", ".join(f"{name}: {kind}" for name, kind in kinds.items()))

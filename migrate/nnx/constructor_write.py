@@ -1,0 +1,210 @@
+"""Where the constructor goes and how it reads: signature, stored fields, and the lines of all entry methods."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..edits import Part, Parts, Span
+from ..linen.classes import Field
+from ..linen.sites import Repeated, Unmigratable
+from ..source import SourceFile
+from . import (
+    constructor_text,
+    inheritance,
+    rank_checks,
+    unused_locals,
+)
+from .text_parts import length
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+
+def write(writer: ClassWriter) -> None:
+    """The edits that give the class its constructor, or turn setup into it."""
+    model, source = writer.model, writer.source
+    setup = model.own_methods.get("setup")
+    if model.bases and not inheritance.needs_constructor(writer.text):
+        return
+    fields = model.fields()
+    post = model.own_methods.get("__post_init__")
+    if post is not None:
+        raise Unmigratable("NNX173", "the class has a __post_init__", post.node)
+    if any(f.name.startswith("__") for f in fields):
+        raise Unmigratable("NNX173", "a field's name starts with two underscores")
+    indent = source.indent_of(model.node.body[0]) or source.indent_of(model.node) + source.indent_unit
+    body = indent + source.indent_unit
+    lines: list[Parts] = []
+    stored = _stored(writer, fields)
+    for field in fields:
+        if field.factory is not None:
+            lines.append((f"if {field.name} is None:",))
+            lines.append((source.indent_unit, f"{field.name} = ", _default(writer, field.factory, field), "()"))
+    lines += [(f"self.{f.name} = ", *_stored_value(writer, f)) for f in fields if f.name in stored]
+    for field in model.own_fields:  # no argument of the constructor, but perhaps a value
+        value = field.default or field.factory
+        if not field.init and value is not None:
+            lines.append((f"self.{field.name} = ", _default(writer, value, field), "" if field.default else "()"))
+    lines += rank_checks.lines(writer.text)
+    if writer.run.mode_flag:
+        lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
+    compact: list[Parts] = []
+    if setup is None and writer.by_base:
+        compact.append(inheritance.call_of_base(writer.text))
+    for held in [h for h in writer.text.names.lists if not h.named_by]:
+        compact.append(held.assigned((f"{writer.namer.name('flax.nnx.List')}()",)))
+    for entry in writer.run.blocks:
+        if entry == "setup":
+            continue
+        for depth, line in constructor_text.constructor_lines(writer.text, entry):
+            prefix = source.indent_unit * depth
+            compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
+    streams = [(f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(writer.text.streams.items())]
+    signature = _signature(writer, fields, indent, body)
+    _remove_fields(writer, model)
+    newline = source.newline
+    everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else streams)]
+    if setup is not None:
+        head = Span(source.full_span(setup.node).start, source.span(setup.node.body[0]).start)
+        first = setup.node.body[0]
+        doc: list[Part] = []
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            doc = [source.span(first), newline, source.indent_of(first)]
+            head = Span(head.start, source.span(first).end)
+            if len(setup.node.body) == 1:
+                doc = [source.span(first)]
+            else:
+                head = Span(head.start, source.span(setup.node.body[1]).start)
+        comment = source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : head.end]
+        inner = source.indent_of(first)
+        opening: list[Part] = [*signature, newline, inner, *doc]
+        for line in lines:
+            opening += [*line, newline, inner]
+        if "#" in comment and not doc:
+            opening += [comment.strip(), newline, inner]
+        writer.put(head, *opening)
+        tail = source.line_span(setup.node.body[-1]).end
+        late = [*compact, *streams]
+        if late:
+            writer.insert(tail, *[p for line in late for p in (inner, *line, newline)])
+        if len(setup.node.body) == 1 and isinstance(first, ast.Pass) and (lines or late):
+            writer.put(first, "pass")
+        return
+    if not everything:
+        everything = [("pass",)] if not fields and not model.bases else [("del rngs  # nothing to create",)]
+        if not fields and not writer.text.added():
+            everything = [("del rngs  # nothing to create",)]
+    at = _place(writer, model)
+    written: list[Part] = [indent, *signature, newline]
+    for line in everything:
+        written += [body, *line, newline]
+    writer.insert(at, *written, newline if not _blank_follows(writer, at) else "", order=-1)
+
+
+def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
+    """Fields that are read after construction, here or elsewhere."""
+    kept: set[str] = set(writer.text.shadowed)
+    gone = [span for source, span in writer.moved if source is writer.source]
+    kept_spans = [p for e in writer.edits if e.source is writer.source for p in e.parts if isinstance(p, Span)]
+    deleted = [e.span for e in writer.edits if e.source is writer.source and not e.parts and not e.insert]
+    names = {f.name for f in fields}
+    for owner in writer.model.mro():
+        for node in ast.walk(owner.node):
+            if isinstance(node, ast.Attribute) and node.attr in names:
+                if owner is writer.model and isinstance(node.value, ast.Name) and node.value.id == "self":
+                    span = writer.source.span(node)
+                    dropped = any(d.contains(span) for d in deleted) or unused_locals.is_gone(writer, span, gone, kept_spans)
+                    if dropped and not any(k.contains(span) and k not in gone for k in kept_spans):
+                        continue
+                kept.add(node.attr)
+    kept |= inheritance.read_by_plain_bases(writer.text, names)
+    for other in writer.text.analyser.classes:
+        if other is not writer.model and writer.model in other.mro():
+            kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}
+    # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
+    return kept | (names & (writer.loaded | writer.text.shadowed | set(writer.run.held)))
+
+
+def _stored_value(writer: ClassWriter, field: Field) -> Parts:
+    """What is stored of a field: NNX refuses plain lists of modules."""
+    if isinstance(writer.run.held.get(field.name), Repeated):
+        return (f"{writer.namer.name('flax.nnx.List')}({field.name})",)
+    return (field.name,)
+
+
+def _default(writer: ClassWriter, node: ast.expr, field: Field) -> Part:
+    return writer.source.span(node) if field.source is writer.source else ast.unparse(node)
+
+
+def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str) -> Parts:
+    nnx_rngs = writer.namer.name("flax.nnx.Rngs")
+    plain: list[Parts] = []
+    only: list[Parts] = []
+    for field in fields:
+        parts: list[Part] = [field.name]
+        if field.annotation is not None:
+            parts += [": ", _default(writer, field.annotation, field)]
+        if field.factory is not None:
+            parts += [" | None = None"]
+        elif field.default is not None:
+            parts += [" = " if field.annotation is not None else "=", _default(writer, field.default, field)]
+        (only if field.kw_only else plain).append(tuple(parts))
+    seen_default = False
+    for field in fields:
+        if field.kw_only:
+            continue
+        has = field.default is not None or field.factory is not None
+        if seen_default and not has:
+            raise Unmigratable("NNX174", f"the field {field.name} without a default follows one with", field.node)
+        seen_default = has
+    for added, _, index in writer.text.added():
+        kind = "int" if index == -1 else "tuple[int, ...]"
+        if (writer.model.qualname, added.name) in writer.text.analyser.partial:
+            kind = "tuple[int | None, ...]"
+        optional = " | None" if added.origin.startswith("None if") else ""
+        only.append((f"{added.name}: {kind}{optional}",))
+    for name in writer.text.dtypes():
+        any_type, default = writer.namer.name("typing.Any"), writer.namer.name("jax.numpy.float32")
+        only.append((f"{name}: {any_type} = {default}",))
+    only.append((f"rngs: {nnx_rngs}",))
+    everything: list[Parts] = [("self",), *plain, ("*",), *only]
+    total = sum(length(piece) + 2 for piece in everything) + len(indent) + 16
+    out: list[Part] = ["def __init__("]
+    if total <= 100:
+        for position, piece in enumerate(everything):
+            out += [", " if position else "", *piece]
+        return (*out, "):")
+    newline = writer.source.newline
+    deep = body + writer.source.indent_unit if len(writer.source.indent_unit) < 4 else body
+    out += [newline]
+    for piece in everything:
+        out += [deep, *piece, ",", newline]
+    return (*out, indent, "):")
+
+
+def _remove_fields(writer: ClassWriter, model: object) -> None:
+    for field in writer.model.own_fields:
+        writer.put(writer.source.line_span(field.node))
+
+
+def _place(writer: ClassWriter, model: object) -> int:
+    """Where `__init__` goes: in place of the last field, else before the first method, after class attributes."""
+    source, body = writer.source, writer.model.node.body
+    fields = [f.node for f in writer.model.own_fields]
+    if fields:
+        return source.line_span(fields[-1]).end
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            return source.line_span(statement).start
+    return source.line_span(body[-1]).end
+
+
+def _blank_follows(writer: ClassWriter, at: int) -> bool:
+    line = writer.source.text[at : writer.source.text.find("\n", at) + 1]
+    return not line.strip()
+
+
+def _signature_end(source: SourceFile, node: ast.FunctionDef) -> int:
+    return source.text.find(")", source.span(node).start)

@@ -1,0 +1,62 @@
+"""Lists and dicts of modules that setup makes: NNX refuses plain containers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..linen.merging import Either
+from ..linen.sites import Module
+from ..source import SourceFile
+from .branches import exclusive
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+
+def write(writer: ClassWriter, node: ast.Assign, source: SourceFile) -> None:
+    """`self.layers = [...]` of modules needs nnx.List: NNX refuses plain containers."""
+    target = node.targets[0]
+    if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"):
+        return
+    if isinstance(node.value, ast.Constant) and node.value.value is None and _holds_module(writer, target.attr, node):
+        writer.put(node.value, f"{writer.namer.name('flax.nnx.data')}(None)", source=source)
+        return
+    found = writer.run.evaluated.get(node.value)
+    if found is None or isinstance(found.value, Module | Either) or next(writer.run.modules_in(found.value), None) is None:
+        return
+    if isinstance(node.value, ast.ListComp) and any(
+        writer.run.carried.get(site) for site in writer.run.modules_in(found.value)
+    ):
+        return
+    for container in [node.value, *_inner_containers(writer, node.value)]:
+        kind = "Dict" if isinstance(container, ast.Dict | ast.DictComp) else "List"
+        span = source.span(container)
+        writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+
+def _inner_containers(writer: ClassWriter, outer: ast.expr) -> Iterator[ast.expr]:
+    """Lists and dicts of modules within another, which NNX refuses as well; not those given to a layer."""
+    for child in ast.iter_child_nodes(outer):
+        if not isinstance(child, ast.expr) or isinstance(child, ast.Call | ast.Lambda):
+            continue
+        found = writer.run.evaluated.get(child)
+        if isinstance(child, ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.DictComp) and found is not None:
+            if next(writer.run.modules_in(found.value), None) is not None:
+                yield child
+        yield from _inner_containers(writer, child)
+
+
+def _holds_module(writer: ClassWriter, attribute: str, none: ast.Assign) -> bool:
+    """Is a module assigned to the attribute in setup besides None? NNX must be told, where it is None first."""
+    setup = writer.model.method("setup")
+    for node in ast.walk(setup.node) if setup is not None else ():
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets):
+            found = writer.run.evaluated.get(node.value)
+            if found is not None and next(writer.run.modules_in(found.value), None) is not None:
+                assert setup is not None
+                if not exclusive(none, node, setup.node):
+                    return True
+    return False

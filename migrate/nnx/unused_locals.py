@@ -1,0 +1,107 @@
+"""Assignments that only fed constructors: they go from the methods when the constructor has taken them over."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..edits import Span
+from ..linen.classes import Method
+from ..linen.sites import Local
+from ..source import SourceFile
+from .text_parts import MethodEdit
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+
+def drop(writer: ClassWriter) -> None:
+    """Assignments that only fed constructors are removed from the methods."""
+    statements = {
+        step.statement: step
+        for block in writer.run.blocks.values()
+        for step in _locals(block)
+        if step.source is writer.source
+    }
+    methods = [m for m in writer.model.own_methods.values() if m.name != "setup"]
+    gone = [span for source, span in writer.moved if source is writer.source]
+    edits = [e for e in writer.edits if e.source is writer.source]
+    kept_inside = [p for e in edits for p in e.parts if isinstance(p, Span)]
+    for method in methods:
+        own = [s for s in statements if any(n is s for n in ast.walk(method.node))]
+        while True:
+            own_reads = {  # a statement that changes a list reads it, which alone keeps neither
+                n
+                for s in own
+                if statements[s].changes and not _only_statement(writer.source, s)
+                for n in ast.walk(s)
+                if isinstance(n, ast.Name) and n.id in statements[s].names
+            }
+            loads = {
+                n.id
+                for n in ast.walk(method.node)
+                if isinstance(n, ast.Name)
+                and isinstance(n.ctx, ast.Load)
+                and n not in own_reads
+                and not is_gone(writer, writer.source.span(n), gone, kept_inside)
+            }
+            found = next(
+                (
+                    s
+                    for s in own
+                    if not (statements[s].names & loads)
+                    and _was_moved(writer, method, statements[s], gone)
+                    and not _only_statement(writer.source, s)
+                ),
+                None,
+            )
+            if found is None:
+                break
+            own.remove(found)
+            span = writer.source.line_span(found)
+            gone.append(span)
+            writer.edits.append(MethodEdit(writer.source, span, ()))
+
+
+def is_gone(writer: ClassWriter, span: Span, gone: list[Span], kept: list[Span]) -> bool:
+    inside = [g for g in gone if g.contains(span)]
+    if not inside:
+        return False
+    # Text that an edit keeps (a flag moved to the call) is still there.
+    return not any(k.contains(span) and any(g.contains(k) for g in inside) and k not in gone for k in kept)
+
+
+def _was_moved(writer: ClassWriter, method: Method, step: Local, gone: list[Span]) -> bool:
+    """Was the name read by what has moved to the constructor? What was unused before is not ours to remove."""
+    if isinstance(writer.run.evaluated.get(getattr(step.statement, "value", step.statement)), type(None)):
+        return False
+    return any(
+        isinstance(n, ast.Name)
+        and n.id in step.names
+        and isinstance(n.ctx, ast.Load)
+        and any(g.contains(writer.source.span(n)) for g in gone)
+        for n in ast.walk(method.node)
+    )
+
+
+def _locals(block: object) -> Iterator[Local]:
+    for step in block.steps:  # type: ignore[attr-defined]
+        if isinstance(step, Local):
+            yield step
+        for name in ("body", "then", "orelse"):
+            inner = getattr(step, name, None)
+            if inner is not None:
+                yield from _locals(inner)
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+
+
+def _only_statement(source: SourceFile, statement: ast.stmt) -> bool:
+    parent = source.parents.get(statement)
+    return next((len(block) == 1 for block in _blocks(parent) if statement in block), True) if parent else True
