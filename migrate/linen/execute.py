@@ -38,6 +38,7 @@ from .variable_reads import VariableRead
 
 if TYPE_CHECKING:
     from .analyser import Analyser
+    from .layer_calls import LayerCall
     from .passed import Apart, Passed
 
 MAX_DEPTH = 24
@@ -79,6 +80,7 @@ class Execution(LoopExecution):
         self.in_setup = False
         self.assigned: dict[ast.expr, ast.expr] = {}  # the targets of the assignment at hand → what is assigned
         self.depth = 0
+        self.layer_calls: list[LayerCall] = []  # calls of layers' subclasses that are being followed, outermost first
         self.scopes: tuple[Lifted, ...] = ()  # transforms of the functions that are being executed, outermost first
         self.holder = "self"  # what the innermost of these functions calls the module
         self.counts: dict[Lifted, object] = {}  # scan or vmap → the size of what it maps over

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ..catalog import layers
-from . import helpers
+from . import helpers, layer_calls
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
 from .environment import Env
 from .higher_order import TRANSPARENT
@@ -174,6 +174,10 @@ def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
 
 def super_call(run: Any, node: ast.Call, name: str, env: Any) -> Abs:
     """`super().method(...)`: the method of the next class in the inheritance, followed."""
+    if name == "__call__" and run.layer_calls:
+        given = layer_calls.layer_itself(run, node, arguments_of(run, node, env).values(run)[0], env)
+        if given is not None:
+            return Abs(given)
     method = run.model.method(name, after=env.method.owner if env.method is not None else None)
     if method is None:
         if name in ("setup", "__post_init__"):

@@ -16,6 +16,9 @@ _PLAIN = frozenset(
     f"flax.linen.{name}"
     for name in ("Dense", "DenseGeneral", "Conv", "ConvTranspose", "Embed", "LayerNorm", "RMSNorm", "GroupNorm")
 )
+# Of these the ones whose sizes are told by the last dimension of what they are called with.
+_ONE_WIDTH = _PLAIN - {"flax.linen.DenseGeneral"}
+_COMPACT = {"flax.linen.compact"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +37,9 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
         return None
     name = model.foreign_bases[0]
     layer = layers.lookup(name) if name in _PLAIN else None
-    if layer is None or not set(model.own_methods) <= {"param"} or model.class_attributes:
+    if layer is None or not set(model.own_methods) <= {"param", "__call__"} or len(model.own_methods) > 1:
+        return None
+    if model.class_attributes:
         return None
     parameters = {p.name for p in layer.parameters}
     if any(f.name not in parameters or f.default is None or f.kw_only for f in model.own_fields):
@@ -42,15 +47,22 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
     method = model.own_methods.get("param")
     if method is not None and not _reads_only(method.node):
         return None
+    call = model.own_methods.get("__call__")
+    if call is not None and not (name in _ONE_WIDTH and set(call.decorators) <= _COMPACT and _calls_only(call.node)):
+        return None
     return LayerClass(model, name, model.own_fields)
 
 
 def super_param(node: ast.AST) -> bool:
     """Is it `super().param(...)`?"""
+    return _super_method(node, "param")
+
+
+def _super_method(node: ast.AST, method: str) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "param"
+        and node.func.attr == method
         and isinstance(node.func.value, ast.Call)
         and isinstance(node.func.value.func, ast.Name)
         and node.func.value.func.id == "super"
@@ -70,3 +82,16 @@ def _reads_only(node: ast.FunctionDef) -> bool:
     plain = all(c.args and isinstance(c.args[0], ast.Name) and c.args[0].id == name for c in calls)
     bare = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in ("super", "self") and id(n) not in inside]
     return len(calls) == 1 and plain and not loose and all(n.id == "self" for n in bare)
+
+
+def _calls_only(node: ast.FunctionDef) -> bool:
+    """Does `__call__` use the module for nothing but `super().__call__(x)`, with one array?"""
+    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and _super_method(n, "__call__")]
+    supers = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == "super"]
+    plain = all(len(c.args) == 1 and not c.keywords and not isinstance(c.args[0], ast.Starred) for c in calls)
+    bare = all(isinstance(c.func, ast.Attribute) and not c.func.value.args for c in calls)  # type: ignore[attr-defined]
+    loose = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in ("self", "__class__")]
+    arguments = node.args
+    fixed = len(arguments.args) > 1 and arguments.args[0].arg == "self" and not (arguments.vararg or arguments.kwarg)
+    nested = any(isinstance(n, ast.FunctionDef | ast.Lambda) for n in ast.walk(node) if n is not node)
+    return bool(calls) and len(calls) == len(supers) and plain and bare and fixed and not loose and not nested

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..catalog import layers
-from . import shapes
+from . import layer_calls, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
@@ -98,21 +98,27 @@ def module_output(run: Any, site: Site, method: str, record: CallRecord) -> Valu
 def _output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
     """What one kind gives, by the layer catalog or by the class of the project."""
     if site.kind == "layer":
-        layer = layers.lookup(site.target)
-        assert layer is not None
-        args = {k: layer_arg(run, site.target, k, a) for k, a in site.bound.items()}
-        made = layers.Call(record.args, record.keywords)
-        if site.target in _CONVOLUTIONS:
-            assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
-        if method != "__call__":
-            return layer.method_output(method, args, made)
-        result = layer.output(args, made, _inner_results(run, site, layer, args, made))
-        if isinstance(result, Unknown):
-            return _known_width(site.target, args, record, result)
-        return result
+        own = layer_calls.own_call(run.analyser.classes, site) if method == "__call__" else None
+        return layer_calls.followed(run, site, own, record) if own is not None else layer_output(run, site, record, method)
     if method == INITIAL_CARRY:
         record = CallRecord(tuple(as_shape(v) for v in record.args), {k: as_shape(v) for k, v in record.keywords.items()})
     return run.analyser.output(run, site, method, record)  # type: ignore[no-any-return]
+
+
+def layer_output(run: Any, site: Site, record: CallRecord, method: str = "__call__") -> Value:
+    """What a layer of Linen's gives."""
+    layer = layers.lookup(site.target)
+    assert layer is not None
+    args = {k: layer_arg(run, site.target, k, a) for k, a in site.bound.items()}
+    made = layers.Call(record.args, record.keywords)
+    if site.target in _CONVOLUTIONS:
+        assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
+    if method != "__call__":
+        return layer.method_output(method, args, made)
+    result = layer.output(args, made, _inner_results(run, site, layer, args, made))
+    if isinstance(result, Unknown):
+        return _known_width(site.target, args, record, result)
+    return result
 
 
 def assume_rank(run: Any, window: layers.Arg | None, value: Value | None) -> None:

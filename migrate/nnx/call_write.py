@@ -13,6 +13,7 @@ from . import (
     cells,
     field_kinds,
     flag_names,
+    layer_variants,
     lifted,
     merged_flags,
 )
@@ -33,6 +34,8 @@ def write(writer: ClassWriter, site: Site) -> None:
         if others and not site.choice and any(s.lifted for s in [site, *others]):
             parts = lifted.alternative_call(writer.text, [site, *others], node, method)
             writer.put(node, *parts, source=env.source)
+        elif layer_variants.takes_calls_as_they_are(writer.run, site, node, method):
+            continue
         elif site.kind == "layer" and not lifted.levels_of(writer.text, site, node, method):
             _layer_call(writer, site, node, method, env)
         elif lifted.levels_of(writer.text, site, node, method):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
 from ..edits import Part, Span
 from ..linen.analyser import Analyser
+from ..linen.layer_calls import own_call
 from ..linen.layer_classes import LayerClass, super_param
 from ..linen.sites import Site, Unmigratable
 from ..linen.values import Unknown
@@ -23,6 +24,20 @@ def check(site: Site, target: str) -> None:
     assert layer is not None
     if site.lifted or layer.partial({}).target != target:
         raise Unmigratable("NNX160", f"a class that inherits from {site.target} would become {target} here", site.node)
+
+
+def takes_calls_as_they_are(run: Any, site: Site, node: ast.Call, method: str) -> bool:
+    """Is it called by a `__call__` that the project's own class has, and keeps?"""
+    if site.kind != "layer" or method != "__call__":
+        return False
+    own = [own_call(run.analyser.classes, kind) is not None for kind in (site, *site.alternatives)]
+    if not any(own):
+        return False
+    if not site.alternatives and not site.calltime:
+        return True
+    if len(node.args) != 1 or node.keywords:
+        raise Unmigratable("NNX163", "modules of several kinds, one with a `__call__` of its own, are given options", node)
+    return False
 
 
 class LayerVariant:
@@ -78,6 +93,9 @@ class LayerVariant:
                 newline,
             ]
             made += self._param(method.node)
+        call = model.own_methods.get("__call__")
+        if call is not None:  # stays as it is: the layer of NNX is called in the same way
+            made += [MethodEdit(source, source.line_span(d), ()) for d in call.node.decorator_list]
         if lines:
             docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
             at = source.line_span(first).end if docstring or self.found.defaults else source.line_span(first).start

@@ -287,6 +287,7 @@ def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigr
     except Unmigratable as error:
         reasons[model.qualname] = error
         return
+    own = model.own_methods.get("__call__")
     plan.classes[model.qualname] = ClassPlan(
         qualname=model.qualname,
         path=str(model.source.path),
@@ -295,7 +296,7 @@ def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigr
         fields=tuple(f.name for f in model.fields()),
         collections=frozenset({"params"}),
         methods=("__call__",),
-        call_arguments=("inputs",),
+        call_arguments=tuple(p.arg for p in own.positional) if own is not None else ("inputs",),
         details=variant.details(),
         writer=variant,
     )

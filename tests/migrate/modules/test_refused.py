@@ -399,12 +399,23 @@ class D(B):
     return self.a(x) + self.b(x[..., :self.e])
 """,
     ),
-    "a layer's subclass with a call of its own": (
+    "a layer's subclass whose call reads the layer": (
         "NNX136",
         """class M(nn.Dense):
   @nn.compact
   def __call__(self, x):
-    return super().__call__(x) + 1
+    return super().__call__(x) * self.features
+""",
+    ),
+    "a layer's subclass that gives the layer other features": (
+        "NNX136",
+        """class Doubled(nn.LayerNorm):
+  def __call__(self, x):
+    return super().__call__(jnp.concatenate([x, x], axis=-1))
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Doubled()(x)
 """,
     ),
     "a layer's subclass whose param looks at the initializer": (
