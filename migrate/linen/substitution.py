@@ -161,6 +161,9 @@ class Substitution:
             if certain is not None:
                 taken: Dim = atom.args[1] if certain else atom.args[2]
                 return taken
+            if atom.args[1] == atom.args[2]:  # here the same either way: `Encoder(embed=self.embed if shared else None)`
+                same: Dim = atom.args[1]
+                return same
         text = self.text(str(atom.args[0]))
         if text is None:
             return None
