@@ -21,7 +21,7 @@ import jax
 import jax.extend.core
 import numpy as np
 
-from . import loops, randomness, rules
+from . import folding, loops, randomness, rules
 from .freeze import array_key, freeze, says_nothing, sharding_key
 from .terms import COMMUTATIVE, CONST, DATA, RNG, Terms
 
@@ -115,6 +115,9 @@ class Canonicaliser:
             return self._shard_map(params, arguments, avals, depth)
         if name == "sharding_constraint":
             return [self._constraint(arguments[0], params, avals[0])]
+        values = folding.folded(equation, [self.terms.values.get(a) for a in arguments])
+        if values is not None:
+            return [self.constant(value) for value in values]
         if name in randomness.CONSUMERS:
             arguments = [randomness.abstract_key(self.terms, a) if i == 0 else a for i, a in enumerate(arguments)]
         rule = rules.RULES.get(name)
@@ -153,8 +156,13 @@ class Canonicaliser:
             first = array.reshape(-1)[:1]
             if array.tobytes() == first.tobytes() * array.size:
                 scalar = self.constant(first.reshape(()))
-                return rules.broadcast(self, scalar, aval[0], ())
-        return self.terms.make("constant", array_key(array), (), aval)
+                term = rules.broadcast(self, scalar, aval[0], ())
+                self.terms.values[term] = np.broadcast_to(first.reshape(()), aval[0])
+                return term
+        term = self.terms.make("constant", array_key(array), (), aval)
+        if array.size <= folding.LIMIT:
+            self.terms.values[term] = array
+        return term
 
     # parameters ------------------------------------------------------------------------------------------------
     def freeze_params(self, params: dict[str, Any], depth: int, leave_out: frozenset[str] = frozenset()) -> Hashable:

@@ -61,6 +61,7 @@ class Terms:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._ids: dict[tuple[Any, ...], int] = {}
+        self.values: dict[int, Any] = {}  # terms of constants → their arrays
         self.side = ""
         self.shared: frozenset[Any] = frozenset()  # labels of roots that both sides have: keys given as arguments
         self.origin: dict[tuple[str, int], Any] = {}  # (side, term) → source info of the equation that made it first

@@ -98,6 +98,16 @@ EQUAL: dict[str, tuple[F, F, Any]] = {
     "flipped comparison": (lambda x: x > x.T, lambda x: x.T < x, X),
     "double transpose": (lambda x: x.T.T, lambda x: x, X),
     "uniform constant": (lambda x: x + np.full((4, 4), 2, np.float32), lambda x: x + 2.0, X),
+    "table of constants": (
+        lambda x: jnp.where(jnp.tril(jnp.ones((4, 4), bool)), x, -1e9),
+        lambda x: jnp.where(np.tril(np.ones((4, 4), bool)), x, -1e9),
+        X,
+    ),
+    "table of floats": (
+        lambda x: x * jnp.sin(jnp.arange(4) / 10000 ** (jnp.arange(4) / 4)),
+        (lambda table: lambda x: x * table)(jnp.sin(jnp.arange(4) / 10000 ** (jnp.arange(4) / 4))),
+        X,
+    ),
     "same branches": (lambda x: lax.cond(x[0, 0] > 0, jnp.sin, jnp.sin, x), jnp.sin, X),
     "one split": (lambda x: jnp.split(x, 2, 1)[1], lambda x: x[:, 2:], X),
     "order of carries": (fibonacci(), fibonacci(swapped=True), X),
@@ -124,6 +134,21 @@ EQUAL: dict[str, tuple[F, F, Any]] = {
 
 DIFFERENT: dict[str, tuple[F, F, Any]] = {
     "constant": (lambda x: x + 1e-6, lambda x: x + 1e-5, X),
+    "table of constants": (
+        lambda x: jnp.where(jnp.tril(jnp.ones((4, 4), bool)), x, -1e9),
+        lambda x: jnp.where(np.tril(np.ones((4, 4), bool), 1), x, -1e9),
+        X,
+    ),
+    "table of constants, transposed": (
+        lambda x: jnp.where(jnp.tril(jnp.ones((4, 4), bool)), x, -1e9),
+        lambda x: jnp.where(np.triu(np.ones((4, 4), bool)), x, -1e9),
+        X,
+    ),
+    "table of floats": (
+        lambda x: x * jnp.sin(jnp.arange(4) / 10000 ** (jnp.arange(4) / 4)),
+        lambda x: x * jnp.cos(jnp.arange(4) / 10000 ** (jnp.arange(4) / 4)),
+        X,
+    ),
     "operand order": (lambda x: x / x.T, lambda x: x.T / x, X),
     "subtraction order": (lambda x: x - x.T, lambda x: x.T - x, X),
     "sign": (lambda x: (-x) * x.T, lambda x: x * x.T, X),
