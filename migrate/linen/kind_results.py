@@ -45,12 +45,13 @@ def agreed(run: Any, site: Site, record: CallRecord, results: list[Value]) -> Va
 def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Value) -> Value:
     """The result of a class whose width only its own constructor knows, as that of a loop over a list: it is asked.
 
-    `inside`: the result in the class's own terms; `result`: in the caller's.
+    `inside`: the result in the class's own terms; `result`: in the caller's. A width that follows the input's is not
+    asked for: the constructor may not need the input's size, and calls may differ in it.
     """
     if not (isinstance(inside, Array) and isinstance(result, Array)) or result.shape.dim(-1) is not None:
         return result
     width = inside.shape.dim(-1)
-    if width is None or not any(a.kind == "local" or (a.kind == "opaque" and OUT in str(a.args[0])) for a in width.atoms()):
+    if width is None or any(atom.kind == "input" for atom in width.atoms()):
         return result
     fixed = called.fields.keys() | called.model.methods().keys() | called.attributes.keys()
     if OUT in fixed or run.analyser.family(site.target) & run.analyser.mute:

@@ -113,7 +113,48 @@ class Inherited(nn.Module):
     return nn.Dense(3)(x)
 
 
+class Reader(nn.Module):
+    """Its width is that of its own table, or of the one that it is given."""
+
+    width: int
+    table: Any = None
+
+    @nn.compact
+    def __call__(self, tokens):
+        if self.table is None:
+            embed = nn.Embed(7, self.width)
+        else:
+            embed = self.table
+        return nn.LayerNorm()(embed(tokens.astype("int32")))
+
+
+class Writer(nn.Module):
+    @nn.compact
+    def __call__(self, memory, x):
+        return nn.Dense(3)(memory) + x
+
+
+class ReadAndWrite(nn.Module):
+    shared: bool
+
+    def setup(self):
+        if self.shared:
+            self.table = nn.Embed(7, 6)
+        else:
+            self.table = None
+        self.reader = Reader(4, table=self.table)
+        self.writer = Writer()
+
+    def encode(self, tokens):
+        return self.reader(tokens)
+
+    def __call__(self, tokens, x):
+        return self.writer(self.encode(tokens), x)
+
+
 CASES = [
+    ("ReadAndWrite", {"shared": True}, [(2, 3), (2, 3, 3)], {}),
+    ("ReadAndWrite", {"shared": False}, [(2, 3), (2, 3, 3)], {}),
   ("Inherited", {"stages": (1, 2)}, [(2, 3)], {}),
   ("Model", {"stages": (1, 2)}, [(2, 4, 4, 3)], {}),
   ("Model", {"stages": (1, 2), "widths": ()}, [(2, 4, 4, 3)], {}),
