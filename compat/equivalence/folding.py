@@ -54,4 +54,4 @@ def _plain(aval: Any) -> bool:
     dtype = getattr(aval, "dtype", None)
     if dtype is None or jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
         return False
-    return math.prod(aval.shape) <= LIMIT
+    return bool(math.prod(aval.shape) <= LIMIT)
