@@ -29,11 +29,23 @@ def checkpoint() -> None:
     """
 
 
-_STEP = click.option("--step", type=int, help="Which step; the latest by default.")
+class _Number(click.ParamType):
+    """A step: whole, or with decimals as old flax programs wrote them."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        try:
+            return float(value) if "." in str(value) else int(value)
+        except ValueError:
+            self.fail(f"{value!r} is no number", param, ctx)
+
+
+_STEP = click.option("--step", type=_Number(), help="Which step; the latest by default.")
 _ITEM = click.option("--item", help="Which item of a composite checkpoint, or which part of a tree.")
 
 
-def _open(path: str, step: int | None, item: str | None) -> Any:
+def _open(path: str, step: float | None, item: str | None) -> Any:
     from .formats import open_checkpoint
 
     try:
@@ -52,7 +64,7 @@ def _open(path: str, step: int | None, item: str | None) -> Any:
 @_STEP
 @_ITEM
 @click.option("--format", "style", type=click.Choice(["tree", "table", "json"]), default="tree", show_default=True)
-def inspect(path: str, step: int | None, item: str | None, style: str) -> None:
+def inspect(path: str, step: float | None, item: str | None, style: str) -> None:
     """Layout, era, keys, shapes, dtypes, sizes and stored shardings. Reads no array."""
     from . import inspect as looking
 
@@ -90,7 +102,7 @@ def convert(
     ignore: tuple[str, ...],
     dtype: str | None,
     as_step: int | None,
-    step: int | None,
+    step: float | None,
     item: str | None,
     quiet: bool,
 ) -> None:
@@ -140,7 +152,7 @@ def convert(
 @click.option("--keys-only", is_flag=True, help="Compare keys, shapes and dtypes; read no array.")
 @click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance of values.")
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def diff(a: str, b: str, step: int | None, item: str | None, keys_only: bool, atol: float, style: str) -> None:
+def diff(a: str, b: str, step: float | None, item: str | None, keys_only: bool, atol: float, style: str) -> None:
     """Compare keys, shapes, dtypes and values of two checkpoints, across formats and across Linen and NNX.
 
     Exit status 0 if they are equal, 1 if they differ, 2 on errors.

@@ -13,7 +13,7 @@ import numpy as np
 from .errors import CheckpointError, MismatchError
 from .formats import Checkpoint, Key, Leaf, open_checkpoint
 from .formats.base import array_leaf
-from .keys import Rename, Renamer, match, unbox_key
+from .keys import Rename, Renamer, fitting, match, unbox_key
 from .layouts import Restack, Restacks, part_of
 from .state import check_shapes, linen_pieces, packed_cells
 from .target import Slot, Target, abstract, is_typed_key, key_impl
@@ -30,7 +30,7 @@ def convert_checkpoint(
     *,
     to: str = "nnx",
     create: Callable[[], Any] | None = None,
-    step: int | None = None,
+    step: float | None = None,
     item: str | None = None,
     rename: Rename | None = None,
     restack: Restacks | None = None,
@@ -64,7 +64,10 @@ def convert_checkpoint(
     """
     if to not in ("nnx", "linen"):
         raise CheckpointError(destination, f"to={to!r}: choose 'nnx' or 'linen'")
-    checkpoint = open_checkpoint(source, step=step, item=item)
+    fits = None
+    if create is not None:
+        fits = fitting([s for s in abstract(create).slots if s.group != "empty"], rename, Restack.parse(restack), ignore)
+    checkpoint = open_checkpoint(source, step=step, item=item, fits=fits)
     if item is not None and item != checkpoint.item:
         checkpoint = checkpoint.under(tuple(item.split("/")))
     if not checkpoint.leaves:

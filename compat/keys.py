@@ -151,6 +151,7 @@ class _Index:
     def __init__(self, keys: Sequence[Key], renamer: Renamer) -> None:
         self.by_prefix: dict[Key, dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
         self.by_form: dict[str, set[Key]] = defaultdict(set)
+        self.renamed = bool(renamer)
         params = _param_suffixes(keys) if renamer else set()
         for key in keys:
             bare = unbox_key(key)
@@ -204,6 +205,20 @@ def match(
     return plan
 
 
+def fitting(
+    wanted: Sequence[Slot], rename: Rename | None, restack: Sequence[Restack], ignore: Sequence[str]
+) -> Callable[[Checkpoint], bool]:
+    """Tells whether a checkpoint, or an item of one, has a source for every slot."""
+
+    def fits(candidate: Checkpoint) -> bool:
+        try:
+            return not match(wanted, candidate, rename=rename, restack=restack, ignore=ignore, strict=False).missing
+        except MismatchError:
+            return False
+
+    return fits
+
+
 def mismatch(plan: Plan, checkpoint: Checkpoint) -> MismatchError:
     """One error for all keys, each with its nearest candidates on the other side."""
     available = ["/".join(unbox_key(k)) for k in (plan.extra or checkpoint.leaves)]
@@ -249,6 +264,7 @@ class _Matcher:
         self.restack = restack
         self.plan = Plan()
         self.used: dict[Key, Slot] = {}
+        self.taken: set[tuple[str, Key]] = set()
 
     def run(self, found: Sequence[Slot]) -> Plan:
         groups: dict[tuple[Path, str], list[Slot]] = defaultdict(list)
@@ -267,13 +283,15 @@ class _Matcher:
             if group == "field":
                 self.fields(members, roots)
                 continue
-            mount = self.mount(group, members, roots, hint)
+            related = [roots[owner]] if owner in roots else [] if group == "params" and hint else list(roots.values())
+            mount = self.mount(group, members, related, hint)
             if mount is None:
                 self.without(group, members, roots)
                 continue
             if group in ("params", "tree"):
                 roots[owner] = _root(mount) if group == "params" else mount
             self.plan.mounts.setdefault(group, mount)
+            self.taken.add((group, mount))
             for slot in members:
                 self.place(slot, mount)
         self.leftovers(roots, any(s.group == "optimizer" or s.linen[:1] == ("opt_state",) for s in found))
@@ -281,7 +299,7 @@ class _Matcher:
 
     # -- where a group stands in the saved tree ------------------------------------------------------------------
 
-    def mount(self, group: str, members: Sequence[Slot], roots: Mapping[Path, Key], hint: str | None) -> Key | None:
+    def mount(self, group: str, members: Sequence[Slot], related: Sequence[Key], hint: str | None) -> Key | None:
         counts: Counter[Key] = Counter()
         for slot in members:
             counts.update({prefix for text in self.forms(slot) for prefix in self.index.by_form.get(text, ())})
@@ -289,16 +307,17 @@ class _Matcher:
             counts.update(prefix for prefix in self.index.by_prefix if self.virtual(members, prefix))
         best: list[tuple[Any, Key]] = []
         for prefix, count in counts.items():
-            if group != "optimizer" and set(prefix) & _SHADOWS - {hint}:
+            if group != "optimizer" and any(p in _SHADOWS and not _alike(hint, p) for p in prefix):
                 continue
             last = prefix[-1] if prefix else ""
             if group == "params":
                 named = last in _PARAM_ROOTS and (last == "params" or prefix[-2:-1] != ("params",))
             else:
                 named = last == group
-            related = any(prefix[: len(r)] == r for r in roots.values())
-            hinted = hint is None or hint in prefix
-            best.append(((count, hinted, named, related, -len(prefix)), prefix))
+            near = any(prefix[: len(r)] == r for r in related)
+            hinted = max((_alike(hint, part) for part in prefix), default=0)
+            fresh = (group, prefix) not in self.taken
+            best.append(((count, hinted, fresh, named, near, -len(prefix)), prefix))
         if not best:
             return None
         best.sort(key=lambda b: b[0], reverse=True)
@@ -349,11 +368,12 @@ class _Matcher:
             keys = table.get(text)
             if not keys:
                 continue
-            if len(keys) > 1:
+            key = keys[0] if len(keys) == 1 else self.exact(slot, mount, keys)
+            if key is None:
                 names = ", ".join("/".join(k) for k in keys)
                 self.plan.problems.append(f"{slot.name}: two keys map to one: {names}")
                 return
-            self.take(slot, keys[0])
+            self.take(slot, key)
             return
         derived = self.derive(slot, mount, table)
         if derived is not None:
@@ -363,6 +383,17 @@ class _Matcher:
                 self.used.setdefault(key, slot)
             return
         self.lost(slot)
+
+    def exact(self, slot: Slot, mount: Key, keys: Sequence[Key]) -> Key | None:
+        """Of keys with one form (`enc/out_w`, `enc_out/w`) the one that is spelt as the slot is."""
+        if self.index.renamed:
+            return None
+        below = 0 if slot.group in ("optimizer", "field", "tree") else 1
+        for path in (tuple(map(str, slot.local)), _expected(slot)[below:]):
+            found = [key for key in keys if path in (unbox_key(key)[len(mount) :], key[len(mount) :])]
+            if len(found) == 1:
+                return found[0]
+        return None
 
     def take(self, slot: Slot, key: Key) -> None:
         other = self.used.get(key)
@@ -452,7 +483,7 @@ class _Matcher:
             placed = any(m != root and key[: len(m)] == m for m in mounts)
             bare = any(m == root for g, m in self.plan.mounts.items() if g not in ("optimizer", "tree"))
             leaf = self.leaves[key]
-            if "param_states" in key and leaf.shape in ((), (1,)):
+            if leaf.aside or ("param_states" in key and leaf.shape in ((), (1,))):
                 self.plan.ignored.append(key)  # t5x keeps a placeholder where a slot is not in use
             elif head in _OPTIMIZER_FIELDS and not (optimizer or placed or bare):
                 self.plan.ignored.append(key)
@@ -462,8 +493,25 @@ class _Matcher:
                 self.plan.extra.append(key)
 
 
+_GENERIC = frozenset(("params", "state", "states", "opt", "optimizer", "optim", "model", "models", "train", "module", "net"))
+
+
+def _alike(hint: str | None, part: str) -> int:
+    """How well a part of a key answers to the name of one of several models: `gen` to `gen` 2, to `generator_state` 1."""
+    if hint is None:
+        return 0
+    if hint == part:
+        return 2
+    mine, theirs = (set(re.split(r"[_\W]+", text.lower())) - _GENERIC - {""} for text in (hint, part))
+    return int(any(min(len(a), len(b)) >= 3 and (a.startswith(b) or b.startswith(a)) for a in mine for b in theirs))
+
+
 def _root(mount: Key) -> Key:
-    """The TrainState (or variables) that holds a `params` mount."""
+    """The TrainState (or variables) that holds a `params` mount, or a mount within its parameters: to take only some of
+    the parameters has to be asked for (`item=`).
+    """
+    if "params" in mount:
+        mount = mount[: len(mount) - mount[::-1].index("params")]
     while mount and mount[-1] in ("params", "target"):
         mount = mount[:-1]
     return mount

@@ -109,7 +109,8 @@ class _Pending:
             return block
         with np.errstate(over="ignore"):
             new = block.astype(self.dtype)
-        if np.issubdtype(self.dtype, np.integer) and not np.array_equal(new.astype(np.float64), block.astype(np.float64)):
+        exact = np.issubdtype(self.dtype, np.integer) or self.dtype == np.bool_
+        if exact and not np.array_equal(new.astype(np.float64), block.astype(np.float64)):
             raise MismatchError(
                 "a value does not survive the change of dtype:",
                 [f"{self.slot.name}: {self.leaf.name} is {block.dtype} {block!s:.40}, not to be held by {self.dtype}"],

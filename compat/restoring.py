@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import MismatchError, MissingStepError
 from .formats import Checkpoint, open_checkpoint
-from .keys import Plan, Rename, match, mismatch
+from .keys import Plan, Rename, fitting, match, mismatch
 from .layouts import Restack, Restacks
 from .load import load
 from .specs import Placement, Rules, placement
@@ -32,7 +32,7 @@ class RestoreReport:
     path: str
     layout: str
     era: str
-    step: int | None
+    step: float | None
     item: str | None
     restored: list[str]
     fresh: list[str]
@@ -48,7 +48,7 @@ def restore(
     *,
     mesh: Any = None,
     rules: Rules | None = None,
-    step: int | None = None,
+    step: float | None = None,
     item: str | None = None,
     specs: Any = None,
     rename: Rename | None = None,
@@ -135,7 +135,7 @@ def _select(found: Sequence[Slot], only: str | Sequence[str] | None) -> tuple[li
 
 def _open(
     path: str | os.PathLike[str],
-    step: int | None,
+    step: float | None,
     item: str | None,
     wanted: Sequence[Slot],
     rename: Rename | None,
@@ -144,10 +144,7 @@ def _open(
 ) -> Checkpoint:
     """The checkpoint, narrowed to `item` where that names a part of the tree."""
 
-    def fits(candidate: Checkpoint) -> bool:
-        plan = match(wanted, candidate, rename=rename, restack=Restack.parse(restack), ignore=ignore, strict=False)
-        return not plan.missing
-
+    fits = fitting(wanted, rename, Restack.parse(restack), ignore)
     checkpoint = open_checkpoint(path, step=step, item=item, fits=fits)
     if item is None or item == checkpoint.item:
         return checkpoint

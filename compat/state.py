@@ -52,6 +52,10 @@ def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[
         typed = is_typed_key(slot.dtype)
         shape = leaf.shape
         if typed and leaf.key_impl != "typed":
+            wrong = _wrong_key(leaf, slot)
+            if wrong is not None:
+                problems.append(wrong)
+                continue
             shape = shape[:-1]
         if shape != slot.shape:
             problems.append(f"{slot.name}: the target has shape {slot.shape}, {leaf.name} has {leaf.shape} ({leaf.file})")
@@ -69,11 +73,25 @@ def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[
                 f"dtype='target' to cast"
             )
             continue
-        if have != want and jnp.issubdtype(have, jnp.inexact) and not jnp.issubdtype(want, jnp.inexact):
+        inexact = jnp.issubdtype(have, jnp.inexact) and not jnp.issubdtype(want, jnp.inexact)
+        if have != want and (inexact or (have.kind == "c" and want.kind != "c")):
             problems.append(f"{slot.name}: {leaf.name} is {have}, which {want} cannot hold")
             continue
         dtypes[slot.path] = want
     return dtypes, problems
+
+
+def _wrong_key(leaf: Leaf, slot: Slot) -> str | None:
+    """Why the data of a key is not that of the target's kind of key; None where it may be."""
+    import jax
+
+    want = key_impl(slot.dtype)
+    size = jax.random.key_data(jax.random.key(0, impl=want)).shape
+    if leaf.key_impl not in (None, want):
+        return f"{slot.name}: the target has a key of {want}, {leaf.name} is one of {leaf.key_impl} ({leaf.file})"
+    if leaf.shape[-1:] != size:
+        return f"{slot.name}: a key of {want} has {size[0]} words, {leaf.name} has shape {leaf.shape} ({leaf.file})"
+    return None
 
 
 def from_linen(

@@ -52,6 +52,7 @@ class Leaf:
         sharding: as recorded by the writer, None where the layout records none.
         chunks: the stored chunk grid, None where the layout has none.
         key_impl: the PRNG implementation where the leaf is the data of a typed key.
+        aside: no part of a state by itself (numbers of a JSON item): used where asked for, never left over.
         storage: what a conversion needs to link instead of copy ('zarr' directories, 'ocdbt' prefixes).
     """
 
@@ -65,6 +66,7 @@ class Leaf:
     weak: bool = False
     key_impl: str | None = None
     storage: tuple[str, str] | None = None
+    aside: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -103,8 +105,8 @@ class Checkpoint:
     others: dict[Key, Any] = dataclasses.field(default_factory=dict)
     sequences: set[Key] = dataclasses.field(default_factory=set)
     notes: list[str] = dataclasses.field(default_factory=list)
-    step: int | None = None
-    steps: list[int] = dataclasses.field(default_factory=list)
+    step: float | None = None
+    steps: list[float] = dataclasses.field(default_factory=list)
     item: str | None = None
     items: list[str] = dataclasses.field(default_factory=list)
     storage: str = "other"

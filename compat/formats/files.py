@@ -165,6 +165,12 @@ def _npy_leaf(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key:
         stored, fortran = tuple(shape), False
     if re.fullmatch(r"\|?V2", dtype.str) or dtype.str.endswith("V2"):  # numpy has no name for bfloat16
         dtype = dtype_from_name("bfloat16", path)
+    elif dtype.kind == "V":
+        raise CorruptCheckpointError(
+            path,
+            f"entry {entry.filename!r} lost its dtype: numpy has no name for {dtype.itemsize * 8} bits of this kind "
+            f"(float8, int4) and wrote {dtype.str}; save it as safetensors or msgpack",
+        )
 
     def flat(start: int, stop: int) -> Array:
         try:

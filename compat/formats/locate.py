@@ -17,7 +17,8 @@ from . import files, orbax
 from .base import Checkpoint
 from .tensor import open_database
 
-_STEP = re.compile(r"(?P<prefix>.*?)(?P<step>\d+)")
+# `checkpoint_3`, `3`, `step_00000003`, `model3`, flax's `checkpoint_2.5`; a dot before the number may end a prefix.
+_STEP = re.compile(r"(|.*[_-])(\d+(?:\.\d+)?)|(.*?\D)(\d+)")
 _PREFERRED_ITEMS = ("default", "state", "items", "train_state", "model", "params")
 _HF_NAMES = (
     "flax_model.msgpack", "flax_model.msgpack.index.json", "model.safetensors", "model.safetensors.index.json",
@@ -28,7 +29,7 @@ Fits = Callable[[Checkpoint], bool]
 
 
 def open_checkpoint(
-    path: str | os.PathLike[str], *, step: int | None = None, item: str | None = None, fits: Fits | None = None
+    path: str | os.PathLike[str], *, step: float | None = None, item: str | None = None, fits: Fits | None = None
 ) -> Checkpoint:
     """Opens a checkpoint of any layout; reads no array.
 
@@ -44,7 +45,7 @@ def open_checkpoint(
     root = Path(path)
     try:
         if not root.exists():
-            raise CheckpointError(root, "does not exist")
+            _explain_absence(root)
         if root.is_dir():
             os.listdir(root)
     except PermissionError as error:
@@ -68,25 +69,68 @@ def open_checkpoint(
     return _open_one(root, item, fits)
 
 
-def list_steps(root: Path) -> dict[int, Path]:
-    """Finished steps of a directory, by number: flax's `checkpoint_3` or a manager's `3`, also with prefix or zeros."""
-    steps: dict[int, Path] = {}
+def list_steps(root: Path) -> dict[float, Path]:
+    """Finished steps of a directory, by number: flax's `checkpoint_3` or a manager's `3`, also with prefix or zeros.
+
+    Raises:
+        MissingStepError: several runs stand side by side (`run_3`, `ema_3`), so that a number does not name a step.
+    """
+    runs: dict[str, dict[float, Path]] = {}
     for child in sorted(root.iterdir()):
         found = _STEP.fullmatch(child.name)
         if found is None or child.name.endswith("_gda"):
             continue
-        prefix = found["prefix"]
-        plain = not prefix or prefix.endswith(("_", "-", "."))
-        if not plain or ".orbax-checkpoint-tmp" in child.name or prefix.startswith("ocdbt"):
+        prefix, number = found[1] or found[3] or "", found[2] or found[4]
+        if ".orbax-checkpoint-tmp" in child.name or prefix.startswith("ocdbt"):
             continue
-        if child.is_dir() and not prefix and not _holds_something(child):
+        separate = prefix.endswith(("_", "-", "."))
+        if child.is_dir() and not (prefix and separate) and not _holds_something(child):
             continue
-        steps[int(found["step"])] = child
-    return steps
+        if child.is_file() and prefix and not separate and not _looks_like_tree(child):
+            continue
+        runs.setdefault(prefix, {})[float(number) if "." in number else int(number)] = child
+    if len(runs) > 1:
+        solid = {prefix: steps for prefix, steps in runs.items() if any(_is_saved(p) for p in steps.values())}
+        if len(solid) > 1:
+            names = ", ".join(steps[max(steps)].name for steps in solid.values())
+            raise MissingStepError(
+                root, f"holds the checkpoints of several runs side by side (the last of each: {names}); name one by its path"
+            )
+        runs = solid or runs
+    return next(iter(runs.values()), {})
+
+
+def _looks_like_tree(file: Path) -> bool:
+    """A msgpack file whose top is a dict, as flax writes under any prefix."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(1)
+    except OSError:
+        return False
+    return bool(head) and (0x80 <= head[0] <= 0x8F or head[0] in (0xDE, 0xDF))
+
+
+def _is_saved(path: Path) -> bool:
+    return _looks_like_tree(path) if path.is_file() else _holds_something(path)
 
 
 def _holds_something(path: Path) -> bool:
-    return _is_one(path) or any(_is_item(child) for child in path.iterdir() if child.is_dir())
+    try:
+        return _is_one(path) or any(_is_item(child) for child in path.iterdir() if child.is_dir())
+    except PermissionError:
+        return True  # opening it says what is wrong
+
+
+def _explain_absence(path: Path) -> None:
+    """Says of a path that does not exist whether its save is under way."""
+    temporary = f"{path.name}.orbax-checkpoint-tmp"
+    if path.parent.is_dir() and any(child.name.startswith(temporary) for child in path.parent.iterdir()):
+        raise IncompleteCheckpointError(
+            path,
+            "is still being written, or its writer died (only its temporary directory is there); wait for the save "
+            "(`wait_until_finished`) or take another checkpoint",
+        )
+    raise CheckpointError(path, "does not exist")
 
 
 def _unfinished(root: Path) -> list[Path]:
@@ -99,7 +143,9 @@ def _is_one(path: Path) -> bool:
 
 
 def _is_item(path: Path) -> bool:
-    return orbax.looks_like(path) or (path / "metadata").is_file() or (path / orbax.AGGREGATE / ".zarray").is_file()
+    if orbax.looks_like(path) or (path / "metadata").is_file() or (path / orbax.AGGREGATE / ".zarray").is_file():
+        return True
+    return orbax.random_key(path) is not None
 
 
 def _open_one(path: Path, item: str | None, fits: Fits | None) -> Checkpoint:
@@ -115,7 +161,7 @@ def _open_one(path: Path, item: str | None, fits: Fits | None) -> Checkpoint:
         return orbax.read_array_item(path) or orbax.read(path)
     if (path / "metadata").is_file():
         return orbax.read_json_item(path)
-    if (array := orbax.read_array_item(path)) is not None:
+    if (array := orbax.read_array_item(path) or orbax.read_key_item(path)) is not None:
         return array
     items = {p.name: p for p in sorted(path.iterdir()) if p.is_dir() and _is_item(p)}
     if not items:
@@ -128,16 +174,36 @@ def _open_one(path: Path, item: str | None, fits: Fits | None) -> Checkpoint:
         raise MissingStepError(path, f"has no item {item!r}; there are {', '.join(items)}")
     else:
         chosen = _choose(path, items, fits)
+    if chosen is None:
+        return dataclasses.replace(_together(path, items), items=sorted(items))
     found = _open_one(items[chosen], None, fits)
     return dataclasses.replace(found, item=chosen, items=sorted(items))
 
 
-def _choose(path: Path, items: dict[str, Path], fits: Fits | None) -> str:
-    """The one item that can be meant."""
+def _together(path: Path, items: dict[str, Path]) -> Checkpoint:
+    """All items that hold arrays as one tree, below their names."""
+    parts = {name: _open_one(child, None, None) for name, child in items.items()}
+    first = next(part for part in parts.values() if part.layout != "json")
+    whole = Checkpoint(path, first.layout, first.era, {}, notes=[f"the items {', '.join(parts)}, taken together"])
+    for name, part in parts.items():
+        alone = set(part.leaves) == {("array",)}
+        for below, leaf in part.leaves.items():
+            key = (name,) if alone else (name, *below)
+            whole.leaves[key] = dataclasses.replace(leaf, key=key, aside=part.layout == "json")
+        whole.others |= {(name, *k): v for k, v in part.others.items()}
+        whole.sequences |= {(name, *k) for k in part.sequences}
+    return whole
+
+
+def _choose(path: Path, items: dict[str, Path], fits: Fits | None) -> str | None:
+    """The one item that can be meant; None for all of them together, where none has all that is wanted."""
     trees = [n for n, p in items.items() if orbax.looks_like(p)]
     if fits is not None and len(trees) > 1:
-        fitting = [n for n in trees if fits(_open_one(items[n], None, None))]
-        trees = fitting or trees
+        trees = [n for n in trees if fits(_open_one(items[n], None, None))]
+        if not trees:
+            return None
+    elif fits is not None and len(trees) == 1 and len(items) > 1 and not fits(_open_one(items[trees[0]], None, None)):
+        return None if fits(_together(path, items)) else trees[0]
     if len(trees) > 1:
         preferred = [n for n in _PREFERRED_ITEMS if n in trees]
         if preferred and fits is None:

@@ -236,6 +236,19 @@ def read_array_item(path: Path) -> Checkpoint | None:
     return Checkpoint(path, "L5", "Orbax array item", {("array",): leaf}, storage=(leaf.storage or ("other",))[0])
 
 
+def random_key(path: Path) -> Path | None:
+    """The array of what `JaxRandomKeySave` wrote, `<name>/` beside `<name>_metadata/`; None where there is no such pair."""
+    pairs = (p.with_name(p.name.removesuffix("_metadata")) for p in path.glob("*_metadata") if (p / "metadata").is_file())
+    found = [p for p in pairs if (p / AGGREGATE).is_dir() or (p / "manifest.ocdbt").is_file()]
+    return found[0] if len(found) == 1 else None
+
+
+def read_key_item(path: Path) -> Checkpoint | None:
+    """The data of a PRNG key; its implementation is recorded nowhere."""
+    directory = random_key(path)
+    return None if directory is None else read_array_item(directory)
+
+
 def read_placeholder_file(file: Path, arrays: Path) -> Checkpoint:
     """L2: flax's `save_checkpoint_multiprocess`, a msgpack file and its `_gda` directory of zarr arrays."""
     scanner, tree = scan(file)

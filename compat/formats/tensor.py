@@ -219,7 +219,12 @@ def open_database(root: Path) -> Database:
         raise CheckpointError(
             root,
             "lacks its root manifest `manifest.ocdbt`"
-            + (f" though the parts {', '.join(parts)} are there: the save was never committed" if parts else "")
+            + (
+                f" though the parts {', '.join(parts)} are there: the save was never committed, or Orbax 0.4 "
+                "wrote it with use_ocdbt=False, which that version damaged"
+                if parts
+                else ""
+            )
             + ". No version of Orbax reads such a directory; take another step or copy the checkpoint again",
         )
     return Database(root)
