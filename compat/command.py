@@ -147,7 +147,7 @@ def convert(
 @checkpoint.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--step", type=int, help="Which step, of both.")
+@click.option("--step", type=_Number(), help="Which step, of both.")
 @click.option("--item", help="Which item, of both.")
 @click.option("--keys-only", is_flag=True, help="Compare keys, shapes and dtypes; read no array.")
 @click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance of values.")

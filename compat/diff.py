@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,12 +36,26 @@ class DiffResult:
         return not self.differences
 
 
-def _form(key: Key) -> str:
-    """The key without boxes and without the levels in which Linen and NNX differ."""
-    bare = unbox_key(key)
-    parts = [p for p in bare if p not in ("params", "batch_stats", "cache", "model", "optimizer")]
-    in_optimizer = "opt_state" in bare
-    return ("opt:" if in_optimizer else "") + form(p for p in parts if p != "opt_state")
+_COLLECTIONS = ("batch_stats", "cache", "intermediates")
+
+
+def _forms(keys: Iterable[Key], whole: Iterable[Key], any_collection: bool) -> dict[str, list[Key]]:
+    """Keys by their form without boxes and without the levels in which Linen and NNX differ; names of modules stay."""
+    table: dict[str, list[Key]] = defaultdict(list)
+    bare = {key: unbox_key(key) for key in whole}
+    # A state of NNX has no collections: its parts are `model` and `optimizer`, or the model's own names.
+    linen = {"params", "opt_state"} & {k[0] for k in bare.values()}
+    doubled = all(k[:2] == ("params", "params") for k in bare.values() if k[0] == "params")  # params held {'params': ...}
+    for key in keys:
+        parts = bare[key]
+        if not linen:
+            parts = parts[1:] if len(parts) > 1 and parts[0] in ("model", "optimizer") else parts
+        elif parts[0] == "params" and len(parts) > 1:
+            parts = parts[2:] if doubled else parts[1:]
+        elif parts[0] != "opt_state" and len(parts) > 1 and (any_collection or parts[0] in _COLLECTIONS):
+            parts = parts[1:]
+        table[f"opt:{form(parts[1:])}" if parts[0] == "opt_state" else form(parts)].append(key)
+    return table
 
 
 def diff(
@@ -90,13 +104,12 @@ def _pairs(a: Checkpoint, b: Checkpoint) -> tuple[list[tuple[Leaf, Leaf]], list[
     for key in list(left):
         if key in right:
             pairs.append((left.pop(key), right.pop(key)))
-    forms: dict[str, list[Key]] = defaultdict(list)
-    for key in right:
-        forms[_form(key)].append(key)
-    for key in list(left):
-        options = [k for k in forms.get(_form(key), []) if k in right]
-        if len(options) == 1:
-            pairs.append((left.pop(key), right.pop(options[0])))
+    for any_collection in (False, True):  # the known ones first: `ema_params/w` must not take the place of `params/w`
+        forms = _forms(left, a.leaves, any_collection), _forms(right, b.leaves, any_collection)
+        for text, mine in forms[0].items():
+            theirs = forms[1].get(text, [])
+            if len(mine) == len(theirs) == 1:
+                pairs.append((left.pop(mine[0]), right.pop(theirs[0])))
     pairs.sort(key=lambda pair: pair[0].key)
     return pairs, sorted(leaf.name for leaf in left.values()), sorted(leaf.name for leaf in right.values())
 

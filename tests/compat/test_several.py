@@ -234,3 +234,31 @@ def test_numpy_loses_small_dtypes(tmp_path: Path) -> None:
     np.savez(tmp_path / "ck.npz", **{"params/w": np.asarray(jnp.ones(2, jnp.float8_e4m3fn))})
     with pytest.raises(compat.CheckpointError, match=r"params/w.npy' lost its dtype.*save it as safetensors"):
         compat.restore(tmp_path / "ck.npz", One)
+
+
+def test_diff_keeps_the_names_of_modules(tmp_path: Path) -> None:
+    """Submodules called `model` and `params`, a collection of one's own, and a copy of the parameters."""
+
+    def linen(value: float) -> dict[str, Any]:
+        return {
+            "params": {"w": full(1), "model": {"w": full(2)}, "params": {"w": full(3)}},
+            "memory": {"m": full(value)},
+            "ema_params": {"w": full(5)},
+        }
+
+    nnx_tree = {"w": full(1), "model": {"w": full(2)}, "params": {"w": full(3)}, "m": full(4)}
+    write(tmp_path / "linen", linen(4))
+    write(tmp_path / "nnx", {"model": nnx_tree, "optimizer": {"step": np.array(3)}})
+
+    def lines(*arguments: str) -> list[str]:
+        paths = (str(tmp_path / "linen"), str(tmp_path / "nnx"))
+        return CliRunner().invoke(command, ["diff", *arguments, *paths]).output.splitlines()
+
+    found = lines()
+    assert [line.split()[:2] for line in found if line.startswith("only")] == [
+        ["only_a", "ema_params/w:"],
+        ["only_b", "optimizer/step:"],
+    ]
+    assert not any(line.startswith("value") for line in found) and "4 arrays" in found[-1]
+    write(tmp_path / "linen", linen(6))
+    assert any(line.startswith("value") and "memory/m = model/m" in line for line in lines())
