@@ -166,6 +166,7 @@ def _open_one(path: Path, item: str | None, fits: Fits | None) -> Checkpoint:
     items = {p.name: p for p in sorted(path.iterdir()) if p.is_dir() and _is_item(p)}
     if not items:
         _explain(path)
+    chosen: str | None
     if item is not None and item in items:
         chosen = item
     elif len(items) == 1:
