@@ -295,6 +295,8 @@ def judge(
         return [Check(kind, Verdict.DIFFERENT, "; ".join(parts), reason, divergences)]
     if not run:
         return [Check(kind, Verdict.UNCHECKED, "not proved, not run", reason, divergences)]
+    if proof.other_streams:
+        return [Check(kind, Verdict.DIFFERENT, proof.other_streams, reason, divergences)]
     if any(d.output == "random state" for d in proof.divergences):
         return [Check(kind, Verdict.DIFFERENT, divergences[-1]["reason"], divergences[-1]["reason"], divergences)]
     constant = constants.only_constant(proof, left, right)

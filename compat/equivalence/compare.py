@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from .randomness import other_streams
 from .terms import COMMUTATIVE, Node, Terms
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -57,6 +58,7 @@ class Matching:
         self.backward: dict[int, int] = {}
         self._done: set[tuple[int, int]] = set()
         self.conflict: tuple[int, int] | None = None
+        self.why = ""
 
     def equal(self, pairs: Sequence[tuple[int, int]]) -> list[bool]:
         """For each pair of output terms: equal, under the one bijection that serves them all?"""
@@ -94,6 +96,10 @@ class Matching:
             if one.blind != two.blind or len(one.args) != len(two.args):
                 return False
             if one.op == "key":
+                why = other_streams(self.terms, a, b)
+                if why is not None:
+                    self.conflict, self.why = (a, b), why
+                    return False
                 if self.forward.setdefault(a, b) != b or self.backward.setdefault(b, a) != a:
                     self.conflict = (a, b)
                     return False
@@ -136,6 +142,7 @@ def first_divergence(terms: Terms, output: str, left: int, right: int, matching:
         reason = "the same operations, but other uses share a random key (one mask where the other side draws two?)"
         if matching is not None and matching.conflict:
             a, b = matching.conflict
+            reason = matching.why or reason
         return Divergence(output, place(terms, "left", a, trail, 0), place(terms, "right", b, trail, 1), reason)
     # A constant or an input says little alone: the line is that of the operation that reads it.
     return Divergence(output, place(terms, "left", a, trail, 0), place(terms, "right", b, trail, 1), _reason(terms, a, b))

@@ -13,6 +13,7 @@ import numpy as np
 from ..keys import bare_numbers
 from ..sharing import Path, linen_paths
 from ..target import group_of, is_variable, linen_key
+from . import sown
 from .proof import Program, plain_path, trace
 
 Label = tuple[Any, ...]
@@ -134,6 +135,7 @@ class NnxSide:
             self.state = _with_constants(model, self.state)
         known = set(names)
         groups = {tuple(path): group_of(value) for path, value in nnx.to_flat_state(self.state)}
+        self.groups_after, self.paths_after = groups, dict[str, Path]()
         self.labels: list[Label] = []
         self.kinds: list[str] = []
         self.paths: list[tuple[Any, ...]] = []
@@ -158,6 +160,11 @@ class NnxSide:
             if path in values and is_variable(values[path])
         }
 
+    def streams(self) -> dict[Label, str]:
+        """Label of a stream's key → its name, where Linen has streams by name; `default` stands for all."""
+        tags = {label: data.get("tag") for label, data in self.metadata().items() if label[:2] == ("nnx", "rng")}
+        return {label: str(tag) for label, tag in tags.items() if tag not in (None, "default")}
+
     def call(self, leaves: Sequence[Any], args: Any, kwargs: Any, call: Call) -> tuple[Any, dict[str, Any]]:
         """Output and the state after the call, by the printed path of each leaf."""
         from flax import nnx
@@ -166,7 +173,10 @@ class NnxSide:
         model = nnx.merge(self.graphdef, state, copy=True)
         out = (model if call.method is None else getattr(model, call.method))(*args, **kwargs)
         after = nnx.split(model)[1]
-        return out, {repr(plain_path(p)): leaf for p, leaf in jax.tree_util.tree_flatten_with_path(after)[0]}
+        self.groups_after = {tuple(path): group_of(value) for path, value in nnx.to_flat_state(after)}
+        flat = [(plain_path(p), leaf) for p, leaf in jax.tree_util.tree_flatten_with_path(after)[0]]
+        self.paths_after = {repr(path): path for path, _ in flat}
+        return out, {repr(path): leaf for path, leaf in flat}
 
 
 def make_abstract(create: Callable[[], Any]) -> tuple[Any, Any, dict[Path, Path]]:
@@ -251,9 +261,11 @@ def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool 
     params = variables.get("params", {})
     other = {k: v for k, v in variables.items() if k != "params"}
 
+    linen_call = call
+
     def left(params: Any, other: Any, args: Any, keys: Any) -> Any:
         a, k = rebuild(args)
-        return linen.apply({"params": params, **other} if "params" in variables else other, a, k, keys, call)
+        return linen.apply({"params": params, **other} if "params" in variables else other, a, k, keys, linen_call)
 
     is_param = [kind == "params" for kind in nnx_side.kinds]
     leaves = [_abstract_leaf(leaf) for leaf in nnx_side.leaves]
@@ -289,7 +301,8 @@ def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool 
         label = by_path.get(path)
         if label is not None:
             return None if label[0] == "nnx" else label
-        return ("new state", path)
+        group, plain = new.get(path, ("", ()))
+        return sown.label_of(group, plain, set(one.outputs), sows) if group else ("new state", path)
 
     def is_root(label: Any) -> bool:
         return bool(label[0] == "rng" or label[:2] == ("nnx", "rng"))
@@ -299,6 +312,7 @@ def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool 
         for label, kind, leaf in zip(nnx_side.labels, nnx_side.kinds, nnx_side.leaves)
         if kind == "array" and not isinstance(leaf, jax.ShapeDtypeStruct)
     }
+    streams = {("rng", name): name for name in keys}, nnx_side.streams()
     if not gradient:
 
         def forward_label(side: int) -> Callable[[tuple[Any, ...]], Label | None]:
@@ -309,6 +323,11 @@ def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool 
 
             return label
 
+        after = _output_paths(right, trained, rest, nnx_args)
+        new = _new_state(after, nnx_side)
+        sows = sown.names({k: g for k, (g, _) in new.items()}, left, params, other, args, keys)
+        extra = sorted({label[0] for label in sows} - set(call.mutable))
+        linen_call = dataclasses.replace(call, mutable=(*call.mutable, *extra))
         one = trace(left, params, other, args, keys, label=label_left, label_output=forward_label(0), roots=is_root)
         two = trace(
             right,
@@ -322,11 +341,12 @@ def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool 
         )
         counters = {
             label: two_index
-            for two_index, path in enumerate(_output_paths(right, trained, rest, nnx_args))
+            for two_index, path in enumerate(after)
             if path[0] == 1 and (label := by_path.get(path[1])) is not None and label[:2] == ("nnx", "rng")
             if label[-1] == "count"
         }
         two.advances = counters
+        one.streams, two.streams = streams
         return one, two
 
     cotangents = jax.eval_shape(lambda *a: _float_leaves(left(*a)[0]), params, other, args, keys)
@@ -367,6 +387,7 @@ def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool 
         roots=is_root,
         constants=constants,
     )
+    one.streams, two.streams = streams
     return one, two
 
 
@@ -391,6 +412,18 @@ def leaks(nnx_side: NnxSide, call: Call) -> bool:
 def _output_paths(function: Callable[..., Any], *args: Any) -> list[tuple[Any, ...]]:
     shape = jax.eval_shape(function, *args)
     return [plain_path(p) for p, _ in jax.tree_util.tree_flatten_with_path(shape)[0]]
+
+
+def _new_state(outputs: Sequence[tuple[Any, ...]], nnx_side: NnxSide) -> dict[str, tuple[str, Path]]:
+    """Printed path → collection and path, of what a call left behind that was not there before."""
+    before = {repr(path) for path in nnx_side.paths}
+    new = {}
+    for output in outputs:
+        if output[0] == 1 and output[1] not in before:
+            path = nnx_side.paths_after[output[1]]
+            groups = (nnx_side.groups_after[path[:i]] for i in range(len(path), 0, -1) if path[:i] in nnx_side.groups_after)
+            new[output[1]] = (next(groups, ""), path)
+    return new
 
 
 def _abstract_leaf(leaf: Any) -> Any:

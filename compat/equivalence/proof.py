@@ -30,6 +30,7 @@ class Program:
         constants: label → concrete value, for inputs that only this side has.
         shardings: label → declared sharding of the input.
         advances: label of an input counter → index of the output with its new value.
+        streams: label of a key → the name of the random stream that it is the root of.
     """
 
     jaxpr: Any
@@ -39,6 +40,7 @@ class Program:
     constants: Mapping[Label, Any] = dataclasses.field(default_factory=dict)
     shardings: Mapping[Label, Any] = dataclasses.field(default_factory=dict)
     advances: Mapping[Label, int] = dataclasses.field(default_factory=dict)
+    streams: Mapping[Label, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -54,6 +56,7 @@ class Proof:
     terms: int
     values_proved: bool  # equal as values, whatever is said of rematerialisation and constraints
     keys: int = 0  # random keys matched
+    other_streams: str = ""  # equal but for this: which streams a key is drawn from on either side
 
     def __bool__(self) -> bool:
         return self.proved
@@ -143,6 +146,7 @@ def prove(left: Program, right: Program) -> Proof:
 def _prove(left: Program, right: Program, switches: Switches) -> Proof:
     terms = Terms()
     terms.shared = frozenset(set(left.inputs) & set(right.inputs) & left.roots & right.roots)
+    terms.streams = {(side, n): s for side, p in (("left", left), ("right", right)) for n, s in p.streams.items()}
     results: dict[str, dict[Label, int]] = {}
     frozen: list[str] = []
     sides = {"left": left, "right": right}
@@ -205,6 +209,7 @@ def _prove(left: Program, right: Program, switches: Switches) -> Proof:
         len(terms.nodes),
         proved,
         len(matching.forward),
+        matching.why,
     )
 
 

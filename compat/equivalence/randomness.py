@@ -30,18 +30,38 @@ def abstract_key(terms: Terms, key: int) -> int:
     if node.op == "broadcast" and node.args:
         inner = abstract_key(terms, node.args[0])
         return terms.make(node.op, node.params, (inner,), node.aval)
-    data, origins = _sources(terms, key)
-    return terms.key(key, node.aval, data, origins)
+    data, origins, streams = _sources(terms, key)
+    opaque = terms.key(key, node.aval, data, origins)
+    terms.drawn_from[opaque] = streams
+    return opaque
 
 
-def _sources(terms: Terms, key: int) -> tuple[list[int], list[Any]]:
+def other_streams(terms: Terms, left: int, right: int) -> str | None:
+    """Why two keys cannot answer to each other: Linen draws from one stream, NNX from another that Linen has too.
+
+    What NNX calls by a name that Linen does not know, its `default` stream say, may stand for any.
+    """
+    linen, nnx = (terms.drawn_from.get(key, frozenset()) for key in (left, right))
+    known = {"params", *(name for (side, _), name in terms.streams.items() if side == "left")}
+    wrong = (nnx - linen) & known
+    if not linen or not wrong:
+        return None
+    return f"drawn from the stream {_names(linen)} in Linen and from {_names(nnx)} in NNX"
+
+
+def _names(streams: frozenset[str]) -> str:
+    return " and ".join(sorted(streams))
+
+
+def _sources(terms: Terms, key: int) -> tuple[list[int], list[Any], frozenset[str]]:
     """What a derivation was made from beside its own side's streams.
 
     Returns:
-        The data that it was folded with (the maximal subterms that are neither keys nor constants), and the labels of the
-        roots that both sides have.
+        The data that it was folded with (the maximal subterms that are neither keys nor constants), the labels of the
+        roots that both sides have, and the names of its streams.
     """
     origins: set[Any] = set()
+    streams: set[str] = set()
     found: set[int] = set()
     seen: set[int] = set()
     stack = [key]
@@ -56,7 +76,9 @@ def _sources(terms: Terms, key: int) -> tuple[list[int], list[Any]]:
         elif node.purity != CONST:
             stack.extend(node.args)
             if node.op == "input":
+                if node.params in terms.streams:
+                    streams.add(terms.streams[node.params])
                 label = node.params[1] if isinstance(node.params, tuple) else node.params
                 if label in terms.shared:
                     origins.add(label)
-    return sorted(found), sorted(origins, key=str)
+    return sorted(found), sorted(origins, key=str), frozenset(streams)

@@ -64,6 +64,8 @@ class Terms:
         self.values: dict[int, Any] = {}  # terms of constants → their arrays
         self.side = ""
         self.shared: frozenset[Any] = frozenset()  # labels of roots that both sides have: keys given as arguments
+        self.streams: dict[Any, str] = {}  # label of an input → the random stream that it is the root of
+        self.drawn_from: dict[int, frozenset[str]] = {}  # opaque key → the streams that it was derived from
         self.origin: dict[tuple[str, int], Any] = {}  # (side, term) → source info of the equation that made it first
 
     def make(

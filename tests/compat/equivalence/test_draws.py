@@ -92,3 +92,46 @@ def test_draws_of_another_order_do_not_make_training_different(rate: float, verd
     variables = Twice().init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x)
     checks = check_training(Twice(), variables, lambda: Swapped(rate), [x], {}, streams=["dropout"], steps=2)
     assert checks[-1].name == "2 steps" and checks[-1].verdict.value == verdict, checks
+
+
+class TwoStreams(nn.Module):
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        x = nn.Dropout(0.5, deterministic=False)(nn.Dense(3, name="d")(x))
+        return x + jax.random.normal(self.make_rng("noise"), x.shape)
+
+
+class TwoStreamsNative(nnx.Module):
+    def __init__(self, masks: str, noise: str, rngs: nnx.Rngs) -> None:
+        self.d = nnx.Linear(3, 3, rngs=rngs)
+        self.drop = nnx.Dropout(0.5, deterministic=False, rngs=rngs, rng_collection=masks)
+        self.rngs, self.noise = rngs, noise
+
+    def __call__(self, x: Any) -> Any:
+        x = self.drop(self.d(x))
+        return x + jax.random.normal(self.rngs[self.noise](), x.shape)
+
+
+@pytest.mark.parametrize(
+    "masks,noise,proved",
+    [
+        ("dropout", "noise", True),
+        ("noise", "dropout", False),  # exchanged
+        ("dropout", "dropout", False),  # a caller that keeps the noise fixed would not get what he asks for
+        ("params", "noise", False),
+        ("masks", "gaussian", True),  # names of its own
+    ],
+)
+def test_streams_answer_to_their_names(masks: str, noise: str, proved: bool) -> None:
+    x = jnp.ones((2, 3))
+    keys = dict(zip(("params", "dropout", "noise"), jax.random.split(jax.random.key(0), 3)))
+    variables = TwoStreams().init(keys, x)
+    names = {"params": 0, "dropout": 1, "noise": 2, "masks": 3, "gaussian": 4}
+    streams = ["dropout", "noise"]
+    native = TwoStreamsNative(masks, noise, nnx.Rngs(**names))
+    check = compat.check_equivalence(TwoStreams(), variables, native, x, rngs=streams)["forward"]
+    assert check.verdict.value == ("proved" if proved else "different"), check.detail
+    assert proved or "drawn from the stream" in check.detail
+    # One stream for all, as nnx.Rngs(0) gives it, may stand for each.
+    alone = TwoStreamsNative(masks, noise, nnx.Rngs(0))
+    assert compat.check_equivalence(TwoStreams(), variables, alone, x, rngs=streams).proved
