@@ -302,7 +302,7 @@ def programs(linen: LinenSide, nnx_side: NnxSide, call: Call, *, gradient: bool 
         if label is not None:
             return None if label[0] == "nnx" else label
         group, plain = new.get(path, ("", ()))
-        return sown.label_of(group, plain, set(one.outputs), sows) if group else ("new state", path)
+        return sown.label_of(group, plain, {n for n in one.outputs if n is not None}, sows) if group else ("new state", path)
 
     def is_root(label: Any) -> bool:
         return bool(label[0] == "rng" or label[:2] == ("nnx", "rng"))
