@@ -116,6 +116,7 @@ class Execution(LoopExecution):
         self.followed: set[ast.AST] = set()  # attributes of Linen's that were understood
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
+        self.joined_loops: dict[For, For] = {}  # loops that make lists → the loop in which the constructor makes them
         self.held: dict[str, Value] = {}  # field → the module that it hands in
         self.list_scopes: dict[str, str] = {}  # names of setup's loops, with what they run over in the list called last
         self.item_widths: dict[Site, list[tuple[tuple[Dim | None, ...], bool]]] = {}  # lists of setup: what calls give

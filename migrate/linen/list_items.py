@@ -7,26 +7,30 @@ given there, which must be what all items see; a size that changes from item to 
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import Any
 
-from .merging import dependencies_of
-from .sites import CallRecord, For, Site, Unmigratable
-from .values import Array
+from .dims import Atom, Dim
+from .merging import dependencies_of, map_dims
+from .sites import CallRecord, For, Site, Static, Unmigratable
+from .values import Array, Int, Tup, Unknown, Value
 
 
 def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: Any) -> None:
     """Refuse a call of an item whose place in the list does not say the sizes that it is given."""
-    if not site.in_setup or not site.loops or run.in_setup:
+    if run.in_setup or not _is_outside(run, site):
         return
     runs = {name: text for loop in site.loops for name, text in _what_runs(loop).items()}
     given = [v for v in (*record.args, *record.keywords.values()) if isinstance(v, Array)]
-    changing = frozenset().union(*[dependencies_of(v) for v in given]) & set(runs)
+    changing = frozenset().union(*[dependencies_of(v) for v in given])
     picked = _is_picked(node, env)
-    for name in changing:
-        if picked or run.list_scopes.get(name, runs[name]) != runs[name]:
+    if run.trial and not site.in_setup:
+        return  # the loops may yet be joined: see `list_loops`
+    for name in changing & pass_names(run):
+        if picked or name not in runs or run.list_scopes.get(name, runs[name]) != runs[name]:
             raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
     run.list_scopes.update(runs)
-    if run.trial:
+    if run.trial or not site.in_setup:
         return
     widths = tuple(v.shape.dim(-1) for v in given)
     before = run.item_widths.setdefault(site, [])
@@ -37,23 +41,103 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     before.append((widths, picked))
 
 
+def _is_outside(run: Any, site: Site) -> bool:
+    """Is a module that a loop makes called outside of that loop?"""
+    return bool(site.loops) and not any(run.joined_loops.get(site.loops[-1], site.loops[-1]) is loop for loop in run.loops)
+
+
+def pass_names(run: Any) -> frozenset[str]:
+    """The names that say, for the items of a list, in which pass of a loop they were made; not those of open loops."""
+    loops = {loop for site in run.sites for loop in site.loops if _is_outside(run, site)}
+    open_names = {name for loop in run.loops for name in _what_runs(loop)}
+    return frozenset(name for loop in loops for name in _what_runs(loop)) - open_names
+
+
+def given_back(run: Any, site: Site, node: ast.Call, result: Value, env: Any) -> Value:
+    """What a call of an item gives: the sizes of an item that is picked are those of its place in the list, if known."""
+    if run.in_setup or not _is_outside(run, site) or not _is_picked(node, env):
+        return result
+    names = {name for loop in site.loops for name in _what_runs(loop)}
+    lost = False
+
+    def change(dim: Dim) -> Dim:
+        nonlocal lost
+        if not dim.dependencies() & names:
+            return dim
+        said = _at_place(run, site, node, dim)
+        lost |= said is None
+        return said if said is not None else dim
+
+    found = map_dims(result, change)
+    return without(found, frozenset(names)) if lost else found
+
+
+def without(value: Value, names: frozenset[str]) -> Value:
+    """A value without the sizes that depend on some names."""
+    if isinstance(value, Array):
+        dims = tuple(None if d is not None and d.dependencies() & names else d for d in value.shape.dims)
+        return dataclasses.replace(value, shape=dataclasses.replace(value.shape, dims=dims))
+    if isinstance(value, Tup):
+        return dataclasses.replace(value, items=tuple(without(item, names) for item in value.items))
+    return Unknown("the sizes of one pass of a loop") if dependencies_of(value) & names else value
+
+
+def _at_place(run: Any, site: Site, node: ast.Call, dim: Dim) -> Dim | None:
+    """The size for the item of a constant index, of a list made along a sequence of the module's fields."""
+    place = node.func.slice if isinstance(node.func, ast.Subscript) else None
+    index = run.evaluated[place].value if place is not None and place in run.evaluated else None
+    loop = site.loops[0]
+    target, iterator = loop.node.target, loop.node.iter
+    if len(site.loops) > 1 or not isinstance(target, ast.Name) or not isinstance(index, Int) or index.dim.value is None:
+        return None
+    over = run.evaluated[iterator].value if iterator in run.evaluated else None
+    plain = isinstance(iterator, ast.Attribute) and isinstance(iterator.value, ast.Name) and iterator.value.id == "self"
+    if not (plain and isinstance(over, Static | Tup) and ast.unparse(iterator).removeprefix("self.") in run.fields):
+        return None
+    item = Dim.opaque(f"{ast.unparse(iterator)}[{index.dim.value}]")
+
+    def change(atom: Atom) -> Dim | None:
+        own = atom.kind == "local" or (atom.kind == "opaque" and atom.args == (target.id,))
+        return item if own and atom.dependencies() == {target.id} else None
+
+    said = dim.substitute(change)
+    return None if said.dependencies() & {target.id} else said
+
+
 def _is_picked(node: ast.Call, env: Any) -> bool:
-    """Is the item taken out of its list, and not reached by going through it?"""
+    """Is the item taken out of its list, and not reached by going through it from its beginning?"""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
     counters: set[str] = set()
     looped = False
     for parent in env.source.ancestors(node):
         if isinstance(parent, ast.For):
             looped = True
+            if _disordered(name, parent.target, parent.iter):
+                return True
             counters |= _counters(parent.target, parent.iter)
         elif isinstance(parent, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
             looped = True
             for generator in parent.generators:
+                if _disordered(name, generator.target, generator.iter):
+                    return True
                 counters |= _counters(generator.target, generator.iter)
         elif isinstance(parent, ast.FunctionDef):
             break
     if isinstance(node.func, ast.Subscript):
         return not (isinstance(node.func.slice, ast.Name) and node.func.slice.id in counters)
     return not looped
+
+
+def _disordered(name: str, target: ast.expr, iterator: ast.expr) -> bool:
+    """Does a loop that binds the name go through something in another order, or not from its beginning?"""
+    if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(target)):
+        return False
+    for node in ast.walk(iterator):
+        if isinstance(node, ast.Slice) and (node.lower is not None or node.step is not None):
+            return True
+        if isinstance(node, ast.Name) and node.id in ("reversed", "sorted", "product", "permutations"):
+            return True
+    return False
 
 
 def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:
@@ -95,4 +179,4 @@ def _what_runs(loop: For) -> dict[str, str]:
     return found
 
 
-__all__ = ["check_call"]
+__all__ = ["check_call", "given_back", "pass_names", "without"]

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import size_lists
+from . import list_items, list_loops, size_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -28,6 +28,7 @@ class LoopExecution(Expressions):
     loose: set[str]
     closed: dict[str, Dim]
     carried: dict[Site, list[tuple[str, Dim, Dim]]]
+    joined_loops: dict[For, For]
     super_calls: list[tuple[ast.Call, Method]]
 
     # given by Execution
@@ -72,6 +73,7 @@ class LoopExecution(Expressions):
         phis: dict[tuple[str, int], str | None] = {}
         rank_lost: set[str] = set()
         outer_loose, self.loose = self.loose, set(self.loose)
+        makes = False
         for _ in range(6):
             trial_env = self._loop_start(start, phis, rank_lost, env)
             snapshot = self._snapshot()
@@ -85,18 +87,24 @@ class LoopExecution(Expressions):
             finally:
                 self.trial -= 1
                 self.mark = place
+                makes |= any(s.kind != "rng" for s in self.sites[snapshot[0] :])
                 self._rollback(snapshot)
             if not self._new_phis(start, entry, trial_env, phis, rank_lost, names):
                 break
         inner = self._loop_start(start, phis, rank_lost, env)
+        before = []
         for (name, _), tracker in phis.items():
             if tracker is None:
                 continue
             bound = start.names[name]
-            self.block.steps.append(Track(tracker, self._phi_dim(bound.value, phis, name, tracker)))
+            before.append(Track(tracker, self._phi_dim(bound.value, phis, name, tracker)))
         step: For | None = None
+        carries = makes or any(tracker is not None for tracker in phis.values())
+        lists = None
+        if sized is None:
+            lists = list_loops.followed(self, node, target, iterator, env, localized, not carries)
         outer, place = self.block, self.mark
-        block = Block()
+        block = lists.step.body if lists is not None else Block()
         step = For(
             node,
             ast.unparse(target),
@@ -105,22 +113,32 @@ class LoopExecution(Expressions):
             env.source,
             self.counter(target, iterator, env),
         )
-        if localized is not None:
-            outer.steps.append(step)
+        if lists is not None:
+            step = lists.step
+            names |= lists.names
+            self.joined_loops |= dict.fromkeys(lists.made, step)
+        kept = localized is not None or lists is not None  # has the constructor a loop for it?
+        if lists is not None:
+            lists.put(outer, before)
+        else:
+            outer.steps += [*before, step] if kept else before
+        if kept:
             self.loops.append(step)
         mark = len(self.sites)
-        self.block, self.mark = block, (block, 0)
+        self.block, self.mark = block, (block, len(block.steps))
         try:
             enter(inner)
             body(inner)
         finally:
             self.block, self.mark = outer, place
             self.repeating -= 1
-            if localized is not None:
+            if kept:
                 self.loops.pop()
-        if localized is None:
+        if not kept:
             size_lists.broken(self, size_lists.changed_in(block.steps))
-        if localized is None and any(s.kind != "rng" for s in self.sites[mark:]):
+        if lists is not None:
+            lists.check(before)
+        if not kept and any(s.kind != "rng" for s in self.sites[mark:]):
             raise Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
         for (name, index), tracker in phis.items():
             now = inner.get(name)
@@ -132,13 +150,16 @@ class LoopExecution(Expressions):
             elif dim != Dim.local(tracker):
                 block.steps.append(Track(tracker, dim))
             if dim is not None:
-                last = self._last_value(dim, node, target, iterator, iterated, {t for t in phis.values() if t is not None})
+                over = lists.made[0].node if lists is not None and localized is None else None
+                runs = (target, iterator) if over is None else (over.target, over.iter)
+                followed = {t for t in phis.values() if t is not None}
+                last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
                 if last is not None:
                     self.closed[tracker] = last
         self._carry_sizes(target, iterator, start, inner, phis)
-        forgotten = self._forgotten(phis, block) if localized is None and not self.trial else {}
+        forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten)
-        if localized is None:  # what the loop assigns is not in the constructor
+        if not kept:  # what the loop assigns is not in the constructor
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
             for name in dropped & env.local:
                 env.names[name] = Abs(OPAQUE)
@@ -319,12 +340,13 @@ class LoopExecution(Expressions):
         forgotten: Mapping[str, Dim | None],
     ) -> None:
         changing = targets | {t for t in phis.values() if t is not None}
+        passes = list_items.pass_names(self)  # sizes of the items of a list, which hold in this loop only
         for name, now in inner.names.items():
             old = env.names.get(name)
             keys = [(k, t) for k, t in phis.items() if k[0] == name]
             if old is None:
                 # Made in the loop: what depends on the loop's own names is gone after it.
-                gone = dependencies_of(now.value) & (targets | set(inner.names))
+                gone = dependencies_of(now.value) & (targets | set(inner.names) | passes)
                 env.names[name] = now if not gone else Abs(OPAQUE, False, now.flags)
                 continue
             if keys:
@@ -340,7 +362,8 @@ class LoopExecution(Expressions):
             elif isinstance(now.value, size_lists.SizeList) or _grew(old.value, now.value, changing):
                 env.names[name] = Abs(now.value, False, old.flags | now.flags)
             elif now.value != old.value:
-                env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, now.value))
+                known = list_items.without(now.value, passes)
+                env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, known))
         env.local = {n for n in env.local if n in inner.local} | (inner.local & set(env.names))
 
     def _snapshot(self) -> Any:

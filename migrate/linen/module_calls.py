@@ -13,8 +13,9 @@ from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
 from .kind_results import agreed
+from .late_makes import called_late
 from .lifting import inward, outward, transforms_of
-from .list_items import check_call
+from .list_items import check_call, given_back
 from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
@@ -78,11 +79,13 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     if known is not None and not helper and (site.call is None or site.renders.get("method") == method):
         merged_call(site, run.path, known)
     if (site.call is None or helper) and known is not None:
+        called_late(run, site, known)
         site.call = known
         site.renders["method"] = method
     if known is None:
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
-    return Abs(module_output(run, site, method, known), False, arguments.flags)
+    result = given_back(run, site, node, module_output(run, site, method, known), env)
+    return Abs(result, False, arguments.flags)
 
 
 def module_output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
@@ -229,6 +232,7 @@ def _call_lifted(
     """The call of a scanned or vmapped module: the inner call sees arguments without the mapped axis."""
     inner = CallRecord(tuple(inward(run, levels, record.args)), {})  # Linen ignores keywords here
     if site.call is None or site.renders.get("method") == INITIAL_CARRY:
+        called_late(run, site, inner)
         site.call = inner
         site.renders["method"] = method
     result = module_output(run, site, method, inner)

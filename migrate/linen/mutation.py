@@ -54,7 +54,8 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
     scopes = {name: _scope(name, env) for name in names}
     for name, scope in scopes.items():
         scope.local.add(name)
-    localized = _localized(run, statement, env) if len(names) == 1 else None
+    modules = any(run.holds_module(scope.names[name].value) for name, scope in scopes.items() if name in scope.names)
+    localized = _localized(run, statement, env) if len(names) == 1 and not modules else None
     for name, scope in scopes.items():
         held = scope.names.get(name) or Abs(Unknown(name))
         if localized is None:

@@ -344,6 +344,13 @@ class Make:
 
 
 @dataclasses.dataclass(eq=False)
+class Counted:
+    """Where Linen gives the site's module its number; the constructor makes it further on."""
+
+    site: Site
+
+
+@dataclasses.dataclass(eq=False)
 class Local:
     """A copy of an assignment, kept only if something needs its names."""
 
@@ -405,6 +412,7 @@ class For:
     source: SourceFile
     index: str = ""  # the name that counts 0, 1, 2, ... if the loop has one
     conditions: tuple[Localized, ...] = ()
+    hidden: frozenset[str] = frozenset()  # names of comprehensions, which mean something else after them
 
 
 def steps_of(block: Block) -> Iterator[Any]:

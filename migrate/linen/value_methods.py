@@ -70,10 +70,10 @@ def _change_sizes(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env:
     """A method of a list of arrays whose widths the constructor keeps along."""
     value = base.value
     if func.attr in ("append", "extend") and len(node.args) == 1:
-        added = run.evaluate(node.args[0], env).value
-        new = size_lists.grown(run, value, added, func.attr == "append")
-        if new is None:
-            return None  # modules, or something else that is no array
+        added = run.evaluate(node.args[0], env)
+        new = size_lists.grown(run, value, added.value, func.attr == "append")
+        if new is None:  # modules, or something else that is no array
+            return _appended(run, node, func, base, added, env)
         _rebind(run, func.value, Abs(new, False, base.flags), env)
         return Abs(Const(None))
     if func.attr == "pop":
@@ -105,7 +105,11 @@ def _append(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) 
     arguments = arguments_of(run, node, env)
     if not arguments.positional:
         return Abs(Const(None))
-    added = arguments.positional[-1][1]
+    return _appended(run, node, func, base, arguments.positional[-1][1], env)
+
+
+def _appended(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, added: Abs, env: Any) -> Abs:
+    """A list after `append(added)` or `extend(added)`."""
     value = base.value
     if func.attr == "extend":
         new: Value = run.extended(value, added.value, node) if run.holds_module(added.value) else Unknown("list")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from ..edits import Part, Parts
 from ..linen.dims import Dim
 from ..linen.execute import Execution
+from ..linen.late_makes import names_in
+from ..linen.merging import dependencies_of
 from ..linen.sites import Site, Unmigratable
 
 if TYPE_CHECKING:
@@ -64,6 +66,16 @@ def available(run: Execution, site: Site) -> set[str]:
             if (loop.end_lineno or 0) < site.node.lineno:
                 found |= {tracker for tracker, _, _ in carried}
     return found
+
+
+def check_passes(run: Execution, site: Site, needs: set[str]) -> None:
+    """A module of setup may take the sizes of one pass of a loop in that loop only."""
+    if not site.in_setup or site.call is None:
+        return
+    others = {name for s in run.sites if s.in_setup for loop in s.loops for name in names_in(loop.target)}
+    foreign = needs & others - {name for loop in site.loops for name in names_in(loop.target)}
+    if any(dependencies_of(value) & foreign for value in [*site.call.args, *site.call.keywords.values()]):
+        raise Unmigratable("NNX114", "a size of setup depends on which item of a list is called", site.node)
 
 
 def followed(run: Execution) -> set[str]:

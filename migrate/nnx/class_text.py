@@ -176,6 +176,7 @@ class ClassText:
                 lines = constructions.site_lines(self, site)
                 self.closing, self.building = False, None
                 unmet = self.needs & self.run.trackers if site.in_setup and site not in self.run.carried else set()
+                carried.check_passes(self.run, site, self.needs)
                 if unmet - (carried.available(self.run, site) if unmet else set()):
                     raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
                 self.built[site] = (lines, set(self.needs))

@@ -10,6 +10,7 @@ from ..linen.presence import asked
 from ..linen.sites import (
     Block,
     Branch,
+    Counted,
     For,
     Local,
     Make,
@@ -17,6 +18,7 @@ from ..linen.sites import (
     SizeStep,
     Track,
     Unmigratable,
+    steps_of,
 )
 from ..names import is_attribute_name
 from . import (
@@ -88,7 +90,13 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         return size_steps.emit(text, step, depth, live)
     if isinstance(step, Branch):
         return _emit_branch(text, step, depth, live)
+    if isinstance(step, Counted):
+        return [], live
     assert isinstance(step, For)
+    hidden = constructor_names.names_of(step) if isinstance(step.node, ast.comprehension) else step.hidden
+    if hidden & live and any(not isinstance(s, Local) for s in steps_of(step.body)):
+        reason = f"a size depends on `{min(hidden & live)}`, which each item of a list has for itself"
+        raise Unmigratable("NNX114", reason, step.node.iter)
     inner = set(live)
     for _ in range(4):
         body, before = _emit(text, step.body, depth + 1, inner)
@@ -101,6 +109,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
     text.needs = set()
     iterator = text.said(step.iterator)
     target = step.target.removeprefix("(").removesuffix(")")
+    inner -= constructor_names.names_of(step)
     return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | text.needs
 
 
@@ -143,6 +152,8 @@ def _placed(text: ClassText, site: Site, expression: Parts) -> Parts:
     place = text.names.places[site]
     if place.kind == "attribute":
         return place.assigned(expression)
+    if place.kind == "list" and site.renders.get("counted"):  # Linen made it further up
+        return (f"{place.object}.insert({site.renders['place']}, ", *expression, ")")
     if place.kind == "list":
         return (f"{place.object}.append(", *expression, ")")
     assert site.name is not None

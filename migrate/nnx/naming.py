@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from ..edits import Parts
 from ..linen.execute import Execution
-from ..linen.sites import Block, Branch, For, Make, Site, Unmigratable
+from ..linen.sites import Block, Branch, Counted, For, Make, Site, Unmigratable
 from ..names import is_attribute_name
 
 _LIFTED_PREFIX = {"remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit"}
@@ -226,13 +226,17 @@ def _choices_in(block: Block) -> Iterator[str]:
 def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: dict, holds: Mapping[str, bool]) -> None:
     """Walk the skeleton as Linen's run would, counting auto names; None: it depends on a condition."""
     for step in block.steps:
-        if isinstance(step, Make):
+        if isinstance(step, Make | Counted):
             site = step.site
+            if isinstance(step, Make) and site.renders.get("counted"):
+                continue  # Linen made it further up
             if site.name is not None or site.kind not in ("layer", "class") or site.in_setup:
                 continue
             label = class_label(run, site)
             number = counts.get(label, 0)
             auto.setdefault(label, []).append((site, number))
+            if isinstance(step, Counted):
+                site.renders["number"] = number
             counts[label] = None if number is None else number + 1
         elif isinstance(step, For):
             _number(run, step.body, counts, auto, holds)
@@ -267,6 +271,7 @@ def _check_kinds(auto: dict[str, list[tuple[Site, int | None]]]) -> None:
 
 
 def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_by: str) -> None:
+    _place_late(label, sites)
     if label in run.fields:
         raise Unmigratable("NNX156", f"a field and a list of modules are both called {label}", sites[0].node)
     held = Place("list", label if not named_by else "", named_by=named_by)
@@ -319,6 +324,19 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     for site in sites:
         names.places[site] = dataclasses.replace(held, iterator=iterator)
     names.iterators[held.object] = (first, iterator)
+
+
+def _place_late(label: str, sites: list[Site]) -> None:
+    """Those that the constructor makes late are put where Linen's order has them, which must be known."""
+    late = [s for s in sites if s.renders.get("counted")]
+    for site in late:
+        number = site.renders.get("number")
+        if number is None:
+            reason = f"{label} modules are made in loops and called in another order"
+            raise Unmigratable("NNX158", reason, site.node)
+        # Of those that come before it, some may be put there after it.
+        missing = [s for s in late if s.renders["counted"] > site.renders["counted"] and s.renders["number"] < number]
+        site.renders["place"] = number - len(missing)
 
 
 def _unchanged(site: Site, condition: ast.AST) -> bool:
