@@ -234,9 +234,10 @@ def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: d
                 continue
             label = class_label(run, site)
             number = counts.get(label, 0)
-            auto.setdefault(label, []).append((site, number))
             if isinstance(step, Counted):
-                site.renders["number"] = number
+                behind_loop = any(other.loops for other, _ in auto.get(label, ()))
+                site.renders["number"] = None if behind_loop else number
+            auto.setdefault(label, []).append((site, number))
             counts[label] = None if number is None else number + 1
         elif isinstance(step, For):
             _number(run, step.body, counts, auto, holds)
