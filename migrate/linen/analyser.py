@@ -175,8 +175,7 @@ class Analyser:
         self.learns(site.target, site.bound)
         if self.functions.learn(site.target, site.bound):
             self.revised = True
-            for name in [n for n in self.done if site.target in [m.qualname for m in self.classes.lineage(n)]]:
-                del self.done[name]
+            self._again(site.target)
         table = self.given.setdefault(site.target, {})
         for name, argument in site.bound.items():
             value = argument.abs.value
@@ -198,8 +197,12 @@ class Analyser:
     def learns(self, target: str, arguments: Mapping[str, BoundArg]) -> None:
         """Remember the factories among the arguments of a class, and run it again if they are news."""
         if self.kinds.learn(target, arguments):
-            for name in [n for n in self.done if target in [m.qualname for m in self.classes.lineage(n)]]:
-                del self.done[name]
+            self._again(target)
+
+    def _again(self, target: str) -> None:
+        """Run a class again, and those that share its methods."""
+        for model in self.classes.lineage(target):
+            self.done.pop(model.qualname, None)
 
     def gives(self, target: str, field: str, factory: Factory, origin: tuple[SourceFile, ast.AST]) -> None:
         """Remember a factory that code outside of modules gives to a field."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..source import SourceFile
 from .index import ClassInfo, Project
@@ -95,8 +95,12 @@ class ClassModel:
     def node(self) -> ast.ClassDef:
         return self.info.node
 
-    def mro(self) -> list[ClassModel]:
+    def mro(self) -> tuple[ClassModel, ...]:
         """Project classes in the order of method resolution (a depth-first approximation of C3)."""
+        return self._order
+
+    @functools.cached_property
+    def _order(self) -> tuple[ClassModel, ...]:
         order: list[ClassModel] = []
 
         def walk(model: ClassModel) -> None:
@@ -107,7 +111,7 @@ class ClassModel:
                 walk(base)
 
         walk(self)
-        return order
+        return tuple(order)
 
     def fields(self) -> list[Field]:
         """All dataclass fields in constructor order: bases first, an override keeps its place."""
@@ -157,6 +161,10 @@ class Classes:
         self._models: dict[str, ClassModel] = {}
         for qualname in project.linen_classes:
             self._model(qualname, ())
+        self._derived: dict[ClassModel, list[ClassModel]] = {}
+        for model in self:
+            for base in model.mro()[1:]:
+                self._derived.setdefault(base, []).append(model)
 
     def __iter__(self) -> Iterator[ClassModel]:
         return iter(self._models.values())
@@ -169,7 +177,11 @@ class Classes:
         model = self._models.get(qualname)
         if model is None:
             return []
-        return [*model.mro(), *[m for m in self._models.values() if m is not model and model in m.mro()]]
+        return [*model.mro(), *self.derived(model)]
+
+    def derived(self, model: ClassModel) -> Sequence[ClassModel]:
+        """The classes that inherit from one."""
+        return self._derived.get(model, ())
 
     def _model(self, qualname: str, path: tuple[str, ...]) -> ClassModel | None:
         if qualname in self._models:

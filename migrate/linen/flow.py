@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping
 
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
+from .flow_uses import Uses
 from .flow_values import (
     ANY,
     GRADIENTS,
@@ -487,6 +489,11 @@ class Flow:
             if mutable is not None and not (isinstance(mutable, ast.Constant) and mutable.value is False):
                 return Items((ANY, Updated(method.sites)))
         return ANY
+
+    @functools.cached_property
+    def uses(self) -> Uses:
+        """Where values are used; asked for when all is known."""
+        return Uses(self)
 
     # for writers -----------------------------------------------------------------------------------------------
     def made_by(self, node: ast.AST) -> str:

@@ -58,6 +58,11 @@ class Project:
         self._complete = True
         self.linen_classes: dict[str, ClassInfo] = self._find_classes()
 
+    @functools.cached_property
+    def linen_names(self) -> dict[ast.AST, str]:
+        """The definitions of Linen classes, with their full names."""
+        return {info.node: name for name, info in self.linen_classes.items()}
+
     def _star_aliases(self) -> None:
         for _ in range(3):  # star imports may chain
             for module, source in self.files.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from .classes import Classes, ClassModel
 from .lost_factories import factories_in
@@ -52,17 +52,11 @@ class Kinds:
     def of(self, model: ClassModel, field: str) -> list[Factory]:
         """What a field is given, in the class itself or, as they share its methods, in a class that inherits from it."""
         found: list[Factory] = []
-        for owner in self._family(model):
+        for owner in (model, *self.classes.derived(model)):
             for factory in self._table.get(owner.qualname, {}).get(field, ()):
                 if not any(same_kind(factory, other) for other in found):
                     found.append(factory)
         return sorted(found, key=lambda f: f.origin is not None)
-
-    def _family(self, model: ClassModel) -> Iterator[ClassModel]:
-        yield model
-        for other in self.classes:
-            if other is not model and model in other.mro():
-                yield other
 
 
 def same_kind(a: Factory, b: Factory) -> bool:

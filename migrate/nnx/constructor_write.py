@@ -120,9 +120,8 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
                         continue
                 kept.add(node.attr)
     kept |= inheritance.read_by_plain_bases(writer.text, names)
-    for other in writer.text.analyser.classes:
-        if other is not writer.model and writer.model in other.mro():
-            kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}
+    for other in writer.text.analyser.classes.derived(writer.model):
+        kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}
     # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
     return kept | (names & (writer.loaded | writer.text.shadowed | set(writer.run.held)))
 

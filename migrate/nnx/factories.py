@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 
 def rewrite(writer: ClassWriter) -> None:
     """Layers that are mentioned rather than constructed: in methods, defaults, aliases, scripts that fill a field."""
-    linen = {
-        id(info.node): name
-        for name, info in writer.run.project.linen_classes.items()
-        if name in writer.text.plans and writer.text.plans[name].outcome is not Outcome.NATIVE
-    }
     for node, factory, source in _mentioned(writer):
-        if linen and any(id(parent) in linen for parent in source.ancestors(node)):
+        if any(_stays_linen(writer, parent) for parent in source.ancestors(node)):
             continue  # a class that stays Linen goes on making Linen layers
         layer = layers.lookup(factory.target)
         if isinstance(node, ast.Call):
@@ -35,6 +30,11 @@ def rewrite(writer: ClassWriter) -> None:
             writer.put(node, *laid, source=source)
         elif layer is not None:
             writer.put(node, *_bare(writer, layer), source=source)
+
+
+def _stays_linen(writer: ClassWriter, node: ast.AST) -> bool:
+    plan = writer.text.plans.get(writer.run.project.linen_names.get(node, ""))
+    return plan is not None and plan.outcome is not Outcome.NATIVE
 
 
 def _mentioned(writer: ClassWriter) -> Iterator[tuple[ast.expr, Factory, SourceFile]]:

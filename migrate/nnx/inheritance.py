@@ -161,7 +161,7 @@ def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
     derives from them: mixins. One of another package may read all.
     """
     project = text.run.project
-    models = [m for m in text.analyser.classes if text.model in m.mro()] + text.model.mro()
+    models = [*text.analyser.classes.derived(text.model), *text.model.mro()]
     todo = [base for model in models for base in model.foreign_bases]
     found: set[str] = set()
     seen: set[str] = set()

@@ -85,7 +85,7 @@ def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]
     """The places in the class's own methods that say such an attribute."""
     if not names:
         return
-    family = [m for m in run.analyser.classes if m is not run.model and (m in run.model.mro() or run.model in m.mro())]
+    family = [m for m in run.analyser.classes.lineage(run.model.qualname) if m is not run.model]
     for attribute, name in names.items():
         elsewhere = any(isinstance(n, ast.Attribute) and n.attr == attribute for m in family for n in ast.walk(m.node))
         if elsewhere or read_elsewhere(run, attribute):

@@ -11,21 +11,22 @@ from ...linen.flow import Flow
 from ...plan import ClassPlan
 from .components import Component, names_in, sizes_lambda
 
+_LIFTED = ("flax.linen.apply", "flax.linen.init")
+
 
 def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
     """`Model(...)` → `Functional(Model, ..., sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})` at every site."""
     for site, plans in zip(component.sites, component.plans, strict=True):
         source = flow.site_source[site]
         _wrap(contexts[source.module], site, plans, component.obstacle)
-    for node, source in flow.source_of.items():
-        if isinstance(node, ast.Call):
-            _lifted(contexts[source.module], component, flow, node)
+    for call in flow.uses.calls(_LIFTED):
+        _lifted(contexts[flow.source_of[call].module], component, flow, call)
 
 
 def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Call) -> None:
     """`nn.apply(function, model)` → `functools.partial(model.apply, method=function)`."""
-    name = flow.name(call.func)
-    if name not in ("flax.linen.apply", "flax.linen.init") or len(call.args) != 2:
+    name = flow.name(call.func) or ""
+    if len(call.args) != 2:
         return
     function, model = call.args
     if not component.holds(flow.value(model)):

@@ -39,9 +39,7 @@ _ORDERLESS = {"sum", "max", "min", "len", "any", "all", "set"}
 
 def check(form: Rewrite) -> None:
     """Unsupported where something depends on the order of the leaves of params, gradients or optimizer states."""
-    for node in form.flow.source_of:
-        if not isinstance(node, ast.Call):
-            continue
+    for node in form.flow.uses.calls(_BY_POSITION | _LEAVES):
         name = form.flow.name(node.func) or ""
         if name in _BY_POSITION:
             raise Unsupported(node, "something that goes by the order of the parameters")

@@ -32,12 +32,8 @@ _TREES = {
 
 def check(form: Rewrite) -> None:
     """Unsupported where an optimizer of the program has masks or labels that go by name, or that cannot be seen."""
-    for node in form.flow.source_of:
-        if not isinstance(node, ast.Call):
-            continue
+    for node in form.flow.uses.calls_within("optax."):
         name = form.flow.name(node.func) or ""
-        if not name.startswith("optax."):
-            continue
         position, keyword = _TREES.get(name, (None, "mask"))
         for index, given in enumerate(node.args):
             _argument(form, given, must_be_function=index == position)

@@ -61,8 +61,8 @@ def _wrapped(form: _Native, function: ast.FunctionDef | ast.Lambda) -> bool:
     """Is a function decorated, or given to something like jit?"""
     if isinstance(function, ast.FunctionDef) and function.decorator_list:
         return True
-    for node in form.flow.source_of:
-        if isinstance(node, ast.Call) and form.flow.name(node.func) in WRAPPERS and node.args:
+    for node in form.flow.uses.calls(WRAPPERS):
+        if node.args:
             given = form.flow.value(node.args[0])
             if isinstance(given, Function) and function in given.nodes:
                 return True

@@ -113,11 +113,7 @@ class Rewrite:
     # uses ------------------------------------------------------------------------------------------------------
     def tracked(self) -> Iterator[tuple[ast.AST, Value]]:
         """Every expression of the component's values, outer before inner."""
-        for node in self.flow.source_of:
-            if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
-                value = self.flow.value(node)
-                if self.component.holds(value):
-                    yield node, value
+        return self.flow.uses.tracked(self.component.sites)
 
     def parent(self, node: ast.AST) -> ast.AST:
         return self.source(node).parents[node]

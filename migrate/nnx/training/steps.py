@@ -127,11 +127,8 @@ class Step:
         if isinstance(self.node, ast.FunctionDef):
             for decorator in self.node.decorator_list:
                 self._decorator(decorator)
-        for node in list(self.form.flow.source_of):
-            if isinstance(node, ast.Name | ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Load):
-                value = self.form.flow.value(node)
-                if isinstance(value, Function) and self.node in value.nodes:
-                    self._reference(node, value)
+        for node, value in self.form.flow.uses.references(self.node):
+            self._reference(node, value)
         if isinstance(self.node, ast.Lambda):
             self._reference(self.node, Function(frozenset([self.node])))
 

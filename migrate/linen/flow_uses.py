@@ -1,0 +1,55 @@
+"""Where the values of a program are used, outside of module classes: looked up once for all of its models."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from .flow_values import Function, Tracked, Value
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+
+class Uses:
+    """An index of a settled `Flow`; everything it gives comes in the order of the code."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._calls: dict[str, list[tuple[int, ast.Call]]] = {}  # what is called → calls
+        self._tracked: dict[ast.Call, list[tuple[int, ast.AST, Value]]] = {}  # construction → what is made from it
+        self._functions: dict[ast.AST, list[tuple[ast.AST, Function]]] = {}  # definition → names that mean it
+        for position, node in enumerate(flow.source_of):
+            if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+                continue
+            if isinstance(node, ast.Call):
+                self._calls.setdefault(flow.name(node.func) or "", []).append((position, node))
+            value = flow.value(node)
+            if isinstance(value, Tracked):
+                for site in value.sites:
+                    self._tracked.setdefault(site, []).append((position, node, value))
+            elif isinstance(value, Function) and isinstance(getattr(node, "ctx", None), ast.Load):
+                for function in value.nodes:
+                    self._functions.setdefault(function, []).append((node, value))
+
+    def calls(self, names: Collection[str]) -> list[ast.Call]:
+        """The calls of any of the canonical names."""
+        return [call for _, call in sorted((p for name in names for p in self._calls.get(name, ())), key=_position)]
+
+    def calls_within(self, prefix: str) -> list[ast.Call]:
+        """The calls of what a library has: `calls_within("optax.")`."""
+        return self.calls([name for name in self._calls if name.startswith(prefix)])
+
+    def tracked(self, sites: Collection[ast.Call]) -> Iterator[tuple[ast.AST, Value]]:
+        """Every name, attribute, call and item whose value is made from the models of `sites`, outer before inner."""
+        found = {position: (node, value) for site in sites for position, node, value in self._tracked.get(site, ())}
+        for position in sorted(found):
+            yield found[position]
+
+    def references(self, function: ast.AST) -> list[tuple[ast.AST, Function]]:
+        """The names and attributes whose value is, or may be, a function."""
+        return self._functions.get(function, [])
+
+
+def _position(found: tuple[int, ast.Call]) -> int:
+    return found[0]
