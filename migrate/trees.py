@@ -20,6 +20,24 @@ _LEAVES = frozenset(
 )  # fmt: skip
 
 
+def subtree(node: ast.AST) -> list[ast.AST]:
+    """A node and all below it in the order of `ast.walk`, some three times faster; no `Load`, `Store` or `Del`."""
+    nodes = [node]
+    append = nodes.append
+    for found in nodes:  # grows while it is walked
+        for value in found.__dict__.values():
+            kind = value.__class__
+            if kind in _LEAVES:
+                continue
+            if kind is list:
+                for item in value:
+                    if item.__class__ not in _LEAVES:
+                        append(item)
+            else:
+                append(value)
+    return nodes
+
+
 class FlatTree:
     """The nodes of a tree in the order of `ast.walk`, some three times faster; no `Load`, `Store` or `Del`."""
 

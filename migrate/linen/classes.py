@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from ..source import SourceFile
+from ..trees import subtree
 from .index import ClassInfo, Project
 
 
@@ -38,6 +39,11 @@ class Method:
     @property
     def source(self) -> SourceFile:
         return self.owner.source
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """The definition and all below it, breadth first."""
+        return subtree(self.node)
 
     @property
     def parameters(self) -> list[ast.arg]:
@@ -95,6 +101,11 @@ class ClassModel:
     def node(self) -> ast.ClassDef:
         return self.info.node
 
+    @property
+    def nodes(self) -> list[ast.AST]:
+        """The definition and all below it, breadth first."""
+        return self.info.nodes
+
     def mro(self) -> tuple[ClassModel, ...]:
         """Project classes in the order of method resolution (a depth-first approximation of C3)."""
         return self._order
@@ -143,7 +154,7 @@ class ClassModel:
     @functools.cached_property
     def local_names(self) -> frozenset[str]:
         """Every name and parameter in its methods."""
-        nodes = [node for method in self.methods().values() for node in ast.walk(method.node)]
+        nodes = [node for method in self.methods().values() for node in method.nodes]
         return frozenset(n.id if isinstance(n, ast.Name) else n.arg for n in nodes if isinstance(n, ast.Name | ast.arg))
 
     def class_attribute(self, name: str) -> tuple[ClassModel, ast.expr] | None:

@@ -361,8 +361,8 @@ class Execution(LoopExecution):
         arguments, so that the sizes it reads can be said in the constructor."""
         handed = env.method is not None and any(
             isinstance(n, ast.Name) and n.id == node.name and n not in called
-            for called in [{c.func for c in ast.walk(env.method.node) if isinstance(c, ast.Call)}]
-            for n in ast.walk(env.method.node)
+            for called in [{c.func for c in env.method.nodes if isinstance(c, ast.Call)}]
+            for n in env.method.nodes
         )
         if not handed or any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(node)):
             return False

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
+from ..trees import subtree
 from .flow_uses import Uses
 from .flow_values import (
     ANY,
@@ -73,7 +74,7 @@ class Flow:
         self._module_code = self._inside_modules()
         self._find_state_classes()
         self._names: dict[ast.AST, str | None] = {}
-        inside = {node for root in self._module_code for node in ast.walk(root)}
+        inside = {node for root in self._module_code for node in subtree(root)}
         statements: dict[str, list[ast.AST]] = {}
         for module, source in project.files.items():
             own = statements[module] = []

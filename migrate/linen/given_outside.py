@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 
 _GROWING = ("append", "extend", "insert")
 
@@ -49,7 +50,7 @@ def _scopes(project: Any, source: SourceFile) -> Iterator[list[ast.stmt]]:
 
 def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
     for statement in body:
-        for node in ast.walk(statement):
+        for node in subtree(statement):
             if isinstance(node, ast.Call):
                 yield node
 
@@ -60,7 +61,7 @@ def _holders(project: Any, source: SourceFile, body: list[ast.stmt]) -> set[str]
     for _ in range(3):
         before = len(held)
         for statement in body:
-            for node in ast.walk(statement):
+            for node in subtree(statement):
                 if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                     if _makes_module(project, source, node.value, held):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from ..names import canonical
 from ..plan import follow_aliases
 from ..source import SourceFile
+from ..trees import subtree
 
 # Classes of flax.linen that are no modules.
 _NO_MODULES = frozenset(
@@ -34,6 +35,11 @@ class ClassInfo:
     node: ast.ClassDef
     source: SourceFile
     bases: tuple[str, ...]  # canonical names; project classes as <module>.<Class>
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """The definition and all below it, breadth first."""
+        return subtree(self.node)
 
 
 class Project:
@@ -62,6 +68,11 @@ class Project:
     def linen_names(self) -> dict[ast.AST, str]:
         """The definitions of Linen classes, with their full names."""
         return {info.node: name for name, info in self.linen_classes.items()}
+
+    @functools.cached_property
+    def inside_modules(self) -> frozenset[ast.AST]:
+        """Everything in Linen classes."""
+        return frozenset(node for info in self.linen_classes.values() for node in info.nodes)
 
     def _star_aliases(self) -> None:
         for _ in range(3):  # star imports may chain

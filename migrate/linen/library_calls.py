@@ -88,7 +88,7 @@ def _never_there(run: Any, name: str) -> Abs | None:
     for model in run.model.mro():
         if set(model.foreign_bases) - {"flax.linen.Module", "flax.linen.RNNCellBase"}:
             return None  # what else it inherits may have it
-        for node in ast.walk(model.node):
+        for node in model.nodes:
             defined = isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name
             stored = isinstance(node, ast.Attribute | ast.Name) and not isinstance(node.ctx, ast.Load)
             if defined or (stored and name == getattr(node, "attr", getattr(node, "id", ""))):

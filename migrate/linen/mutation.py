@@ -9,6 +9,7 @@ import ast
 import functools
 from typing import Any
 
+from ..trees import subtree
 from .sites import Abs, InitPart, Local, Localized, Repeated, Table
 from .values import Array, Tup, Unknown, Value
 
@@ -22,7 +23,7 @@ def changed_names(statement: ast.stmt) -> frozenset[str]:
     if not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Return):
         return frozenset()
     found: set[str] = set()
-    for node in ast.walk(statement):
+    for node in subtree(statement):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
             found |= _root(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
@@ -32,14 +33,14 @@ def changed_names(statement: ast.stmt) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=256)
 def _changed_anywhere(function: ast.AST) -> frozenset[str]:
-    return frozenset().union(*[changed_names(s) for s in ast.walk(function) if isinstance(s, ast.stmt)])
+    return frozenset().union(*[changed_names(s) for s in subtree(function) if isinstance(s, ast.stmt)])
 
 
 def changes(statement: ast.stmt, env: Any) -> bool:
     """Does the method change later on, in place, what this statement assigns?"""
     if env.method is None:
         return False
-    stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = {n.id for n in subtree(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return bool(stored & _changed_anywhere(env.method.node))
 
 
@@ -104,7 +105,7 @@ def _localized(run: Any, statement: ast.stmt, env: Any) -> Localized | None:
     replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
     needs: set[str] = set()
     for part in parts:
-        for child in ast.walk(part):
+        for child in subtree(part):
             if isinstance(child, ast.Subscript):
                 run._index(child.slice, env)
         if not run._localize(part, env, frozenset(), replaced, needs):

@@ -35,7 +35,7 @@ class _Reader:
     def __init__(self, project: Project, analyser: Analyser) -> None:
         self.project = project
         self.analyser = analyser
-        self.inside = {id(n) for info in project.linen_classes.values() for n in ast.walk(info.node)}
+        self.inside = project.inside_modules
         self.calls: dict[str, list[tuple[SourceFile, ast.Call]]] = {}  # function → its calls, partials too
         self.names = {name.rpartition(".")[2] for name in project.linen_classes}
         self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
@@ -49,7 +49,7 @@ class _Reader:
             if not any(name in source.text for name in self.names):
                 continue
             for node in source.nodes:
-                if not isinstance(node, ast.Call) or id(node) in self.inside or not (node.args or node.keywords):
+                if not isinstance(node, ast.Call) or node in self.inside or not (node.args or node.keywords):
                     continue
                 called: ast.expr = node.func
                 if self.project.qualname(source, called) == "functools.partial" and node.args:
@@ -150,7 +150,7 @@ def _factory_fields(model: ClassModel) -> set[str]:
     """Fields that the class calls or hands on, so that they may hold factories."""
     used: set[str] = set()
     fields = {f.name for f in model.fields() if f.annotation is None or ast.unparse(f.annotation) not in _PLAIN}
-    for node in ast.walk(model.node):
+    for node in model.nodes:
         handed: list[ast.expr] = []
         if isinstance(node, ast.Call):
             handed = [node.func, *node.args, *[k.value for k in node.keywords]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from ..trees import subtree
 from .classes import Classes, ClassModel, Method
 from .examples import find_examples
 from .index import Project
@@ -50,7 +51,7 @@ def _without_strangers(model: ClassModel, ranks: dict[str, int]) -> dict[str, in
         handed = {
             called.func.attr
             for m in having
-            for called in ast.walk(m.node)
+            for called in m.nodes
             if isinstance(called, ast.Call)
             and isinstance(called.func, ast.Attribute)
             and isinstance(called.func.value, ast.Name)
@@ -99,7 +100,7 @@ def _stated(method: Method) -> Iterator[tuple[str, int]]:
             for name, rank in _checked(method, statement.value):
                 if name in parameters:
                     yield name, rank
-        for node in ast.walk(statement):
+        for node in subtree(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 parameters.discard(node.id)
 

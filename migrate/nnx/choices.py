@@ -10,6 +10,7 @@ from ..edits import Parts, Span
 from ..linen.choices import FactoryChoice
 from ..linen.sites import Factory, PartialLift, Site, Unmigratable
 from ..source import SourceFile
+from ..trees import subtree
 from . import call_write
 
 if TYPE_CHECKING:
@@ -78,12 +79,12 @@ def drop_factories(writer: ClassWriter, bodies: Sequence[tuple[ast.FunctionDef, 
         gone = [e.span for e in writer.edits if e.source is source and not e.insert and e.in_place is False]
         kept = [p for e in writer.edits if e.source is source for p in e.parts if isinstance(p, Span)]
         kept = [k for k in kept if k not in gone]
-        holders = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and _is_factory(writer, n)]
+        holders = [n for n in subtree(function) if isinstance(n, ast.Assign) and _is_factory(writer, n)]
         names = {t.id for n in holders for t in n.targets if isinstance(t, ast.Name)}
         for name in sorted(names):
             own = [h for h in holders if any(isinstance(t, ast.Name) and t.id == name for t in h.targets)]
-            stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
-            outside = [n for n in stores if not any(n in ast.walk(h) for h in own)]
+            stores = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name]
+            outside = [n for n in stores if not any(n in subtree(h) for h in own)]
             if not own or not outside or any(not _replaced(source.span(n), gone, kept) for n in outside):
                 continue
             for statement in own:
@@ -160,7 +161,7 @@ def left_over(writer: ClassWriter, bodies: Sequence[tuple[ast.FunctionDef, Sourc
     for function, source in bodies:
         gone = [e.span for e in writer.edits if e.source is source and not e.insert]
         kept: list[Span] = [p for e in writer.edits if e.source is source for p in e.parts if isinstance(p, Span)]
-        for node in ast.walk(function):
+        for node in subtree(function):
             if isinstance(node, ast.Name | ast.Attribute) and not isinstance(source.parents.get(node), ast.Attribute):
                 name = writer.run.project.qualname(source, node) or ""
                 if name in LIFTED or name in OTHER_LIFTED:

@@ -255,7 +255,7 @@ class ClassWriter:
     def _rewrite_body(self, method: Method) -> None:
         """Variables, setup's parameters and containers, factories."""
         run, source = self.run, method.source
-        for node in ast.walk(method.node):
+        for node in method.nodes:
             if isinstance(node, ast.Attribute):
                 base = run.evaluated.get(node.value)
                 if node.attr == "value" and base is not None and isinstance(base.value, Variable):
@@ -302,7 +302,7 @@ class ClassWriter:
 
     def _constant(self, call: ast.Call, value: str) -> None:
         for method in self.model.methods().values():
-            if any(n is call for n in ast.walk(method.node)):
+            if any(n is call for n in method.nodes):
                 self.put(call, value, source=method.source)
 
     def _applied(self, applied: Applied) -> None:
@@ -324,7 +324,7 @@ class ClassWriter:
 
     def _sow(self, node: ast.Call) -> None:
         for method in self.model.own_methods.values():
-            if any(n is node for n in ast.walk(method.node)):
+            if any(n is node for n in method.nodes):
                 if not node.args or not isinstance(node.args[0], ast.Constant):
                     raise Unmigratable("NNX143", "the collection of a sown value is not a constant", node)
                 collection = str(node.args[0].value)

@@ -54,7 +54,7 @@ def inner_names(run: Execution) -> frozenset[str]:
     """Names that lambdas, comprehensions and nested functions bind: copied, they would hide a field of that name."""
     found: set[str] = set()
     for method in run.model.methods().values():
-        for node in ast.walk(method.node):
+        for node in method.nodes:
             if isinstance(node, ast.comprehension):
                 found |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
             elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node is not method.node):

@@ -111,7 +111,7 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     deleted = [e.span for e in writer.edits if e.source is writer.source and not e.parts and not e.insert]
     names = {f.name for f in fields}
     for owner in writer.model.mro():
-        for node in ast.walk(owner.node):
+        for node in owner.nodes:
             if isinstance(node, ast.Attribute) and node.attr in names:
                 if owner is writer.model and isinstance(node.value, ast.Name) and node.value.id == "self":
                     span = writer.source.span(node)
@@ -121,7 +121,7 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
                 kept.add(node.attr)
     kept |= inheritance.read_by_plain_bases(writer.text, names)
     for other in writer.text.analyser.classes.derived(writer.model):
-        kept |= {n.attr for n in ast.walk(other.node) if isinstance(n, ast.Attribute) and n.attr in names}
+        kept |= {n.attr for n in other.nodes if isinstance(n, ast.Attribute) and n.attr in names}
     # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
     return kept | (names & (writer.loaded | writer.text.shadowed | set(writer.run.held)))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..names import Names
 from ..source import SourceFile
-from ..trees import FlatTree, parse_text
+from ..trees import FlatTree, parse_text, subtree
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -243,7 +243,7 @@ class _Editor:
         for stmt in self.tree.body:
             if isinstance(stmt, ast.Import | ast.ImportFrom):
                 continue
-            for node in ast.walk(stmt):
+            for node in subtree(stmt):
                 if isinstance(node, ast.Name) and node.id == name:
                     return stmt.lineno
         return len(self.view.lines) + 1

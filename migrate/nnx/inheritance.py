@@ -35,14 +35,14 @@ def delegated(text: ClassText) -> set[Site]:
     owner = setup_owner(text)
     if owner is None or not needs_constructor(text):
         return set()
-    own = {id(n) for m in text.model.own_methods.values() for n in ast.walk(m.node)}
+    own = {id(n) for m in text.model.own_methods.values() for n in m.nodes}
     return {s for s in text.run.sites if s.in_setup and s.kind != "rng" and id(s.node) not in own}
 
 
 def needs_constructor(text: ClassText) -> bool:
     """Does the class make or hold anything of its own? If not, it inherits the constructor."""
     model = text.model
-    own = {id(n) for m in model.own_methods.values() for n in ast.walk(m.node)}
+    own = {id(n) for m in model.own_methods.values() for n in m.nodes}
     makes = [s for s in text.run.sites if s.kind != "rng" and not s.lazy]
     return bool(model.own_fields) or not makes or any(id(s.node) in own for s in makes) or "setup" in model.own_methods
 

@@ -28,7 +28,7 @@ def moved(text: ClassText, site: Site) -> list[str]:
             continue
         default = defaults.get(name)
         if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:
-            if any(_merges(text, method.source, node, name) for node in ast.walk(method.node)):
+            if any(_merges(text, method.source, node, name) for node in method.nodes):
                 found.append(name)
     if not found:
         return []

@@ -96,12 +96,12 @@ def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Opti
 def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratable]:
     """Classes that a lifted transform is applied to outside of any module: `Batched = nn.vmap(Model, ...)`."""
     found: dict[str, Unmigratable] = {}
-    inside = {id(n) for info in project.linen_classes.values() for n in ast.walk(info.node)}
+    inside = project.inside_modules
     for source in project.files.values():
         if not {word.rpartition(".")[2] for word in LIFTED} & source.words:
             continue
         for node in source.by_kind.get(ast.Call, ()):
-            if not isinstance(node, ast.Call) or id(node) in inside:
+            if not isinstance(node, ast.Call) or node in inside:
                 continue
             called = project.qualname(source, node.func) or ""
             names: list[ast.expr] = [*node.args, *[k.value for k in node.keywords]]

@@ -379,7 +379,7 @@ def _fresh_counter(run: Execution, node: ast.For) -> str:
 
 
 def _fresh_name(run: Execution, name: str) -> str:
-    used = {n.id for m in run.model.methods().values() for n in ast.walk(m.node) if isinstance(n, ast.Name)}
+    used = {n.id for m in run.model.methods().values() for n in m.nodes if isinstance(n, ast.Name)}
     used |= set(run.fields)
     stem = f"{name}s"
     while stem in used:

@@ -32,7 +32,7 @@ def nothing_left(text: ClassText) -> None:
     known = [*[s.node for s in text.run.sites], *text.run.constants, *text.run.sows, *text.run.variable_reads]
     followed = {id(node) for node in known}
     for method in text.model.own_methods.values():
-        for node in ast.walk(method.node):
+        for node in method.nodes:
             if not isinstance(node, ast.Call) or id(node) in followed:
                 continue
             func = node.func
@@ -75,7 +75,7 @@ def refuse(text: ClassText) -> None:
     conflict = text.analyser.conflicts.get(text.model.qualname)
     if conflict:
         raise Unmigratable("NNX163", conflict)
-    for node in ast.walk(text.model.node):
+    for node in text.model.nodes:
         if (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)

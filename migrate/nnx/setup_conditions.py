@@ -35,7 +35,7 @@ def made_when(text: ClassText, site: Site) -> str | None:
     calls = {node.func for node, _, _ in site.calls}
     reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
     for method in text.model.methods().values():
-        for node in ast.walk(method.node):
+        for node in method.nodes:
             if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
                 continue
             if node.attr == site.container and isinstance(node.ctx, ast.Load) and method.name != "setup":

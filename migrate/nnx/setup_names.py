@@ -87,13 +87,13 @@ def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]
         return
     family = [m for m in run.analyser.classes.lineage(run.model.qualname) if m is not run.model]
     for attribute, name in names.items():
-        elsewhere = any(isinstance(n, ast.Attribute) and n.attr == attribute for m in family for n in ast.walk(m.node))
+        elsewhere = any(isinstance(n, ast.Attribute) and n.attr == attribute for m in family for n in m.nodes)
         if elsewhere or read_elsewhere(run, attribute):
             reason = f"`self.{attribute}` is called {name!r} in Linen, and is read by other code"
             raise Unmigratable("NNX155", reason, run.model.node)
     source = run.model.source
     for method in run.model.own_methods.values():
-        for node in ast.walk(method.node):
+        for node in method.nodes:
             if _is_own(node) and node.attr in names:  # type: ignore[attr-defined]
                 assert isinstance(node, ast.Attribute)
                 yield _edit(source, node, names[node.attr])

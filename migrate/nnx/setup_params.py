@@ -29,7 +29,7 @@ def check(run: Any, model: Any) -> dict[str, str]:
     holders: dict[Site, str] = {}
     made = {id(site.node): site for site in run.sites if site.in_setup and site.kind in ("param", "variable")}
     for name, method in model.methods().items():
-        if name == "setup" or any(id(node) in made for node in ast.walk(method.node)):
+        if name == "setup" or any(id(node) in made for node in method.nodes):
             _check_method(run, method, made, renamed, holders, whole=name == "setup")
     for attribute, key in renamed.items():
         _may_rename(run, model, attribute, key)
@@ -39,8 +39,8 @@ def check(run: Any, model: Any) -> dict[str, str]:
 def _check_method(
     run: Any, method: Method, made: dict[int, Site], renamed: dict[str, str], holders: dict[Site, str], *, whole: bool
 ) -> None:
-    parents = {id(child): node for node in ast.walk(method.node) for child in ast.iter_child_nodes(node)}
-    for node in ast.walk(method.node):
+    parents = {id(child): node for node in method.nodes for child in ast.iter_child_nodes(node)}
+    for node in method.nodes:
         site = made.get(id(node))
         if site is not None:
             _held(method, node, site, parents, renamed, holders)
@@ -67,7 +67,7 @@ def _held(
         _hold(site, target.attr, target, renamed, holders)
         return
     if isinstance(target, ast.Name):
-        loads = [n for n in ast.walk(method.node) if isinstance(n, ast.Name) and n.id == target.id and n is not target]
+        loads = [n for n in method.nodes if isinstance(n, ast.Name) and n.id == target.id and n is not target]
         if loads:
             return  # every one is looked at by itself
     if site.kind == "param":

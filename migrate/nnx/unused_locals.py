@@ -29,7 +29,7 @@ def drop(writer: ClassWriter) -> None:
     edits = [e for e in writer.edits if e.source is writer.source]
     kept_inside = [p for e in edits for p in e.parts if isinstance(p, Span)]
     for method in methods:
-        own = [s for s in statements if any(n is s for n in ast.walk(method.node))]
+        own = [s for s in statements if any(n is s for n in method.nodes)]
         while True:
             own_reads = {  # a statement that changes a list reads it, which alone keeps neither
                 n
@@ -40,7 +40,7 @@ def drop(writer: ClassWriter) -> None:
             }
             loads = {
                 n.id
-                for n in ast.walk(method.node)
+                for n in method.nodes
                 if isinstance(n, ast.Name)
                 and isinstance(n.ctx, ast.Load)
                 and n not in own_reads
@@ -81,7 +81,7 @@ def _was_moved(writer: ClassWriter, method: Method, step: Local, gone: list[Span
         and n.id in step.names
         and isinstance(n.ctx, ast.Load)
         and any(g.contains(writer.source.span(n)) for g in gone)
-        for n in ast.walk(method.node)
+        for n in method.nodes
     )
 
 

@@ -207,12 +207,12 @@ def _outside_arguments(
 ) -> Iterator[tuple[SourceFile, list[ast.expr], str]]:
     """Arguments that code outside of modules gives to classes that stay Linen: `partial(ResNet, block=Block)`."""
     project = classes.project
-    inside = {id(n) for info in project.linen_classes.values() for n in ast.walk(info.node)}
+    inside = project.inside_modules
     for source in project.files.values():
         if is_copy_module(source):
             continue
         for node in source.by_kind.get(ast.Call, ()):
-            if not isinstance(node, ast.Call) or id(node) in inside:
+            if not isinstance(node, ast.Call) or node in inside:
                 continue
             arguments = [*node.args, *(k.value for k in node.keywords)]
             called = project.qualname(source, node.func)
