@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
-from .plan import Plan
+from .plan import ClassPlan, Plan
 from .siblings import beside
 from .source import SourceFile
 from .suppression import Suppressions
@@ -68,6 +68,12 @@ class FileContext:
         if self.project is not None and self.project.handles_nnx(self.source):
             behind.append(frozenset({"nnx"}))
         return said.union(*behind)
+
+    @functools.cached_property
+    def classes(self) -> dict[int, ClassPlan]:
+        """What was decided for the Linen classes of the file, by their lines; for rules, when all is decided."""
+        here = [plan for plan in self.plan.classes.values() if plan.path == str(self.source.path)]
+        return {plan.line: plan for plan in reversed(here)}
 
     def said_for(self, word: str) -> set[str]:
         """Other words by which this file may say a library name that ends in `word`."""

@@ -21,7 +21,7 @@ def given_outside(project: Any) -> Mapping[str, str]:
     found: dict[str, str] = {}
     names = {qualname.rpartition(".")[2] for qualname in project.linen_classes}
     for source in project.files.values():
-        if not any(f"{name}(" in source.text for name in names):
+        if names.isdisjoint(source.words) and not any(f"{name}(" in source.text for name in names):
             continue
         for scope in _scopes(project, source):
             held = _holders(project, source, scope)

@@ -46,7 +46,7 @@ class _Reader:
         """Calls outside of modules that may construct a module of the project or bind its arguments."""
         found: list[tuple[SourceFile, ast.Call]] = []
         for source in self.project.files.values():
-            if not any(name in source.text for name in self.names):
+            if self.names.isdisjoint(source.words) and not any(name in source.text for name in self.names):
                 continue
             for node in source.nodes:
                 if not isinstance(node, ast.Call) or node in self.inside or not (node.args or node.keywords):

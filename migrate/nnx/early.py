@@ -256,10 +256,14 @@ def _assignments(scope: ast.AST, name: str) -> Iterator[tuple[ast.expr, int | No
 
 def is_early(ctx: FileContext) -> bool:
     """Was the project written for flax.nnx before 0.12? Told by names and forms that 0.12 changed."""
-    sources = list(ctx.project.files.values()) if ctx.project is not None else [ctx.source]
-    return any(_early_signs(ctx, source) for source in sources)
+    if ctx.project is None:
+        return _early_signs(ctx, ctx.source)
+    if ctx.project not in _early:
+        _early[ctx.project] = any(_early_signs(ctx, source) for source in ctx.project.files.values())
+    return _early[ctx.project]
 
 
+_early: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()  # projects
 _signs: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()
 
 

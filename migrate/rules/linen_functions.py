@@ -156,14 +156,18 @@ def linen_roots(ctx: FileContext) -> frozenset[str]:
     """
     global _reexports
     if _reexports is None or _reexports[0] is not ctx.plan:
-        holders = {key.rpartition(".")[0] for key, to in ctx.plan.aliases.items() if to.startswith("flax")}
-        _reexports = (ctx.plan, frozenset(holders))
+        leading: set[str] = set()  # modules that re-export something of flax, and the packages that they are in
+        for holder in {key.rpartition(".")[0] for key, to in ctx.plan.aliases.items() if to.startswith("flax")}:
+            while holder and holder not in leading:
+                leading.add(holder)
+                holder = holder.rpartition(".")[0]
+        _reexports = (ctx.plan, frozenset(leading))
     modules = _reexports[1]
     names = ctx.source.names
     found = set()
     for local, target in names.imports.items():
         meant = ctx.plan.canonical(target)
-        if meant.startswith("flax") or meant in modules or any(m.startswith(meant + ".") for m in modules):
+        if meant.startswith("flax") or meant in modules:
             found.add(local)
     return frozenset(found - names.single_assignments.keys())
 
@@ -206,9 +210,9 @@ def stays_linen(node: ast.AST, ctx: FileContext) -> bool:
     for parent in ctx.source.ancestors(node):
         if not isinstance(parent, ast.ClassDef):
             continue
-        for plan in ctx.plan.classes.values():
-            if plan.line == parent.lineno and plan.path == str(ctx.source.path):
-                return plan.outcome is not Outcome.NATIVE
-        if ctx.project is not None and any(info.node is parent for info in ctx.project.linen_classes.values()):
+        plan = ctx.classes.get(parent.lineno)
+        if plan is not None:
+            return plan.outcome is not Outcome.NATIVE
+        if ctx.project is not None and parent in ctx.project.linen_names:
             return True
     return False
