@@ -11,7 +11,7 @@ import numpy as np
 from . import boxes
 from .errors import MismatchError, RestoreWarning
 from .formats.base import Checkpoint, Key, Leaf
-from .keys import Plan, Rename, match
+from .keys import Plan, Rename, bare_numbers, match, unbox_key
 from .layouts import Restack, Restacks
 from .target import Path, Slot, is_typed_key, is_variable, key_impl, linen_key, parts, raw, slots_of, with_parts
 
@@ -184,21 +184,24 @@ def warn_about(plan: Plan, strict: bool) -> None:
         warnings.warn("\n  - ".join(["left out:", *lines]), RestoreWarning, stacklevel=3)
 
 
-def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
+def to_linen(model: Any, *, boxed: bool = False, like: Any = None) -> dict[str, Any]:
     """An NNX model as Linen variables; (model, optimizer) as the state dict of a TrainState.
 
     Args:
         model: an NNX model, or a tuple or dict with a model, an optimizer, and further fields.
         boxed: wraps annotated arrays in `nn.Partitioned` (logical if the Variable carries rules).
+        like: Linen variables, or their shapes (`jax.eval_shape(module.init, …)`), or a TrainState, whose spelling of the
+            keys is wanted: `0` in place of `layers_0`, `in_` in place of `in`. Its values are not looked at.
 
     Returns:
         `{'params': …, 'batch_stats': …}`, with an optimizer also `step` and `opt_state` in the form of
         `flax.serialization.to_state_dict`. Arrays are shared with the model, not copied.
 
     Raises:
-        MismatchError: two variables that come to one Linen key.
+        MismatchError: two variables that come to one Linen key; keys that are not in `like`, or that only `like` has.
     """
     found = slots_of(model)
+    spelling = _Spelling(like) if like is not None else None
     tree: dict[str, Any] = {}
     problems: list[str] = []
     layouts = packed_cells(model)
@@ -206,7 +209,8 @@ def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
         if slot.group in ("rng", "array", "empty"):
             continue
         value = parts(raw(slot.value))[slot.inner]
-        for key, part in _linen_items(slot, value, layouts):
+        for mechanical, part in _linen_items(slot, value, layouts):
+            key = mechanical if spelling is None else spelling.of(slot, mechanical)
             item = boxes.make_box(part, slot.metadata) if boxed else part
             node = tree
             for name in key[:-1]:
@@ -219,7 +223,58 @@ def to_linen(model: Any, *, boxed: bool = False) -> dict[str, Any]:
                 node[key[-1]] = item
     if problems:
         raise MismatchError("two variables have the same Linen key:", problems)
+    if spelling is not None:
+        spelling.check()
     return tree
+
+
+class _Spelling:
+    """The keys of `like`, each to be used once. Several spellings of a Linen name come to one NNX name."""
+
+    def __init__(self, like: Any) -> None:
+        self.left = {unbox_key(key) for key in boxes.flatten(like)}
+        self.heads: set[str] = set()
+        self.unknown: list[str] = []
+
+    def of(self, slot: Slot, mechanical: Key) -> Key:
+        self.heads.add(mechanical[0])
+        for key in (mechanical, *self.others(slot, mechanical)):
+            if key in self.left:
+                self.left.discard(key)
+                return key
+        self.unknown.append(f"{slot.name}: no key of `like` is {'/'.join(mechanical)}")
+        return mechanical
+
+    def others(self, slot: Slot, mechanical: Key) -> list[Key]:
+        """Entries of lists by their numbers alone, and keywords with the underscore that they may have had in Linen."""
+        path = slot.linen_param if slot.group == "optimizer" else slot.linen
+        whole = linen_key(path[: len(path) - len(slot.inner)])
+        # The name itself may be another one, of a cell's gate; then only the module's path is spelt otherwise.
+        ends = len(mechanical) - len(whole) - len(slot.inner)
+        head, tail = mechanical[:ends], mechanical[ends:]
+        found = [*bare_numbers(path)] if tuple(map(_plain, whole)) == tuple(map(_plain, tail)) else []
+        options = [tail, *found]
+        return [(*head, *spelt) for option in options for spelt in _underscored(option)]
+
+    def check(self) -> None:
+        """Raises MismatchError where the keys are not those of `like`."""
+        # Collections and fields that the model has nothing of (an optimizer's, keys) are not asked for.
+        lines = [*self.unknown, *(f"only in `like`: {'/'.join(k)}" for k in sorted(self.left) if k[0] in self.heads)]
+        if lines:
+            raise MismatchError("the model's keys are not those of `like`:", lines)
+
+
+def _plain(part: str) -> str:
+    return part.removesuffix("_")
+
+
+def _underscored(key: Key) -> list[Key]:
+    """The spellings of a key whose keywords may have had an underscore in Linen too."""
+    import itertools
+    import keyword
+
+    choices = [(p, f"{p}_") if keyword.iskeyword(p) else (p, p[:-1]) if keyword.iskeyword(p[:-1]) else (p,) for p in key]
+    return [tuple(found) for found in itertools.islice(itertools.product(*choices), 64)]
 
 
 def packed_cells(model: Any) -> dict[Path, str]:

@@ -125,43 +125,59 @@ class Unchecked:
 
 def discover(root: Path, given: list[Case]) -> tuple[list[Case], list[Unchecked]]:
     """Cases from `init` calls of the Linen tree `root`, and the module classes for which none was found."""
-    classes: dict[str, tuple[str, int]] = {}
     trees: dict[str, ast.Module] = {}
     for path in sources(root):
         try:
             trees[path.relative_to(root).as_posix()] = ast.parse(path.read_text(encoding="utf-8"))
         except (SyntaxError, UnicodeDecodeError, ValueError):
             continue
-    uses: dict[str, set[str]] = {}
+    classes: dict[str, dict[str, int]] = {}  # name → file → line: files may have classes of one name
+    uses: dict[tuple[str, str], set[str]] = {}
     for file, tree in trees.items():
         linen = _linen_names(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and any(_is_module(b, linen, classes) for b in node.bases):
-                classes.setdefault(node.name, (file, node.lineno))
+                classes.setdefault(node.name, {}).setdefault(file, node.lineno)
                 names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-                uses[node.name] = names | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+                uses[file, node.name] = names | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
     cases: dict[str, Case] = {}
-    failures: dict[str, str] = {}
+    failures: dict[tuple[str, str], str] = {}
     for file, tree in trees.items():
-        for cls, case, problem in _init_calls(tree, classes, file):
+        homes = {name: _home(name, file, tree, files) for name, files in classes.items()}
+        for cls, case, problem in _init_calls(tree, homes, file):
             if case is not None:
                 cases.setdefault(_same(case), case)
             else:
-                failures.setdefault(cls, problem)
-    have = {c.cls for c in cases.values()} | {c.cls for c in given}
+                failures.setdefault((homes[cls], cls), problem)
+    have = {(c.file, c.cls) for c in (*cases.values(), *given)}
     # A module that a checked one is made of is checked with it.
     queue = list(have)
-    for cls in queue:
-        inner = (uses.get(cls, set()) & set(classes)) - have
+    for file, cls in queue:
+        inner = {(_home(n, file, trees[file], classes[n]), n) for n in uses.get((file, cls), set()) & set(classes)} - have
         have |= inner
-        queue += inner
+        queue += sorted(inner)
     unchecked = [
-        Unchecked(file, cls, line, failures.get(cls, "no `init` call with shapes that can be read from the code"))
-        for cls, (file, line) in classes.items()
-        if cls not in have
+        Unchecked(file, cls, line, failures.get((file, cls), "no `init` call with shapes that can be read from the code"))
+        for cls, files in classes.items()
+        for file, line in files.items()
+        if (file, cls) not in have
     ]
-    wanted = [c for c in cases.values() if c.cls not in {g.cls for g in given}]
-    return wanted, unchecked
+    configured_ = {(g.file, g.cls) for g in given}
+    return [c for c in cases.values() if (c.file, c.cls) not in configured_], unchecked
+
+
+def _home(name: str, file: str, tree: ast.Module, files: dict[str, int]) -> str:
+    """Which file's class a name means in `file`: its own, that of the module it is imported from, else the first."""
+    if file in files or len(files) == 1:
+        return file if file in files else next(iter(files))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and any((a.asname or a.name) == name for a in node.names):
+            tail = f"{(node.module or '').replace('.', '/')}.py"
+            nearest = [f for f in files if f == tail or f.endswith(f"/{tail}")]
+            beside = [f for f in nearest if Path(f).parent == Path(file).parent]
+            if nearest:
+                return (beside or nearest)[0]
+    return next(iter(files))
 
 
 def guesses(without: list[Unchecked]) -> list[Case]:
@@ -202,9 +218,9 @@ def _same(case: Case) -> str:
     return repr((case.file, case.cls, sorted(case.arguments.items(), key=str), case.positional, case.inputs, case.call))
 
 
-def _init_calls(tree: ast.Module, classes: dict[str, Any], file: str) -> Iterator[tuple[str, Case | None, str]]:
+def _init_calls(tree: ast.Module, homes: dict[str, str], file: str) -> Iterator[tuple[str, Case | None, str]]:
     """`(class, case, problem)` for each `Class(...).init(key, inputs…)`, directly or by way of a name of the same
-    scope.
+    scope. `homes`: name → the file of the class that it means here.
     """
     scopes: list[ast.AST] = [
         tree,
@@ -222,7 +238,7 @@ def _init_calls(tree: ast.Module, classes: dict[str, Any], file: str) -> Iterato
             made = node.func.value
             if isinstance(made, ast.Name):
                 made = known.get(made.id, made)
-            if not (isinstance(made, ast.Call) and ast.unparse(made.func).split(".")[-1] in classes):
+            if not (isinstance(made, ast.Call) and ast.unparse(made.func).split(".")[-1] in homes):
                 continue
             cls = ast.unparse(made.func).split(".")[-1]
             where = f"{file}:{node.lineno}"
@@ -234,7 +250,7 @@ def _init_calls(tree: ast.Module, classes: dict[str, Any], file: str) -> Iterato
             except ValueError as error:
                 yield cls, None, f"{where}: {error}"
                 continue
-            yield cls, Case(cls, classes[cls][0], cls, arguments, positional, inputs, call, origin=where), ""
+            yield cls, Case(cls, homes[cls], cls, arguments, positional, inputs, call, origin=where), ""
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:

@@ -46,6 +46,14 @@ def identity(canon: Canonicaliser, params: dict[str, Any], arguments: list[int],
     return arguments
 
 
+@rule("reshard")
+def reshard(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
+    """A reshard to a layout that names no axis of a mesh whose axes are all Auto is the identity: the values are those of
+    the argument, and the compiler chooses the layout before and after. `nnx.Dropout` makes such of its masks.
+    """
+    return arguments if says_nothing(params.get("dst_sharding")) else None
+
+
 @rule("convert_element_type")
 def convert(canon: Canonicaliser, params: dict[str, Any], arguments: list[int], avals: list[Aval]) -> list[int] | None:
     """A conversion to the type that the value has is the identity.

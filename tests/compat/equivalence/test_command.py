@@ -171,6 +171,22 @@ def test_parts_of_a_checked_module_are_checked_with_it(tmp_path: Path) -> None:
     assert [u.cls for u in unchecked] == ["Alone"]
 
 
+def test_classes_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Two files with a `Net`: neither hides the other, and each `init` call means the one that its file means."""
+    (tmp_path / "pkg").mkdir()
+    for place in ("a.py", "pkg/b.py"):
+        text = "from flax import linen\nclass Part(linen.Module): ...\nclass Net(linen.Module):\n    part = Part()\n"
+        (tmp_path / place).write_text(text)
+    (tmp_path / "train.py").write_text("from pkg.b import Net\nNet().init(key, jnp.ones((2, 3)))\n")
+    found, unchecked = cases.discover(tmp_path, [])
+    assert [(c.file, c.cls) for c in found] == [("pkg/b.py", "Net")]
+    assert {(u.file, u.cls) for u in unchecked} == {("a.py", "Net"), ("a.py", "Part")}
+    with (tmp_path / "a.py").open("a") as file:
+        file.write("Net().init(key, jnp.ones((4, 5)))\n")
+    found, unchecked = cases.discover(tmp_path, [])
+    assert {(c.file, *c.inputs) for c in found} == {("a.py", "float32[4,5]"), ("pkg/b.py", "float32[2,3]")} and not unchecked
+
+
 def test_configured_cases_and_their_errors(tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_text('[[tool.nnx-migrate.verify]]\nmodule = "a.b:Net"\ninputs = ["i32[2, 8]"]\nmesh = {data = 2}\n')

@@ -135,3 +135,15 @@ def test_streams_answer_to_their_names(masks: str, noise: str, proved: bool) -> 
     # One stream for all, as nnx.Rngs(0) gives it, may stand for each.
     alone = TwoStreamsNative(masks, noise, nnx.Rngs(0))
     assert compat.check_equivalence(TwoStreams(), variables, alone, x, rngs=streams).proved
+
+
+def test_masks_under_a_mesh_are_proved() -> None:
+    """nnx.Dropout reshards its mask to a layout that names no axis, which says nothing over Auto axes."""
+    x = jax.ShapeDtypeStruct((4, 8), jnp.float32)
+    mesh = jax.sharding.AbstractMesh((2, 4), ("data", "model"))
+    drop = nn.Dropout(0.1, deterministic=False)
+    options: Any = {"rngs": ["dropout"], "mesh": mesh}
+    report = compat.compare_migrated(drop, lambda: nnx.Dropout(0.1, deterministic=False, rngs=nnx.Rngs(0)), x, **options)
+    assert report.proved, report
+    report = compat.compare_migrated(drop, lambda: nnx.Dropout(0.2, deterministic=False, rngs=nnx.Rngs(0)), x, **options)
+    assert not report.proved, report

@@ -61,3 +61,11 @@ def test_a_slice_of_the_mutation_campaign() -> None:
     outcome = mutants.campaign(6, 4, seed=7)
     assert outcome.different == 6 and outcome.refactored == 4
     assert not outcome.false_proofs and not outcome.false_alarms, outcome
+
+
+@pytest.mark.slow
+def test_a_slice_of_the_campaign_of_programs() -> None:
+    """One change of each base: a lost update, another axis of a mean, exchanged carries, streams, a lost constraint."""
+    outcome = load("mutant_programs").campaign(5, kept=False)
+    assert outcome.different == 5 and not outcome.broken
+    assert not outcome.false_proofs, outcome
