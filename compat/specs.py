@@ -10,6 +10,8 @@ throughout.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,7 +20,7 @@ import numpy as np
 
 from .errors import MismatchError, SpecError
 from .formats.base import Key
-from .target import Path, Slot, linen_key, slots_of
+from .target import Path, Slot, abstract, linen_key, slots_of
 
 Rules = Sequence[tuple[str, Any]]
 
@@ -200,7 +202,8 @@ def specs_from_linen(state_spec: Any, target: Any) -> Any:
         state_spec: what the pjit program built with `nn.get_partition_spec`, `logical_to_mesh` or
             `logical_to_mesh_sharding`: a TrainState, or a dict of collections, with PartitionSpecs or NamedShardings as
             leaves, boxed or not. None stands for a replicated leaf, as in pjit.
-        target: the NNX model, or (model, optimizer), concrete or abstract.
+        target: the NNX model, or (model, optimizer), concrete or abstract, or the function that makes them (it is only
+            traced).
 
     Returns:
         An `nnx.State` shaped as `nnx.state(target)` with the given specs or shardings.
@@ -210,7 +213,8 @@ def specs_from_linen(state_spec: Any, target: Any) -> Any:
     """
     from flax import nnx
 
-    found = match_specs(state_spec, slots_of(target))
+    makes = inspect.isroutine(target) or isinstance(target, functools.partial)  # models can be called too
+    found = match_specs(state_spec, abstract(target).slots if makes else slots_of(target))
     return nnx.from_flat_state(list(found.items()))
 
 

@@ -45,6 +45,7 @@ def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[
 
     dtypes: dict[Path, Any] = {}
     problems = []
+    cast = _dtype(dtype) if dtype is not None and not (isinstance(dtype, str) and dtype == "target") else None
     for slot in found:
         leaf = plan.sources.get(slot.path)
         if leaf is None:
@@ -64,8 +65,8 @@ def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[
             dtypes[slot.path] = slot.dtype
             continue
         have, want = leaf.dtype, np.dtype(slot.dtype)
-        if dtype is not None and not isinstance(dtype, str):
-            want = np.dtype(dtype) if jnp.issubdtype(want, jnp.floating) else want
+        if cast is not None and jnp.issubdtype(want, jnp.floating):
+            want = cast
         counter = slot.group in ("optimizer", "tree") and not slot.shape and have.kind in "iu" and want.kind in "iu"
         if have != want and not (dtype is not None or leaf.weak or counter):
             problems.append(
@@ -79,6 +80,19 @@ def check_shapes(found: Sequence[Slot], plan: Plan, dtype: Any = None) -> tuple[
             continue
         dtypes[slot.path] = want
     return dtypes, problems
+
+
+def _dtype(given: Any) -> np.dtype[Any]:
+    """The dtype of a `dtype=` argument, by name or as one: `"bfloat16"`, `jnp.bfloat16`."""
+    import jax.numpy as jnp
+
+    try:
+        found = jnp.dtype(given)
+    except TypeError:
+        raise MismatchError("dtype= is not valid:", [f"{given!r}: give 'target', or a dtype such as 'bfloat16'"]) from None
+    if not jnp.issubdtype(found, jnp.floating):
+        raise MismatchError("dtype= is not valid:", [f"{found} is no floating dtype; the others are never cast"])
+    return found
 
 
 def _wrong_key(leaf: Leaf, slot: Slot) -> str | None:

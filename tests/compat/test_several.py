@@ -262,3 +262,14 @@ def test_diff_keeps_the_names_of_modules(tmp_path: Path) -> None:
     assert not any(line.startswith("value") for line in found) and "4 arrays" in found[-1]
     write(tmp_path / "linen", linen(6))
     assert any(line.startswith("value") and "memory/m = model/m" in line for line in lines())
+
+
+def test_a_dtype_by_its_name(tmp_path: Path) -> None:
+    """Any text but 'target' once meant 'target'."""
+    path = write(tmp_path / "ck", {"params": {"w": full(1)}})
+    for dtype in ("bfloat16", jnp.bfloat16, np.dtype("float16")):
+        assert compat.restore(path, One, dtype=dtype).w.dtype == jnp.dtype(dtype)
+    assert compat.from_linen({"params": {"w": full(1)}}, One(), dtype="bfloat16").w.dtype == jnp.bfloat16
+    for dtype in ("bf16", "int8"):
+        with pytest.raises(compat.MismatchError, match="dtype= is not valid"):
+            compat.restore(path, One, dtype=dtype)

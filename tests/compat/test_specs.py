@@ -172,3 +172,14 @@ def test_the_mesh_of_the_context(make_mesh: Any, tmp_path: Any) -> None:
             model = compat.restore(path, lambda: create()[0])
         assert model.w.get_value().sharding == NamedSharding(mesh, P("data", "model"))
     assert len(compat.restore(path, lambda: create()[0]).w.get_value().sharding.device_set) == 1
+
+
+def test_specs_for_what_a_function_makes() -> None:
+    """As `restore` takes it; nothing is built for its specs."""
+
+    def create() -> nnx.Linear:
+        return nnx.Linear(4, 8, rngs=nnx.Rngs(0))
+
+    spec = {"params": {"kernel": P("data", "model"), "bias": P("model")}}
+    made, given = compat.specs_from_linen(spec, create), compat.specs_from_linen(spec, create())
+    assert made["kernel"] == given["kernel"] == P("data", "model") and made["bias"] == P("model")
