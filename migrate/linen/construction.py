@@ -89,6 +89,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
                     text = ""  # given or not: nothing is known of it
                 said = Abs(Static(text, held_in.deps), True) if text else Abs(Unknown(field.name))
                 bound[field.name] = BoundArg(None, said, None, given=False)
+    overridden = {*keywords, *order[: len(positional)]}  # a flag that the call itself gives is not the partial's
     is_layer = layers.lookup(factory.target) is not None and run.analyser.classes.get(factory.target) is None
     site = Site(
         "layer" if is_layer else "class",
@@ -103,7 +104,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         loops=tuple(run.loops),
         in_setup=run.in_setup,
         method=run.entry,
-        calltime=dict(factory.calltime),
+        calltime={k: held for k, held in factory.calltime.items() if k not in overridden},
     )
     if name is not None:
         site.name = name_spec(run, name[0], name[1], env)
@@ -199,6 +200,7 @@ def _partial_of(
         if said is None and key in movable:
             calltime[key] = (value_node, env.source, value)
             continue
+        calltime.pop(key, None)  # this partial's value, not that of the one which it extends
         if said is None:
             flags |= value.flags
         bound[key] = BoundArg(value_node, value, said, given=False)
