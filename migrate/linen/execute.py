@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from . import assignment, branch_execution, jumps, mutation, size_lists
+from . import aliases, assignment, branch_execution, jumps, mutation, size_lists, uncertain
 from .applied import Applied
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
@@ -285,6 +285,8 @@ class Execution(LoopExecution):
         done = self._run_statement(node, env, returned)
         if changed:
             mutation.record(self, node, frozenset(changed), env)
+        if not self.in_setup:
+            aliases.forget_others(self, node, env)
         return done
 
     def _run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
@@ -308,7 +310,7 @@ class Execution(LoopExecution):
         elif isinstance(node, ast.For):
             self._run_for(node, env, returned)
         elif isinstance(node, ast.While):
-            self._run_while(node, env, returned)
+            uncertain.run_while(self, node, env, returned)
         elif isinstance(node, ast.With):
             for item in node.items:
                 value = self.evaluate(item.context_expr, env)
@@ -318,28 +320,17 @@ class Execution(LoopExecution):
         elif isinstance(node, ast.FunctionDef):
             self._define(node, env)
         elif isinstance(node, ast.Try):
-            if self.run_block(node.body, env, returned) and not node.handlers:
-                return True
-            return self.run_block(node.finalbody, env, returned)
+            return uncertain.run_try(self, node, env, returned)
         elif isinstance(node, ast.Delete):
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     env.names.pop(target.id, None)
         elif isinstance(node, ast.Match):
-            before = len(self.sites)
-            for case in node.cases:
-                self.run_block(case.body, env.copy(), returned)
-            if len(self.sites) > before:
-                raise Unmigratable("NNX120", "submodules are made in a match statement", node)
-            self._forget_assigned([c for case in node.cases for c in case.body], env)
+            uncertain.run_match(self, node, env, returned)
+        elif isinstance(node, ast.Nonlocal | ast.Global):
+            what = f"`{ast.unparse(node)}`: a function assigns to a name of another scope"
+            raise Unmigratable("NNX134", what, node)
         return False
-
-    def _forget_assigned(self, statements: Sequence[ast.stmt], env: Env) -> None:
-        for statement in statements:
-            for child in ast.walk(statement):
-                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-                    env.names[child.id] = Abs(Unknown(child.id))
-                    env.local.discard(child.id)
 
     def _define(self, node: ast.FunctionDef, env: Env) -> None:
         """A nested function: what it makes is made where it is called; one that needs no array can be copied."""
@@ -390,20 +381,6 @@ class Execution(LoopExecution):
         return Abs(merged, all(v.static for v in values) and not isinstance(merged, Unknown), flags)
 
     # loops -----------------------------------------------------------------------------------------------------
-    def _run_while(self, node: ast.While, env: Env, returned: Returned) -> None:
-        before = len(self.sites)
-        self.evaluate(node.test, env)
-        self._forget_assigned(node.body, env)
-        outer, self.block = self.block, Block()
-        self.repeating += 1
-        self.run_block(node.body, env.copy(), returned)
-        size_lists.broken(self, size_lists.changed_in(self.block.steps))
-        self.repeating -= 1
-        self.block = outer
-        if len(self.sites) > before:
-            raise Unmigratable("NNX122", "submodules are made in a while loop", node)
-        self._forget_assigned(node.body, env)
-
     def _run_for(self, node: ast.For, env: Env, returned: Returned) -> None:
         statements = self.unjumped.get(node)
         if statements is None:

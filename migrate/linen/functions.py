@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ..catalog import layers
-from . import helpers, layer_calls
+from . import aliases, default_values, helpers, layer_calls
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
 from .environment import Env
 from .higher_order import TRANSPARENT
@@ -95,8 +95,9 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     complete &= not any(isinstance(a, ast.Starred) and not isinstance(v.value, Tup) for a, v in arguments.positional)
     for name, default in defaults_of(target).items() if complete else ():
         if name not in bound:
-            bound[name] = run.constant(default, function.source)
-            said = run.localize(default, Env({}, function.source)) if bound[name].static else None
+            place = default_values.place_of(function, default)
+            bound[name] = run.evaluate(default, place) if place is not None else Abs(Unknown(f"the default of {name}"))
+            said = run.localize(default, place) if bound[name].static else None
             if said is not None and isinstance(bound[name].value, Global | Static):
                 defaults[name] = said
     own = function.method is not None and "staticmethod" not in function.method.decorators
@@ -118,6 +119,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     before = len(run.sites)
     helper = helpers.started(run, function, bound)
     result: Abs = run.run_function(target, inner)
+    aliases.forget_given(run, target, nodes, env)
     if helper is not None:
         helpers.finished(run, helper, function, node, nodes, env)
     static_arguments = arguments.static and len(run.sites) == before and function.env is not None

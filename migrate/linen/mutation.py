@@ -52,7 +52,7 @@ def _root(node: ast.expr) -> set[str]:
 
 def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> None:
     """Copy the change to the constructor; where it cannot be said there, the names are the method's alone."""
-    scopes = {name: _scope(name, env) for name in names}
+    scopes = {name: scope_of(name, env) for name in names}
     for name, scope in scopes.items():
         scope.local.add(name)
     modules = any(run.holds_module(scope.names[name].value) for name, scope in scopes.items() if name in scope.names)
@@ -83,7 +83,7 @@ def _sets_item(statement: ast.stmt, held: Value) -> bool:
     return isinstance(statement, ast.Assign) and isinstance(held, Table)
 
 
-def _scope(name: str, env: Any) -> Any:
+def scope_of(name: str, env: Any) -> Any:
     while env.parent is not None and name not in env.names:
         env = env.parent
     return env

@@ -16,6 +16,7 @@ from . import (
     layer_variants,
     lifted,
     merged_flags,
+    uncalled_flags,
 )
 from .text_parts import joined
 
@@ -37,7 +38,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         elif layer_variants.takes_calls_as_they_are(writer.run, site, node, method):
             continue
         elif site.kind == "layer" and not lifted.levels_of(writer.text, site, node, method):
-            _layer_call(writer, site, node, method, env)
+            _layer_call(writer, site, node, method, env, others)
         elif lifted.levels_of(writer.text, site, node, method):
             _lifted_call(writer, site, node, method)
         elif site.kind == "class" and cells.is_carry_call(writer, site, method):
@@ -65,7 +66,9 @@ def _calltime(writer: ClassWriter, site: Site, env: Env, call: ast.Call) -> list
     return found
 
 
-def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env) -> None:
+def _layer_call(
+    writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env, others: list[Site]
+) -> None:
     source = env.source
     layer = layers.lookup(site.target)
     assert layer is not None
@@ -77,6 +80,11 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
     differing = field_kinds.flags(site)
     moved: list[tuple[str | None, Parts]] = [] if differing else list(_calltime(writer, site, env, node))
     before = (list(positional), list(keywords), None if method == "__call__" else method)
+    if uncalled_flags.are_shared(writer, site, others, node):
+        taken: list[Part] = [writer.namer.parity("taken"), "(", source.span(node.func)]
+        for name, value in moved:
+            taken += [f", {layer.call_time_fields.get(name or '', name)}=", *value]
+        moved = [(None, ("**", *taken, ")"))]
     given = [*keywords, *moved]
     if method == "__call__":
         after = layer.call(args, positional, given)

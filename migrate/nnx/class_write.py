@@ -29,6 +29,7 @@ from . import (
     setup_conditions,
     setup_containers,
     setup_names,
+    uncalled_flags,
     unused_locals,
 )
 from . import carried as carried_lists
@@ -182,7 +183,7 @@ class ClassWriter:
             self.put(site.node, *self.laid_out(expression, indent), source=site.source)
             call_write.write(self, site)
             return
-        said = self.text.reference(site)
+        said = uncalled_flags.written(self, site, self.text.reference(site))
         if site.kind == "param":
             said = (*said, "[...]")
         if "dtype" in site.renders:

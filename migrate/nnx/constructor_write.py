@@ -41,12 +41,13 @@ def write(writer: ClassWriter) -> None:
     for field in fields:
         if field.factory is not None:
             lines.append((f"if {field.name} is None:",))
-            lines.append((source.indent_unit, f"{field.name} = ", _default(writer, field.factory, field), "()"))
+            lines.append((source.indent_unit, f"{field.name} = ", *_called(writer, field.factory, field)))
     lines += [(f"self.{f.name} = ", *_stored_value(writer, f)) for f in fields if f.name in stored]
     for field in model.own_fields:  # no argument of the constructor, but perhaps a value
         value = field.default or field.factory
         if not field.init and value is not None:
-            lines.append((f"self.{field.name} = ", _default(writer, value, field), "" if field.default else "()"))
+            said = (_default(writer, value, field),) if field.default else _called(writer, value, field)
+            lines.append((f"self.{field.name} = ", *said))
     lines += rank_checks.lines(writer.text)
     if writer.run.mode_flag:
         lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
@@ -135,6 +136,12 @@ def _stored_value(writer: ClassWriter, field: Field) -> Parts:
 
 def _default(writer: ClassWriter, node: ast.expr, field: Field) -> Part:
     return writer.source.span(node) if field.source is writer.source else ast.unparse(node)
+
+
+def _called(writer: ClassWriter, factory: ast.expr, field: Field) -> Parts:
+    """What a field's `default_factory` gives."""
+    said = _default(writer, factory, field)
+    return (said, "()") if isinstance(factory, ast.Name | ast.Attribute | ast.Call) else ("(", said, ")()")
 
 
 def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str) -> Parts:

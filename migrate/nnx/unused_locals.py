@@ -45,6 +45,13 @@ def drop(writer: ClassWriter) -> None:
                 and isinstance(n.ctx, ast.Load)
                 and n not in own_reads
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
+            } | {  # `width *= 2` that has to stay reads its name, too
+                n.target.id
+                for n in ast.walk(method.node)
+                if isinstance(n, ast.AugAssign)
+                and isinstance(n.target, ast.Name)
+                and (n not in own or _only_statement(writer.source, n))
+                and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             }
             found = next(
                 (

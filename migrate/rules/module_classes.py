@@ -86,8 +86,8 @@ RULES = (
     _stays(
         "NNX120",
         "modules-in-match",
-        "submodules are made in a match statement",
-        "A `match` decides which submodules there are.",
+        "submodules are made in a match or try statement",
+        "A `match`, or what a `try` catches, decides which submodules there are.",
         _STRUCTURE,
         "write `if` and `elif`.",
     ),
@@ -200,7 +200,8 @@ RULES = (
         "NNX134",
         "modules-in-transformed-function",
         "modules are made in a function that is given to a transform",
-        "A function with layers inside goes to `jax.vmap`, `jax.lax.scan`, `jax.checkpoint` or the like.",
+        "A function with layers inside goes to `jax.vmap`, `jax.lax.scan`, `jax.checkpoint` or the like; "
+        "or code that sizes may depend on is not followed, as with `nonlocal` and `global`.",
         "In NNX a module that is made inside a transformed function does not outlive it.",
         "make the layers before, and use them in the function.",
     ),

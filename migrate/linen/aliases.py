@@ -1,0 +1,130 @@
+"""Lists and dicts with several names: what is changed through one name is changed for the others, too."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from . import mutation, size_lists
+from .sites import Abs, Repeated, Static, Table
+from .values import Tup, Unknown, Value
+
+_VIEWS = frozenset({"setdefault", "get", "values", "items"})
+_WALKS = frozenset({"enumerate", "zip", "reversed"})
+
+
+@functools.lru_cache(maxsize=256)
+def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
+    """Name → the names of a function that may be the same object, by its assignments and loops."""
+    found: dict[str, frozenset[str]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            pairs = [(target, node.value) for target in node.targets]
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.For | ast.comprehension):
+            pairs = [(node.target, node.iter)]
+        else:
+            continue
+        for target, value in pairs:
+            names = set(_held(value))
+            if not names:
+                continue
+            names |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} - {"self"}
+            group = frozenset(names).union(*[found.get(name, frozenset()) for name in names])
+            found.update(dict.fromkeys(group, group))
+    return found
+
+
+def _held(value: ast.expr) -> Iterable[str]:
+    """Names whose objects an expression gives as they are, or within a new list or dict."""
+    if isinstance(value, ast.Name):
+        if value.id != "self":
+            yield value.id
+    elif isinstance(value, ast.Tuple | ast.List | ast.Set):
+        for element in value.elts:
+            yield from _held(element)
+    elif isinstance(value, ast.Dict):
+        for key, element in zip(value.keys, value.values):
+            if key is not None:
+                yield from _held(element)
+    elif isinstance(value, ast.IfExp):
+        yield from _held(value.body)
+        yield from _held(value.orelse)
+    elif isinstance(value, ast.BoolOp):
+        for element in value.values:
+            yield from _held(element)
+    elif isinstance(value, ast.NamedExpr | ast.Subscript):
+        yield from _held(value.value)
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _WALKS:
+        for element in value.args:
+            yield from _held(element)
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _VIEWS:
+        yield from _held(value.func.value)
+
+
+def changed_parameters(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """Parameters (and names of around it) that a function changes in place."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.stmt):
+            found |= mutation.changed_names(node)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found |= {node.target.id} if not isinstance(node.value, ast.Tuple | ast.Constant) else set()
+    groups = _groups(function)
+    return frozenset(found).union(*[groups.get(name, frozenset()) for name in found])
+
+
+def _grown(statement: ast.stmt, env: Any) -> set[str]:
+    """`sizes += [3]` changes the list."""
+    if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+        return set()
+    held = env.get(statement.target.id)
+    listed = isinstance(statement.value, ast.List | ast.ListComp)
+    grown = listed or (held is not None and not isinstance(held.value, Static) and _is_changeable(held.value))
+    return {statement.target.id} if grown else set()
+
+
+def _is_changeable(value: Value) -> bool:
+    if isinstance(value, Tup):
+        return value.kind != "tuple"
+    return isinstance(value, Table | Repeated | size_lists.SizeList | Static)
+
+
+def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:
+    """After a statement that changes an object in place: nothing is known of it under its other names."""
+    if not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Return):
+        return
+    changed = mutation.changed_names(statement) | _grown(statement, env)
+    if not changed:
+        return
+    others: set[str] = set()
+    for function in run.active:
+        groups = _groups(function)
+        others = others.union(*[groups.get(name, frozenset()) for name in changed | others])
+    forget(run, others - changed, env)
+
+
+def forget_given(run: Any, function: ast.FunctionDef | ast.Lambda, arguments: dict[str, ast.expr], env: Any) -> None:
+    """After the call of a function that changes its arguments: nothing is known of what was given for them."""
+    names = {n for p, given in arguments.items() if p in changed_parameters(function) for n in _held(given)}
+    for active in run.active:
+        groups = _groups(active)
+        names = names.union(*[groups.get(name, frozenset()) for name in names])
+    forget(run, names, env)
+
+
+def forget(run: Any, names: Iterable[str], env: Any) -> None:
+    for name in names:
+        scope = mutation.scope_of(name, env)
+        held = scope.names.get(name)
+        if held is None or run.holds_module(held.value) or not _is_changeable(held.value):
+            continue
+        size_lists.broken(run, {size_lists.variable_of(held.value)} - {""})
+        scope.local.discard(name)
+        scope.names[name] = Abs(Unknown(name), False, held.flags)
+
+
+__all__ = ["changed_parameters", "forget", "forget_given", "forget_others"]
