@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part
 from ...linen.flow_values import ClassValue, Collection, Function, Method, Model, Symbol, Updated, Variables
+from . import state_fields, trees
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def apply(form: _Native, call: ast.Call) -> None:
     if not call.args or isinstance(call.args[0], ast.Starred):
         raise Unsupported(call, "apply without variables")
     name = _module_of(form, call.args[0])
+    if not name.isidentifier() and any(k.arg in ("rngs", "mutable") and not _is_false(k.value) for k in call.keywords):
+        raise Unsupported(call, "a call with params of a field that draws or updates")
     method = ""
     kept: list[ast.AST] = list(call.args[1:])
     rngs: ast.Dict | None = None
@@ -52,6 +55,11 @@ def _module_of(form: _Native, variables: ast.expr) -> str:
     name = ""
     for key, value in zip(variables.keys, variables.values):
         held = form.flow.value(value)
+        if isinstance(key, ast.Constant) and key.value == "params" and state_fields.of(form, held):
+            if not isinstance(value, ast.Attribute):
+                raise Unsupported(variables, "variables from elsewhere")
+            name = trees.module_of(form, value)
+            continue
         if not (isinstance(key, ast.Constant) and isinstance(held, Collection) and held.name == key.value):
             raise Unsupported(variables, "variables from elsewhere")
         if key.value == "params":
@@ -120,6 +128,10 @@ def _mutable(form: _Native, call: ast.Call, mutable: ast.expr) -> None:
     form.replace(target, target.elts[0])
 
 
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
 def _loads(form: _Native, name: ast.Name) -> list[ast.Name]:
     symbol = form.flow.symbol(form.source(name), name)
     return [
@@ -132,7 +144,8 @@ def _loads(form: _Native, name: ast.Name) -> list[ast.Name]:
 def create(form: _Native, call: ast.Call) -> None:
     """`TrainState.create(apply_fn=..., params=..., tx=tx)` → `nnx.Optimizer(model, tx, wrt=nnx.Param)`."""
     keywords = {k.arg: k.value for k in call.keywords}
-    if call.args or not {"params", "tx"} <= keywords.keys() <= {"params", "tx", "apply_fn", "batch_stats"}:
+    known = {"params", "tx", "apply_fn", "batch_stats", *form.fields}
+    if call.args or not {"params", "tx"} <= keywords.keys() <= known:
         raise Unsupported(call, "other fields of the TrainState")
     if form.function(call) is not form.home or form.source(call) is not form.source(form.init):
         raise Unsupported(call, "a TrainState made in another function than its variables")
@@ -140,11 +153,15 @@ def create(form: _Native, call: ast.Call) -> None:
     if (call.lineno < form.init.lineno and not within) or not isinstance(form.flow.value(keywords["params"]), Collection):
         raise Unsupported(call, "params from elsewhere")
     context = form.context(call)
-    parts: list[Part | ast.AST] = [
-        f"{context.name('flax.nnx.Optimizer')}({form.home_name}, ",
-        keywords["tx"],
-        f", wrt={context.name('flax.nnx.Param')})",
-    ]
+    parts: list[Part | ast.AST] = [f"{context.name('flax.nnx.Optimizer')}({form.home_name}, ", keywords["tx"]]
+    if form.fields:
+        assert isinstance(call.func, ast.Attribute)
+        parts[:1] = [call.func.value, f"({form.home_name}, "]
+        for keyword in call.keywords:
+            parts += [", ", keyword] if keyword.arg in form.fields else []
+        parts.append(")")
+    else:
+        parts.append(f", wrt={context.name('flax.nnx.Param')})")
     parent = form.parent(call)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         symbol = form.flow.symbol(form.source(call), parent.targets[0])
@@ -154,36 +171,6 @@ def create(form: _Native, call: ast.Call) -> None:
         form.replace(call, f"{form.home_name}, ", *parts)
     else:
         raise Unsupported(call, "a TrainState that is not assigned")
-
-
-def apply_gradients(form: _Native, call: ast.Call) -> None:
-    """`state = state.apply_gradients(grads=grads)` → `optimizer.update(model, grads)`."""
-    assert isinstance(call.func, ast.Attribute)
-    base = call.func.value
-    keywords = {k.arg: k.value for k in call.keywords}
-    if not isinstance(base, ast.Name) or call.args or not {"grads"} <= keywords.keys() <= {"grads", "batch_stats"}:
-        raise Unsupported(call, "apply_gradients with other fields")
-    if "batch_stats" in keywords:
-        updates = keywords["batch_stats"]
-        if not (isinstance(updates, ast.Subscript) and isinstance(form.flow.value(updates.value), Updated)):
-            raise Unsupported(call, "batch_stats from elsewhere")
-    symbol = form.flow.symbol(form.source(base), base)
-    optimizer, model = form.optimizers[symbol], form.new_names[symbol]
-    form.visible(call, symbol, model)
-    form.visible(call, symbol, optimizer)
-    head = f"{optimizer}.update({model}, "
-    parent = form.parent(call)
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        same_state(form, parent.targets[0], symbol)
-        form.replace(parent, head, keywords["grads"], ")")
-    elif isinstance(parent, ast.Return) and is_last(form, parent):
-        form.replace(parent, head, keywords["grads"], ")")
-    elif isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return):
-        if not isinstance(keywords["grads"], ast.Name):
-            raise Unsupported(call, "gradients within an expression")
-        form.insert_before(form.statement(call), f"{head}{form.text(keywords['grads'])})")
-    else:
-        raise Unsupported(call, "apply_gradients within an expression")
 
 
 def is_last(form: _Native, statement: ast.stmt) -> bool:

@@ -27,7 +27,7 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...source import SourceFile
-from . import leaf_order, loops, masks, old_values, saving, statistics, steps
+from . import leaf_order, loops, masks, old_values, saving, state_fields, state_updates, statistics, steps, trees
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -69,6 +69,10 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
     return True
 
 
+def _arguments(function: ast.FunctionDef | ast.Lambda) -> list[str]:
+    return [a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]]
+
+
 class _Names(dict[Symbol, str]):
     """New names by symbol; one that is missing belongs to something else, which stops the form."""
 
@@ -93,14 +97,21 @@ class _Native(Rewrite):
         self.uses = list(self.tracked())
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
-        statistics.check(self)
-        self.streams = self._streams()
+        self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
         self.later: list[Callable[[], None]] = []  # what to report once the edits are made
         self.roles = {
             symbol: value
             for symbol, value in self.flow.env.items()
             if isinstance(value, Tracked) and self.component.holds(value)
         }
+        self.state_class = state_fields.find(self)
+        if self.state_class is not None:
+            self.fields = frozenset(field.name for field in self.state_class.fields)
+        statistics.check(self)
+        self.streams = self._streams()
+        self.trees = trees.find(self)
+        for symbol in self.trees:
+            del self.roles[symbol]
         self.tracked_names = {node for node, _ in self.uses}
         self.new_names: dict[Symbol, str] = _Names(self.site)  # of models, variables, params and a state's model
         self.optimizers: dict[Symbol, str] = _Names(self.site)
@@ -118,6 +129,8 @@ class _Native(Rewrite):
             self._use(node, value)
         for function in self.functions.values():
             function.rewrite()
+        if self.state_class is not None and self.state_class.fields:
+            state_fields.write_class(self, self.state_class)
 
     def _one_model(self) -> None:
         """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`."""
@@ -288,7 +301,7 @@ class _Native(Rewrite):
             if isinstance(scope, ast.ClassDef) or name.startswith("self."):
                 raise Unsupported(self.site, "values in attributes")
             at_home = scope is self.home and source is self.source(self.init)
-            argument = isinstance(scope, ast.FunctionDef | ast.Lambda) and name in [a.arg for a in scope.args.args]
+            argument = isinstance(scope, ast.FunctionDef | ast.Lambda) and name in _arguments(scope)
             if isinstance(value, State):
                 prefix = name.removesuffix("state").rstrip("_")
                 prefix = "" if prefix in ("", "train", "new", "ts", "updated") else f"{prefix}_"
@@ -356,6 +369,12 @@ class _Native(Rewrite):
         if node is self.init:
             self._write_home()
         parent = self.parent(node)
+        if state_fields.of(self, value):
+            state_fields.read(self, node)
+            return
+        if isinstance(node, ast.Name) and self.flow.symbol(self.source(node), node) in self.trees:
+            self._tree(node, parent)
+            return
         if isinstance(node, ast.Call):
             self._call(node, value)
         if self.leads_on(node):
@@ -389,15 +408,15 @@ class _Native(Rewrite):
         if isinstance(value, State) and self.flow.is_state_class(name.removesuffix(".create")):
             loops.create(self, call)
         elif isinstance(call.func, ast.Attribute) and isinstance(self.flow.value(call.func.value), State):
-            if call.func.attr == "apply_gradients":
-                loops.apply_gradients(self, call)
+            if call.func.attr in state_updates.METHODS:
+                state_updates.write(self, call)
             else:
                 raise Unsupported(call, f"state.{call.func.attr}")
         elif isinstance(value, State) and saving.restore(self, call):
             return
         elif isinstance(value, State) and not isinstance(self.flow.value(call.func), Function):
             raise Unsupported(call, "a state out of a call that is not followed")
-        elif isinstance(value, Variables | Collection) and call is not self.init:
+        elif isinstance(value, Variables | Collection) and call is not self.init and not trees.made(self, call):
             raise Unsupported(call, "params out of a call")
 
     def _state(self, node: ast.AST, parent: ast.AST) -> None:
@@ -413,7 +432,7 @@ class _Native(Rewrite):
                 self.visible(node, symbol, self.optimizers[symbol])
                 self.replace(parent, f"{self.optimizers[symbol]}.step[...]")
                 return
-            if parent.attr in ("apply_gradients", "apply_fn", "params", "batch_stats"):
+            if parent.attr in ("apply_fn", "params", "batch_stats", *state_updates.METHODS) or parent.attr in self.fields:
                 return
             raise Unsupported(node, f"state.{parent.attr}")
         holder = self.parent(parent) if isinstance(parent, ast.keyword | ast.Tuple) else parent
@@ -436,6 +455,8 @@ class _Native(Rewrite):
             return
         if isinstance(parent, ast.keyword) and parent.arg == "params" and self._makes_state(parent):
             return
+        if trees.for_field(self, node, parent):
+            return
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
             method = self.flow.value(parent.func)
             if isinstance(method, Method) and method.name == "apply":
@@ -445,10 +466,9 @@ class _Native(Rewrite):
             if steps.argument(self, holder, node):
                 return
             if self.flow.name(holder.func) in _REDUCTIONS:
-                context = self.context(node)
-                self.replace(
-                    node, f"{context.name('flax.nnx.state')}({self.model_of(node)}, {context.name('flax.nnx.Param')})"
-                )
+                self.replace(node, trees.params(self, node))
+                return
+            if trees.use(self, holder, node):
                 return
         raise Unsupported(node, "params that are used as a tree")
 
@@ -495,9 +515,23 @@ class _Native(Rewrite):
         if self.passed_on(node):
             return
         if isinstance(holder, ast.Call):
+            if trees.use(self, holder, node):
+                return
             name = self.flow.name(holder.func) or ""
             if name.startswith(("jax.tree", "optax.")) and not name.endswith("with_path"):
                 return
             if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
                 return
         raise Unsupported(node, "gradients that are taken apart")
+
+    def _tree(self, node: ast.Name, parent: ast.AST) -> None:
+        """A name for a tree made of params: new arrays, which go where gradients may go."""
+        if isinstance(node.ctx, ast.Store):
+            return
+        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        if isinstance(holder, ast.Call):
+            if trees.made(self, holder) or self.flow.name(holder.func) in _REDUCTIONS:
+                return
+            if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
+                return
+        raise Unsupported(node, "a tree of params that is taken apart")

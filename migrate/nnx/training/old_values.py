@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import WRAPPERS, Collection, Function, State, Symbol, Updated, Value, Variables
-from . import saving
+from . import saving, state_fields, state_updates
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ def _readers(form: _Native) -> list[tuple[ast.Name, Symbol]]:
         parent = form.parent(node)
         if isinstance(value, State) and isinstance(parent, ast.Attribute) and parent.attr in _FIXED:
             continue
-        found.append((node, form.flow.symbol(form.source(node), node)))
+        symbol = form.flow.symbol(form.source(node), node)
+        if symbol not in form.trees and not state_fields.of(form, value):  # these hold arrays of their own
+            found.append((node, symbol))
     return found
 
 
@@ -109,7 +111,7 @@ def _updates(form: _Native) -> list[ast.Call]:
     direct = [
         node
         for node, value in form.uses
-        if isinstance(node, ast.Call) and isinstance(value, State) and (_applies(node) or saving.touches(form, node))
+        if isinstance(node, ast.Call) and isinstance(value, State) and (state_updates.is_update(form, node) or saving.touches(form, node))
     ]
     found: dict[ast.Call, None] = dict.fromkeys(direct)
     functions: set[ast.AST] = set()
@@ -124,10 +126,6 @@ def _updates(form: _Native) -> list[ast.Call]:
                 found[call] = None
                 todo.append(call)
     return list(found)
-
-
-def _applies(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "apply_gradients"
 
 
 def _targets(form: _Native, call: ast.Call) -> set[Symbol]:

@@ -66,11 +66,12 @@ class Rewrite:
         spans = tuple(source.span(p) if isinstance(p, ast.AST) else p for p in parts)
         self._edits.append((self.context(near), span, spans))
 
-    def insert_before(self, statement: ast.stmt, text: str) -> None:
-        """A new line before a statement."""
+    def insert_before(self, statement: ast.stmt, *parts: Part | ast.AST) -> None:
+        """A new line before a statement; what it says of the old text is said with its edits."""
         source = self.source(statement)
         at = source.line_span(statement).start
-        self._edits.append((self.context(statement), Span(at, at), (source.indent_of(statement) + text + "\n",)))
+        spans = [source.span(p) if isinstance(p, ast.AST) else p for p in parts]
+        self._edits.append((self.context(statement), Span(at, at), (source.indent_of(statement), *spans, "\n")))
 
     def delete(self, statement: ast.stmt) -> None:
         """Take a statement out, with its line."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Function, Method, Tracked
 from .rewrite import Unsupported
+from .state_updates import is_update
 
 if TYPE_CHECKING:
     from .native import _Native
@@ -73,11 +74,11 @@ def _followed(form: _Native, call: ast.Call, applies: list[ast.Call]) -> None:
 
 
 def _updates_in(form: _Native, function: ast.AST | None) -> list[ast.Call]:
-    """Calls of apply_gradients with batch_stats, directly in a function."""
+    """Calls of apply_gradients or replace with batch_stats, directly in a function."""
     found = []
     for node, _ in form.uses:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "apply_gradients":
-            if any(k.arg == "batch_stats" for k in node.keywords) and form.function(node) is function:
+        if isinstance(node, ast.Call) and is_update(form, node) and form.function(node) is function:
+            if any(k.arg == "batch_stats" for k in node.keywords):
                 found.append(node)
     return found
 

@@ -99,7 +99,8 @@ class Step:
         arguments = self.node.args
         plain = [*arguments.posonlyargs, *arguments.args]
         free_of_defaults = plain[: len(plain) - len(arguments.defaults)]
-        for argument_node in plain:
+        free_of_defaults += [a for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None]
+        for argument_node in [*plain, *arguments.kwonlyargs]:
             if argument_node.arg not in self.renamed:
                 continue
             if argument_node not in free_of_defaults:
@@ -109,10 +110,15 @@ class Step:
             typed = argument_node.annotation is not None
             names = [f"{model}: {context.name('flax.nnx.Module')}" if typed else model]
             if optimizer:
-                names.append(f"{optimizer}: {context.name('flax.nnx.Optimizer')}" if typed else optimizer)
+                kind = context.name("flax.nnx.Optimizer")
+                annotation = argument_node.annotation
+                if annotation is not None and self.form.fields:
+                    if self.form.flow.name(annotation) in self.form.flow.state_classes:
+                        kind = self.source.text_of(annotation)
+                names.append(f"{optimizer}: {kind}" if typed else optimizer)
             self.form.replace_span(self.node, self.source.span(argument_node), ", ".join(names))
-        if set(self.renamed) - {a.arg for a in plain}:
-            raise Unsupported(self.node, "a state as a keyword-only argument")
+        if set(self.renamed) - {a.arg for a in [*plain, *arguments.kwonlyargs]}:
+            raise Unsupported(self.node, "a state in a starred argument")
 
     def _drop_annotation(self, node: ast.FunctionDef) -> None:
         assert node.returns is not None
@@ -339,7 +345,7 @@ def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:
             continue
         parent = form.parent(node)
         if isinstance(parent, ast.Attribute):
-            if parent.attr in ("apply_gradients", "step"):
+            if parent.attr in ("apply_gradients", "step", "replace") or parent.attr in form.fields:
                 return True
             continue
         holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent

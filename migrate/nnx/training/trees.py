@@ -1,0 +1,106 @@
+"""Params as a tree in the NNX idiom: `nnx.state(model, nnx.Param)` where something is made of them, leaf by leaf.
+
+A name for such a result holds new arrays, which no update changes: it is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import Collection, Gradients, State, Symbol
+from . import state_fields
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
+
+# Functions of trees that make a new one, of the same structure.
+_MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.tree_util.tree_multimap", "jax.tree_multimap"}
+_MIXES = {"optax.incremental_update", "optax.periodic_update"}
+
+
+def made(form: _Native, node: ast.AST) -> bool:
+    """Is `node` a call that makes a new tree, leaf by leaf?"""
+    return isinstance(node, ast.Call) and (form.flow.name(node.func) or "") in _MAPS | _MIXES
+
+
+def find(form: _Native) -> set[Symbol]:
+    """Names that hold nothing but trees made of params or gradients."""
+    stores: dict[Symbol, list[ast.Name]] = {}
+    for node, value in form.uses:
+        tree = isinstance(value, Collection) and value.name == "params"
+        if tree and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            stores.setdefault(form.flow.symbol(form.source(node), node), []).append(node)
+    return {symbol for symbol, names in stores.items() if all(_given_new(form, name) for name in names)}
+
+
+def _given_new(form: _Native, name: ast.Name) -> bool:
+    """Is a name given a new tree? `loss, grads = 0.0, jax.tree.map(jnp.zeros_like, params)`."""
+    statement = form.statement(name)
+    if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+        return False
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = [(t, v) for t, v in zip(target.elts, value.elts, strict=True) if t is name]
+        return len(pairs) == 1 and made(form, pairs[0][1])
+    return target is name and made(form, value)
+
+
+def use(form: _Native, call: ast.Call, node: ast.AST) -> bool:
+    """Params or gradients among the arguments of such a call."""
+    if not made(form, call) or node not in call.args:
+        return False
+    context = form.context(node)
+    pure = _meets_field(form, call)
+    name = form.flow.name(call.func) or ""
+    if name in _MIXES and not pure:
+        return False
+    value = form.flow.value(node)
+    if isinstance(value, Gradients):
+        if pure:
+            form.replace(node, f"{context.name('flax.nnx.as_pure')}(", node, ")")
+        return True
+    form.replace(node, pure_params(form, node) if pure else params(form, node))
+    return True
+
+
+def _meets_field(form: _Native, call: ast.Call) -> bool:
+    """Are there fields of the state among the arguments, or is the result for one?"""
+    if any(state_fields.of(form, form.flow.value(argument)) for argument in call.args):
+        return True
+    parent = form.parent(call)
+    return isinstance(parent, ast.keyword) and parent.arg in form.fields
+
+
+def params(form: _Native, node: ast.AST) -> str:
+    """The params of the model for which `node` stands, as they are now."""
+    context = form.context(node)
+    return f"{context.name('flax.nnx.state')}({form.model_of(node)}, {context.name('flax.nnx.Param')})"
+
+
+def pure_params(form: _Native, node: ast.AST) -> str:
+    """The same as arrays without variables, which no update changes."""
+    return f"{form.context(node).name('flax.nnx.as_pure')}({params(form, node)})"
+
+
+def for_field(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
+    """`create(..., ema_params=params)` and `state.replace(ema_params=state.params)`."""
+    if not (isinstance(parent, ast.keyword) and parent.arg in form.fields):
+        return False
+    call = form.parent(parent)
+    if not isinstance(call, ast.Call) or not isinstance(form.flow.value(call), State):
+        return False
+    form.replace(node, pure_params(form, node))
+    return True
+
+
+def module_of(form: _Native, node: ast.Attribute) -> str:
+    """The model with the params that a field of its state holds."""
+    if not isinstance(node.value, ast.Name):
+        raise Unsupported(node, "a field of a state that is not under a name")
+    name, context = form.model_of(node.value), form.context(node)
+    nnx = {word: context.name(f"flax.nnx.{word}") for word in ("merge", "graphdef", "as_pure", "state", "Not", "Param")}
+    rest = f"{nnx['as_pure']}({nnx['state']}({name}, {nnx['Not']}({nnx['Param']})))"
+    held = state_fields.attribute(form, node.value, node.attr)
+    return f"{nnx['merge']}({nnx['graphdef']}({name}), {held}, {rest})"
