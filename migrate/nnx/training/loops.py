@@ -44,7 +44,11 @@ def apply(form: _Native, call: ast.Call) -> None:
     separated: list[Part | ast.AST] = []
     for node in kept:
         separated += [", ", node] if separated else [node]
-    form.replace(call, f"{name}{'.' + method if method else ''}(", *separated, ")")
+    called = f"{name}{'.' + method if method else ''}"
+    if form.plan.sown:  # Linen drops what is sown where nobody asks for it
+        context = form.context(call)
+        called = f"{context.name('flax.nnx.capture')}({called}, {context.name('flax.nnx.Intermediate')})"
+    form.replace(call, f"{called}(", *separated, ")[0]" if form.plan.sown else ")")
 
 
 def _module_of(form: _Native, variables: ast.expr) -> str:

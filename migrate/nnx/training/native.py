@@ -27,11 +27,10 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...source import SourceFile
-from . import leaf_order, loops, masks, old_values, saving, state_fields, state_updates, statistics, steps, trees
+from . import collections, leaf_order, loops, masks, old_values, saving, state_fields, state_updates, statistics, steps, trees
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
-_COLLECTIONS = frozenset({"params", "batch_stats"})
 _COPIES = {"jax.pmap", "flax.jax_utils.replicate"}
 # Reductions of a tree: their results hold nothing that the optimizer changes later.
 _REDUCTIONS = {
@@ -87,8 +86,7 @@ class _Names(dict[Symbol, str]):
 class _Native(Rewrite):
     def run(self) -> None:
         self.one_class_each()
-        if self.plan.collections - _COLLECTIONS:
-            raise Unsupported(self.component.sites[0], "collections beside params and batch_stats")
+        collections.check(self)
         self._one_model()
         masks.check(self)
         self._one_copy()
@@ -117,7 +115,8 @@ class _Native(Rewrite):
         self.optimizers: dict[Symbol, str] = _Names(self.site)
         self._declared()
         self._home()
-        old_values.check(self)
+        self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
+        hoisted = old_values.check(self)
         self.functions = steps.functions(self)
         self._name_all()
         for function in self.functions.values():
@@ -125,6 +124,10 @@ class _Native(Rewrite):
                 symbol = function.symbol(parameter)
                 optimizer = isinstance(value, State) and steps.needs_optimizer(self, symbol, set())
                 function.renamed[parameter] = (self.new_names[symbol], self.optimizers[symbol] if optimizer else "")
+        for function in self.functions.values():
+            function.merge_state()
+        for call, name, state in hoisted:
+            self.insert_before(self.statement(call), f"{name} = {self._optimizer_of(state)}.step[...]")
         for node, value in self.uses:
             self._use(node, value)
         for function in self.functions.values():
@@ -428,9 +431,7 @@ class _Native(Rewrite):
             raise Unsupported(node, "a state that is not under a name")
         if isinstance(parent, ast.Attribute):
             if parent.attr == "step":
-                symbol = self.flow.symbol(self.source(node), node)
-                self.visible(node, symbol, self.optimizers[symbol])
-                self.replace(parent, f"{self.optimizers[symbol]}.step[...]")
+                self.replace(parent, self.kept_steps.get(parent) or f"{self._optimizer_of(node)}.step[...]")
                 return
             if parent.attr in ("apply_fn", "params", "batch_stats", *state_updates.METHODS) or parent.attr in self.fields:
                 return
@@ -441,6 +442,11 @@ class _Native(Rewrite):
         if isinstance(holder, ast.Call) and (steps.argument(self, holder, node) or saving.use(self, holder, node)):
             return
         raise Unsupported(node, "a state that is kept or handed to something unknown")
+
+    def _optimizer_of(self, node: ast.Name) -> str:
+        symbol = self.flow.symbol(self.source(node), node)
+        self.visible(node, symbol, self.optimizers[symbol])
+        return self.optimizers[symbol]
 
     def _params(self, node: ast.AST, parent: ast.AST) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

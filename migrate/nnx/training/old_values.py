@@ -22,9 +22,13 @@ _FIXED = {"apply_fn", "tx"}  # attributes of a state that no update changes
 Place = tuple[int, int]
 
 
-def check(form: _Native) -> None:
-    """Unsupported where a value from before an update may be read after it, or where one init makes several states."""
+def check(form: _Native) -> list[tuple[ast.Call, str, ast.Name]]:
+    """Unsupported where a value from before an update may be read after it, or where one init makes several states.
+
+    The step of an old state can be kept under a name: the updates before which that is to be done, with name and state.
+    """
     _one_state(form)
+    kept: dict[ast.Call, tuple[str, ast.Name]] = {}
     _not_closed_over(form)
     readers = _readers(form)
     for call in _updates(form):
@@ -36,7 +40,29 @@ def check(form: _Native) -> None:
             if symbol in targets or symbol[1] not in around or _apart(form, symbol, given | targets):
                 continue
             if any(_late(form, moment, call, symbol) for moment in _moments(form, node, scope, set())):
-                raise Unsupported(node, "an old state or params that are read after an update")
+                if not _keeps_step(form, node, symbol, call, kept):
+                    raise Unsupported(node, "an old state or params that are read after an update")
+    return [(call, name, state) for call, (name, state) in kept.items()]
+
+
+def _keeps_step(
+    form: _Native, node: ast.Name, symbol: Symbol, call: ast.Call, kept: dict[ast.Call, tuple[str, ast.Name]]
+) -> bool:
+    """`state.step` further down in the block of the one update: can a name have it from before the update?"""
+    parent, scope = form.parent(node), form.function(call)
+    if not (isinstance(parent, ast.Attribute) and parent.attr == "step") or form.function(node) is not scope:
+        return False
+    if parent in form.kept_steps or symbol not in _given(form, call) or _loops(form, node, scope) != _loops(form, call, scope):
+        return False
+    statement = form.statement(call)
+    block = form.block(statement)
+    later = block[block.index(statement) + 1 :] if statement in block else []
+    if not any(node in ast.walk(other) for other in later):
+        return False
+    if call not in kept:
+        kept[call] = form.free(form.source(call), scope, ["step", "old_step", "step_before"]), node
+    form.kept_steps[parent] = kept[call][0]
+    return True
 
 
 def _not_closed_over(form: _Native) -> None:

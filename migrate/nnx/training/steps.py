@@ -45,6 +45,9 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
         raise Unsupported(node, "functions that take the state in unlike ways")
     model, optimizer = taken.pop()
     mine = form.model_of(node)
+    if not model:
+        _beside_params(form, call, node, optimizer)
+        return True
     value = form.flow.value(node)
     second = ""
     if optimizer:
@@ -61,6 +64,27 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     return True
 
 
+def _beside_params(form: _Native, call: ast.Call, node: ast.AST, optimizer: str) -> None:
+    """The state that a loss takes after its params: the model has it, but for what the optimizer knows."""
+    if not (isinstance(node, ast.Name) and call.args and form.model_of(call.args[0]) == form.model_of(node)):
+        raise Unsupported(node, "params and a state of unlike models")
+    symbol = form.flow.symbol(form.source(node), node)
+    given = form.optimizers[symbol] if optimizer else ""
+    if given:
+        form.visible(node, symbol, given)
+    if node in call.args:
+        index = call.args.index(node)
+        if given:
+            form.replace(node, given)
+        else:
+            source = form.source(node)
+            form.replace_span(node, Span(source.span(call.args[index - 1]).end, source.span(node).end), "")
+    elif given:
+        form.replace(next(k for k in call.keywords if k.value is node), f"{optimizer}={given}")
+    else:
+        raise Unsupported(node, "a state that a loss takes by keyword")
+
+
 @dataclasses.dataclass
 class Step:
     """A function that takes a state or params, or returns a state that it made."""
@@ -71,9 +95,29 @@ class Step:
     parameters: dict[str, Value]  # those that change
     renamed: dict[str, tuple[str, str]] = dataclasses.field(default_factory=dict)  # → (model, optimizer or "")
 
+    beside: str = ""  # the state that a loss takes after its params
+
     @property
     def updates(self) -> bool:
-        return any(isinstance(v, State) for v in self.parameters.values())
+        return any(isinstance(v, State) for name, v in self.parameters.items() if name != self.beside)
+
+    def merge_state(self) -> None:
+        """`def loss_fn(params, state, batch)`: the model is both, where the state is not asked for its own params."""
+        form = self.form
+        states = [name for name, value in self.parameters.items() if isinstance(value, State)]
+        others = [name for name in self.parameters if name not in states]
+        if len(states) != 1 or self._names()[:1] != others:
+            return
+        symbol, first = self.symbol(states[0]), self.symbol(others[0])
+        for node, _ in form.uses:
+            if isinstance(node, ast.Name) and form.flow.symbol(form.source(node), node) == symbol:
+                parent = form.parent(node)
+                known = {"apply_fn", "batch_stats", "step", *form.fields}
+                if not (isinstance(parent, ast.Attribute) and parent.attr in known):
+                    return
+        self.beside = states[0]
+        form.new_names[symbol] = form.new_names[first]
+        self.renamed[states[0]] = ("", self.renamed[states[0]][1])
 
     def symbol(self, parameter: str) -> Symbol:
         return self.source.module, self.node, parameter
@@ -108,7 +152,7 @@ class Step:
             model, optimizer = self.renamed[argument_node.arg]
             context = self.form.contexts[self.source.module]
             typed = argument_node.annotation is not None
-            names = [f"{model}: {context.name('flax.nnx.Module')}" if typed else model]
+            names = [f"{model}: {context.name('flax.nnx.Module')}" if typed else model] if model else []
             if optimizer:
                 kind = context.name("flax.nnx.Optimizer")
                 annotation = argument_node.annotation
@@ -116,7 +160,10 @@ class Step:
                     if self.form.flow.name(annotation) in self.form.flow.state_classes:
                         kind = self.source.text_of(annotation)
                 names.append(f"{optimizer}: {kind}" if typed else optimizer)
-            self.form.replace_span(self.node, self.source.span(argument_node), ", ".join(names))
+            span = self.source.span(argument_node)
+            if not names:  # never the first: the params are
+                span = Span(self.source.span(plain[plain.index(argument_node) - 1]).end, span.end)
+            self.form.replace_span(self.node, span, ", ".join(names))
         if set(self.renamed) - {a.arg for a in [*plain, *arguments.kwonlyargs]}:
             raise Unsupported(self.node, "a state in a starred argument")
 
@@ -147,7 +194,8 @@ class Step:
             if name in _JIT and self.parameters:
                 self._jit(parent, parent.func, parent.keywords)
                 return
-            if name in _JIT or (name in GRADIENTS and not self.updates and list(self.renamed) == self._names()[:1]):
+            first = [name for name in self.renamed if name != self.beside] == self._names()[:1]
+            if name in _JIT or (name in GRADIENTS and not self.updates and first):
                 self._gradient(parent, str(name))
                 return
         raise Unsupported(node, "a step that is handed to something unknown")
@@ -197,7 +245,7 @@ class Step:
             if keyword.arg == "donate_argnames":
                 self._donated_names(call, keyword)
                 continue
-            if keyword.arg not in _POSITIONS:
+            if keyword.arg not in _POSITIONS or self.beside:
                 raise Unsupported(call, f"jit with {keyword.arg}")
             try:
                 given = ast.literal_eval(keyword.value)
