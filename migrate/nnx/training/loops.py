@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow_values import ClassValue, Collection, Function, Method, Model, Symbol, Updated, Variables
+from ...linen.flow_values import ClassValue, Collection, Function, Method, Model, Symbol, Variables
 from . import state_fields, trees
 from .rewrite import Rewrite, Unsupported
 
@@ -157,7 +157,10 @@ def create(form: _Native, call: ast.Call) -> None:
     if (call.lineno < form.init.lineno and not within) or not isinstance(form.flow.value(keywords["params"]), Collection):
         raise Unsupported(call, "params from elsewhere")
     context = form.context(call)
-    parts: list[Part | ast.AST] = [f"{context.name('flax.nnx.Optimizer')}({form.home_name}, ", keywords["tx"]]
+    tx: list[Part | ast.AST] = [keywords["tx"]]
+    if form.by_name:
+        tx = [f"{context.parity('by_linen_names')}({form.home_name}, ", *tx, ")"]
+    parts: list[Part | ast.AST] = [f"{context.name('flax.nnx.Optimizer')}({form.home_name}, ", *tx]
     if form.fields:
         assert isinstance(call.func, ast.Attribute)
         parts[:1] = [call.func.value, f"({form.home_name}, "]

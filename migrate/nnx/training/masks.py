@@ -1,4 +1,4 @@
-"""Optimizers that tell parameters apart by their names: they need dictionaries, which only the functional form keeps.
+"""Optimizers that tell parameters apart by their names: they are given dictionaries, as `linen_parity.by_linen_names` has.
 
 To optax the params of an `nnx.Optimizer` are an `nnx.State`. Functions of shapes work on it as on a dictionary, functions
 of paths do not: `flatten_dict` refuses it, and a path ends in the attribute `value` of the variable.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from ...linen.flow import Flow
-from ...linen.flow_values import Function
+from ...linen.flow_values import Collection, Function
 from .rewrite import Rewrite, Unsupported
 
 _BY_PATH = frozenset(
@@ -20,6 +20,7 @@ _BY_PATH = frozenset(
         *("items", "keys", "freeze", "unfreeze", "FrozenDict"),
     }
 )
+_AXES = ("with_partitioning", "with_logical_partitioning", "with_axes", "Partitioned(")
 # Where optax takes a tree of masks or labels, or a function that makes one: position and keyword.
 _TREES = {
     "optax.masked": (1, "mask"),
@@ -31,24 +32,39 @@ _TREES = {
 
 
 def check(form: Rewrite) -> None:
-    """Unsupported where an optimizer of the program has masks or labels that go by name, or that cannot be seen."""
+    """Unsupported where an optimizer has masks or labels that go by name: for forms whose params are no dictionaries."""
+    if by_name(form):
+        raise Unsupported(form.component.sites[0], "an optimizer that goes by the names of parameters")
+
+
+def by_name(form: Rewrite) -> bool:
+    """Has an optimizer of the program masks or labels that go by name, or that cannot be seen?
+
+    Unsupported where a mask is a tree made of params, which has no names, or where params have axes: the optimizer's
+    slots would lose theirs.
+    """
+    found = False
     for node in form.flow.uses.calls_within("optax."):
         name = form.flow.name(node.func) or ""
         position, keyword = _TREES.get(name, (None, "mask"))
         for index, given in enumerate(node.args):
-            _argument(form, given, must_be_function=index == position)
+            found |= _argument(form, given, is_mask=index == position)
         for item in node.keywords:
-            _argument(form, item.value, must_be_function=item.arg == keyword or str(item.arg).endswith("mask"))
+            found |= _argument(form, item.value, is_mask=item.arg == keyword or str(item.arg).endswith("mask"))
+    if found and any(word in c.source.text for c in form.flow.project.linen_classes.values() for word in _AXES):
+        raise Unsupported(form.component.sites[0], "an optimizer that goes by the names of parameters with axes")
+    return found
 
 
-def _argument(form: Rewrite, given: ast.expr, *, must_be_function: bool) -> None:
+def _argument(form: Rewrite, given: ast.expr, *, is_mask: bool) -> bool:
     if isinstance(given, ast.Constant):
-        return
+        return False
     functions = _functions(form.flow, given)
-    if not functions and must_be_function:
+    if is_mask and isinstance(form.flow.value(given), Collection):
         raise Unsupported(given, "an optimizer with a tree of masks")
-    if any(_goes_by_path(form.flow, function, set()) for function in functions):
-        raise Unsupported(given, "an optimizer that goes by the names of parameters")
+    if not functions and is_mask:
+        return True
+    return any(_goes_by_path(form.flow, function, set()) for function in functions)
 
 
 def _functions(flow: Flow, node: ast.expr) -> set[ast.AST]:

@@ -27,7 +27,19 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...source import SourceFile
-from . import collections, leaf_order, loops, masks, old_values, saving, state_fields, state_updates, statistics, steps, trees
+from . import (
+    collections,
+    leaf_order,
+    loops,
+    masks,
+    old_values,
+    saving,
+    state_fields,
+    state_updates,
+    statistics,
+    steps,
+    trees,
+)
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -88,7 +100,7 @@ class _Native(Rewrite):
         self.one_class_each()
         collections.check(self)
         self._one_model()
-        masks.check(self)
+        self.by_name = masks.by_name(self)
         self._one_copy()
         leaf_order.check(self)
         self.site = self.component.sites[0]
@@ -474,7 +486,7 @@ class _Native(Rewrite):
             if self.flow.name(holder.func) in _REDUCTIONS:
                 self.replace(node, trees.params(self, node))
                 return
-            if trees.use(self, holder, node):
+            if trees.use(self, holder, node) or trees.read(self, holder, node):
                 return
         raise Unsupported(node, "params that are used as a tree")
 

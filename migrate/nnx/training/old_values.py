@@ -52,7 +52,11 @@ def _keeps_step(
     parent, scope = form.parent(node), form.function(call)
     if not (isinstance(parent, ast.Attribute) and parent.attr == "step") or form.function(node) is not scope:
         return False
-    if parent in form.kept_steps or symbol not in _given(form, call) or _loops(form, node, scope) != _loops(form, call, scope):
+    if (
+        parent in form.kept_steps
+        or symbol not in _given(form, call)
+        or _loops(form, node, scope) != _loops(form, call, scope)
+    ):
         return False
     statement = form.statement(call)
     block = form.block(statement)
@@ -137,7 +141,9 @@ def _updates(form: _Native) -> list[ast.Call]:
     direct = [
         node
         for node, value in form.uses
-        if isinstance(node, ast.Call) and isinstance(value, State) and (state_updates.is_update(form, node) or saving.touches(form, node))
+        if isinstance(node, ast.Call)
+        and isinstance(value, State)
+        and (state_updates.is_update(form, node) or saving.touches(form, node))
     ]
     found: dict[ast.Call, None] = dict.fromkeys(direct)
     functions: set[ast.AST] = set()

@@ -104,8 +104,8 @@ def _restoring(form: _Native, call: ast.Call) -> bool:
 
 def _pair(form: _Native, node: ast.Name) -> str:
     """`model, optimizer` for a state."""
-    if form.fields:
-        raise Unsupported(node, "a state with fields of its own that is saved or restored")
+    if form.fields or form.by_name:
+        raise Unsupported(node, "a state with fields of its own, or masks by name, that is saved or restored")
     symbol = form.flow.symbol(form.source(node), node)
     model, optimizer = form.new_names[symbol], form.optimizers[symbol]
     form.visible(node, symbol, model)

@@ -111,7 +111,10 @@ def _only_here(form: _Native, found: StateClass) -> None:
             held = form.roles.get((source.module, owner, parent.arg)) if owner is not None else None
             if isinstance(held, State):
                 continue
-        if any(isinstance(p, ast.FunctionDef) and p.returns is not None and _inside(node, p.returns) for p in source.ancestors(node)):
+        if any(
+            isinstance(p, ast.FunctionDef) and p.returns is not None and _inside(node, p.returns)
+            for p in source.ancestors(node)
+        ):
             continue
         raise Unsupported(node, f"the class {found.qualname.rpartition('.')[2]} is used by itself")
 

@@ -119,7 +119,7 @@ def _place(form: _Native, call: ast.Call, root: ast.Name, lines: list[_Line]) ->
             form.delete(parent)
     elif isinstance(parent, ast.Return):
         alone = len(form.block(parent)) == 1
-        ends = [] if loops.is_last(form, parent) and (lines or not alone) else [["return"]]
+        ends: list[_Line] = [] if loops.is_last(form, parent) and (lines or not alone) else [["return"]]
         if not lines and not ends:
             form.delete(parent)
         else:

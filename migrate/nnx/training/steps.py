@@ -143,7 +143,9 @@ class Step:
         arguments = self.node.args
         plain = [*arguments.posonlyargs, *arguments.args]
         free_of_defaults = plain[: len(plain) - len(arguments.defaults)]
-        free_of_defaults += [a for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None]
+        free_of_defaults += [
+            a for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
+        ]
         for argument_node in [*plain, *arguments.kwonlyargs]:
             if argument_node.arg not in self.renamed:
                 continue

@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 
 # Functions of trees that make a new one, of the same structure.
 _MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.tree_util.tree_multimap", "jax.tree_multimap"}
+# Functions that look at trees by name, and change nothing.
+_READERS = {
+    "jax.tree_util.tree_map_with_path",
+    "jax.tree.map_with_path",
+    "jax.tree_util.tree_flatten_with_path",
+    "jax.tree.flatten_with_path",
+    "jax.tree_util.tree_leaves_with_path",
+    "jax.tree.leaves_with_path",
+    "flax.serialization.to_bytes",
+    "flax.serialization.msgpack_serialize",
+    "print",
+    "builtins.print",
+    "len",
+    "builtins.len",
+}
+_READING = ("flax.traverse_util.", "clu.parameter_overview.")
 _MIXES = {"optax.incremental_update", "optax.periodic_update"}
 
 
@@ -71,6 +87,15 @@ def _meets_field(form: _Native, call: ast.Call) -> bool:
         return True
     parent = form.parent(call)
     return isinstance(parent, ast.keyword) and parent.arg in form.fields
+
+
+def read(form: _Native, call: ast.Call, node: ast.AST) -> bool:
+    """Params that a library only looks at, by their names: dictionaries as Linen has them, as they are now."""
+    name = form.flow.name(call.func) or ""
+    if (name not in _READERS and not name.startswith(_READING)) or node not in call.args:
+        return False
+    form.replace(node, f"{form.context(node).parity('linen_params')}({form.model_of(node)})")
+    return True
 
 
 def params(form: _Native, node: ast.AST) -> str:

@@ -47,7 +47,8 @@ COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "coll
 def leaf_name(path: tuple[Any, ...]) -> str:
     """`Dense_0/kernel`, whether a box, a Variable or neither holds the array."""
     name = "/".join(str(getattr(k, "key", getattr(k, "name", getattr(k, "idx", k)))) for k in path)
-    return re.sub(r"/value$|/value(?=/)|\.value", "", name)
+    name = re.sub(r"/value$|/value(?=/)|\.value", "", name)
+    return re.sub(r"/(\d+)(?=/[^/]+/)", r"_\1", name) if name.startswith("params/") else name  # of a list of modules
 
 
 def spec(value: Any) -> Any:
@@ -66,7 +67,7 @@ def leaves(names: dict[str, Any]) -> dict[str, Any]:
         trees = {"params": state.params, "batch_stats": getattr(state, "batch_stats", {}), "opt": state.opt_state}
     elif isinstance(model, nnx.Module):
         trees = {"params": nnx.state(model, nnx.Param), "batch_stats": nnx.state(model, nnx.BatchStat)}
-        trees["opt"] = nnx.state(names["optimizer"])["opt_state"]
+        trees["opt"] = nnx.state(names["optimizer"]).get("opt_state", {})
     elif "params" in names:
         trees = {"params": names["params"]}
     found = {}
