@@ -26,7 +26,7 @@ from flax import nnx
 
 class Net(nnx.Module):
     def __init__(self, n, rngs: nnx.Rngs):
-        self.head = None
+        self.head: nnx.Linear | None = None
         self.layers = [nnx.Linear(2, 2, rngs=rngs) for _ in range(n)]
         self.more = []
         for _ in range(n):
@@ -52,7 +52,7 @@ from flax import nnx
 
 class Net(nnx.Module):
     def __init__(self, n, rngs: nnx.Rngs):
-        self.head = nnx.data(None)
+        self.head: nnx.Linear | None = nnx.data(None)
         self.layers = nnx.List([nnx.Linear(2, 2, rngs=rngs) for _ in range(n)])
         self.more = nnx.List([])
         for _ in range(n):
@@ -92,10 +92,15 @@ def containers(node: ast.AST, ctx: FileContext) -> None:
     if any(k.arg == "pytree" for k in node.keywords):
         return
     for stmt in ast.walk(node):
-        if not isinstance(stmt, ast.Assign) or len(stmt.targets) != 1 or not is_self_attribute(stmt.targets[0]):
+        if isinstance(stmt, ast.AnnAssign) and stmt.value is not None:
+            target: ast.expr = stmt.target
+        elif isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
+            target = stmt.targets[0]
+        else:
             continue
-        target = stmt.targets[0]
-        assert isinstance(target, ast.Attribute)
+        if not is_self_attribute(target):
+            continue
+        assert isinstance(target, ast.Attribute) and stmt.value is not None
         wrapper = _wrapper(stmt.value, target.attr, node, types, ctx)
         if wrapper:
             ctx.replace(stmt.value, f"{ctx.name('flax.nnx')}.{wrapper}(", ctx.span(stmt.value), ")", code=RULE.code)

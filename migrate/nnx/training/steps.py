@@ -106,7 +106,7 @@ class Step:
         form = self.form
         states = [name for name, value in self.parameters.items() if isinstance(value, State)]
         others = [name for name in self.parameters if name not in states]
-        if len(states) != 1 or self._names()[:1] != others:
+        if len(states) != 1 or len(others) != 1 or self._names()[:1] != others:
             return
         symbol, first = self.symbol(states[0]), self.symbol(others[0])
         for node, _ in form.uses:
