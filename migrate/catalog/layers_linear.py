@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from ..edits import Parts
-from ..linen.dims import Dim
-from ..linen.values import Array, Const, Int, Shape, Tup, Unknown, Value
+from ..linen.dims import Atom, Dim
+from ..linen.values import Array, Const, Int, Shape, Text, Tup, Unknown, Value
 from .layers import (
     Arg,
     Built,
@@ -269,6 +270,8 @@ def conv_output(args: Mapping[str, Arg], shape: Shape) -> tuple[Dim | None, ...]
     padding = args.get("padding")
     mode = "SAME"
     pads = None
+    if padding is not None and isinstance(padding.value, Text):
+        return _by_padding(args, shape, padding.value)
     if padding is not None:
         mode = str(padding.value.value).upper() if isinstance(padding.value, Const) else "?"
         pads = explicit_padding(padding, n)
@@ -286,6 +289,27 @@ def conv_output(args: Mapping[str, Arg], shape: Shape) -> tuple[Dim | None, ...]
             low, high = pads[i] if pads is not None else (Dim.of(0), Dim.of(0))
             out.append((wide + low + high - ((k - 1) * d + 1)) // s + 1)
     return tuple(out)
+
+
+def _by_padding(args: Mapping[str, Arg], shape: Shape, padding: Text) -> tuple[Dim | None, ...] | None:
+    """Spatial sizes by a field that names the padding: all names but VALID give what SAME gives, where nothing is spread."""
+    spread = args.get("input_dilation")
+    if spread is not None and any(size is None or size.value != 1 for size in sizes_of(spread) or (None,)):
+        return (None,) * len(sizes_of(args.get("kernel_size")) or ())
+    test = f"{padding.why}.upper() == 'VALID'"
+
+    def under(holds: bool) -> tuple[Dim | None, ...] | None:
+        def decided(atom: Atom) -> Dim | None:  # what an earlier convolution left to the same question
+            return atom.args[1 if holds else 2] if atom.kind == "cond" and atom.args[0] == test else None
+
+        dims = tuple(None if dim is None else dim.substitute(decided) for dim in shape.dims)
+        mode = dataclasses.replace(args["padding"], value=Const("VALID" if holds else "SAME"))
+        return conv_output({**args, "padding": mode}, dataclasses.replace(shape, dims=dims))
+
+    valid, same = under(True), under(False)
+    if valid is None or same is None:
+        return None
+    return tuple(None if a is None or b is None else Dim.cond(test, a, b) for a, b in zip(valid, same))
 
 
 def conv_shape(args: Mapping[str, Arg], value: Value | None, spatial: tuple[Dim | None, ...] | None) -> Value:

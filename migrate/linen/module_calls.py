@@ -20,7 +20,7 @@ from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
 from .sites import Abs, BoundArg, CallRecord, Function, Lifted, Module, ModuleField, Site, Static, Unmigratable
-from .values import Array, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
+from .values import Array, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
 
 _CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
 # Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
@@ -212,7 +212,7 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
             # Two spatial dimensions, as images have; with another number the constructor fails where it matters.
             value = Tup(tuple(Int(Dim.opaque(f"{value.text}[{i}]", value.deps)) for i in range(2)))
         else:
-            value = Unknown(value.text)
+            value = Text(value.text) if _is_string(run, value) else Unknown(value.text)
     elif isinstance(value, Tup):
         value = run.plain(value)
     elif isinstance(value, Module):
@@ -224,6 +224,12 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
     if resolve is not None:
         parts = resolve(argument)
     return layers.Arg(parts, value)
+
+
+def _is_string(run: Any, value: Static) -> bool:
+    """Is it a field that is annotated as a string?"""
+    field = run.fields.get(value.text.removeprefix("self.")) if value.text.startswith("self.") else None
+    return field is not None and field.annotation is not None and ast.unparse(field.annotation).strip("'\"") == "str"
 
 
 def _call_lifted(

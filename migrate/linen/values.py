@@ -27,6 +27,11 @@ OPAQUE = Unknown("")
 
 
 @dataclasses.dataclass(frozen=True)
+class Text(Unknown):
+    """A string that the constructor has; `why` is how it says it."""
+
+
+@dataclasses.dataclass(frozen=True)
 class NeedsRank(Unknown):
     """Not known because the ranks of `arguments` are not; with them (`Shape.with_rank`) it would be."""
 
