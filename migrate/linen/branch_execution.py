@@ -121,6 +121,11 @@ def _of_both(
     """
     values = [*given[0].values, *given[1].values]
     both = bool(given[0].values and given[1].values)
+    if both and branch is not None and len(run.marks) < 2 and sides is not None and not sides[0].deps:
+        a, b = (run.merge_values(side.values) for side in given)  # of the class's own method: a size that its fields decide
+        plain = type(a.value) is Array and type(b.value) is Array and a.value != b.value
+        if plain and not dependencies_of(a.value) | dependencies_of(b.value):
+            return [Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)]
     if branch is None or not both or len(run.marks) < 2 or run.marks[1][0] is not run.block:
         return values
     a, b = (run.merge_values(side.values) for side in given)

@@ -115,7 +115,8 @@ class Execution(LoopExecution):
         self.applied: dict[ast.Call, Applied] = {}  # layers called with weights from elsewhere
         self.followed: set[ast.AST] = set()  # attributes of Linen's that were understood
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
-        self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
+        self.all_carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
+        self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # the same for the sizes that a constructor asks for
         self.joined_loops: dict[For, For] = {}  # loops that make lists → the loop in which the constructor makes them
         self.held: dict[str, Value] = {}  # field → the module that it hands in
         self.list_scopes: dict[str, str] = {}  # names of setup's loops, with what they run over in the list called last

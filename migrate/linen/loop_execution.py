@@ -27,7 +27,7 @@ class LoopExecution(Expressions):
     repeating: int = 0  # how many loops that are not taken apart are being followed
     loose: set[str]
     closed: dict[str, Dim]
-    carried: dict[Site, list[tuple[str, Dim, Dim]]]
+    all_carried: dict[Site, list[tuple[str, Dim, Dim]]]
     joined_loops: dict[For, For]
     super_calls: list[tuple[ast.Call, Method]]
 
@@ -158,7 +158,8 @@ class LoopExecution(Expressions):
                     self.closed[tracker] = last
         self._carry_sizes(target, iterator, start, inner, phis)
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
-        self._leave_loop(env, inner, phis, rank_lost, names, forgotten)
+        jumped = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(node))
+        self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
         if not kept:  # what the loop assigns is not in the constructor
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
             for name in dropped & env.local:
@@ -190,7 +191,7 @@ class LoopExecution(Expressions):
                 first, after = dim_at(start.names[name].value, index), inner.get(name)
                 following = dim_at(after.value, index) if after is not None else None
                 if first is not None and following is not None:
-                    known = self.carried.setdefault(site, [])
+                    known = self.all_carried.setdefault(site, [])
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
 
@@ -199,7 +200,7 @@ class LoopExecution(Expressions):
 
         Those of a list that setup makes are not among them: setup's own loop follows them.
         """
-        followed = {tracker for sizes in self.carried.values() for tracker, _, _ in sizes}
+        followed = {tracker for sizes in self.all_carried.values() for tracker, _, _ in sizes}
         changed = {step.name for step in block.steps if isinstance(step, Track)} - followed
         return {tracker: self.closed.get(tracker) for tracker in phis.values() if tracker is not None and tracker in changed}
 
@@ -338,7 +339,9 @@ class LoopExecution(Expressions):
         lost: set[str],
         targets: set[str],
         forgotten: Mapping[str, Dim | None],
+        jumped: bool,
     ) -> None:
+        """`jumped`: the loop has a `break` or `continue`, so that its last iteration may not run to the end."""
         changing = targets | {t for t in phis.values() if t is not None}
         passes = list_items.pass_names(self)  # sizes of the items of a list, which hold in this loop only
         for name, now in inner.names.items():
@@ -356,7 +359,8 @@ class LoopExecution(Expressions):
                 env.names[name] = Abs(value, False, old.flags | now.flags)
             elif name in lost:
                 if now.static and name in inner.local:
-                    env.names[name] = Abs(Int(Dim.local(name)), True, now.flags)
+                    settled = isinstance(now.value, Int) and not now.value.dim.dependencies() and not jumped
+                    env.names[name] = now if settled else Abs(Int(Dim.local(name)), True, now.flags)
                 else:
                     env.names[name] = Abs(OPAQUE, False, old.flags | now.flags)
             elif isinstance(now.value, size_lists.SizeList) or _grew(old.value, now.value, changing):

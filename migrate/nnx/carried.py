@@ -16,8 +16,10 @@ from ..linen.execute import Execution
 from ..linen.late_makes import names_in
 from ..linen.merging import dependencies_of
 from ..linen.sites import Site, Unmigratable
+from ..linen.values import Array
 
 if TYPE_CHECKING:
+    from .class_text import ClassText
     from .class_write import ClassWriter
 
 Carried = Sequence[tuple[str, Dim, Dim]]  # variable, its first value, its next value
@@ -38,6 +40,25 @@ def write(writer: ClassWriter, site: Site, carried: Carried, expression: Parts) 
         _loop(writer, site, loop, carried, expression)
     else:
         raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
+
+
+def keep_needed(text: ClassText) -> None:
+    """Leave out the sizes that no constructor asks for: convolutions change height and width along a list, too.
+
+    `text` has built all sites; a size that another needs, or that the class gives, is kept.
+    """
+    run = text.run
+    needed = {name for _, names in text.built.values() for name in names}
+    for summary in run.summaries.values():
+        width = summary.result.shape.dim(-1) if isinstance(summary.result, Array) else None
+        needed |= width.dependencies() if width is not None else set()
+    sizes = [size for carried in run.carried.values() for size in carried]
+    for _ in sizes:
+        for tracker, first, following in sizes:
+            if tracker in needed:
+                needed |= first.dependencies() | following.dependencies()
+    for site, carried in run.carried.items():
+        run.carried[site] = [size for size in carried if size[0] in needed]
 
 
 def loop_of(site: Site) -> ast.ListComp | ast.For | None:

@@ -110,6 +110,7 @@ class ClassText:
     def prepare(self) -> None:
         """Name and build everything once; raises Unmigratable."""
         refusals.refuse(self)
+        self.run.carried = {site: list(sizes) for site, sizes in self.run.all_carried.items()}
         self.setup_params = setup_params.check(self.run, self.model)
         self.renamed = setup_names.renamed(self.run)
         for entry in self.run.blocks:
@@ -130,6 +131,7 @@ class ClassText:
         self._call_keywords()
         self._build_all()
         self._find_shadowed()
+        carried.keep_needed(self)
         for sizes in self.run.carried.values():
             for _, first, following in sizes:
                 self.dim(first), self.dim(following)
