@@ -60,6 +60,10 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
             return Abs(Tup(inner.items, name), arguments.static, arguments.flags)
         if isinstance(inner, Repeated):
             return Abs(dataclasses.replace(inner, kind=name), arguments.static, arguments.flags)
+    if name == "reversed" and len(arguments.positional) == 1:
+        inner = arguments.positional[0][1].value
+        if isinstance(inner, Repeated) and all(site.name is None for site in run.modules_in(inner)):
+            return Abs(dataclasses.replace(inner, turned=not inner.turned), arguments.static, arguments.flags)
     if arguments.starred():
         found: Value = Unknown(name)
     else:

@@ -297,11 +297,15 @@ class LiftedCall:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Repeated(Value):
-    """A list of modules made by a loop or comprehension: every element is the site's."""
+    """A list of modules made by a loop or comprehension: every element is the site's.
+
+    `turned`: it is in the reverse of the order in which they were made.
+    """
 
     element: Value
     loop: Any
     kind: str = "list"
+    turned: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -114,7 +114,11 @@ def _appended(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, added: A
     if func.attr == "extend":
         new: Value = run.extended(value, added.value, node) if run.holds_module(added.value) else Unknown("list")
     elif run.loops or run.repeating or isinstance(value, Repeated):
-        new = Repeated(added.value, run.loops[-1] if run.loops else None)
+        turned = func.attr == "insert"  # each before all others: the last one made comes first
+        new = Repeated(added.value, run.loops[-1] if run.loops else None, turned=turned)
+        first = not turned or (isinstance(node.args[0], ast.Constant) and node.args[0].value == 0)
+        if not first or (isinstance(value, Repeated) and value.turned != turned):
+            new = Unknown("a list in an order of its own")
         if isinstance(value, Tup) and value.items and run.holds_module(added.value):
             kinds = {s.target for s in run.modules_in(value)} | {s.target for s in run.modules_in(added.value)}
             if len(kinds) > 1 or any(True for _ in run.modules_in(value)):

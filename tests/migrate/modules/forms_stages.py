@@ -86,5 +86,46 @@ class Encoder(nn.Module):
       x = stage(x)
     return self.out(self.last(x))
 
-CASES=[('Encoder',{},[(2,16,16,3)],{}),('Encoder',{'learned':False},[(2,16,16,3)],{}),
+class Up(nn.Module):
+  config: Config
+  index: int
+  def setup(self):
+    out = self.config.width * self.config.widths[self.index]
+    self.units = [Unit(out) for _ in range(self.config.blocks)]
+  def __call__(self, x):
+    for unit in self.units:
+      x = unit(x)
+    return jax.image.resize(x, (x.shape[0], 2 * x.shape[1], 2 * x.shape[2], x.shape[3]), 'nearest')
+
+class Decoder(nn.Module):
+  """The list is in the order of the encoder's stages, and called from its end."""
+  config: Config = Config()
+  def setup(self):
+    self.first = nn.Conv(self.config.width * self.config.widths[-1], (3, 3))
+    stages = []
+    for i in reversed(range(len(self.config.widths))):
+      stages.append(Up(self.config, index=i))
+    self.stages = list(reversed(stages))
+    self.last = Unit(3)
+  def __call__(self, x):
+    x = self.first(x)
+    for stage in reversed(self.stages):
+      x = stage(x)
+    return self.last(x)
+
+class Inserted(nn.Module):
+  widths: tuple = (4, 5, 6)
+  def setup(self):
+    layers = []
+    for d in self.widths:
+      layers.insert(0, nn.Dense(d))
+    self.layers = layers
+  def __call__(self, x):
+    for layer in reversed(self.layers):
+      x = layer(x)
+    return x
+
+CASES=[('Inserted',{},[(2,3)],{}),
+       ('Decoder',{},[(2,4,4,5)],{}),
+       ('Encoder',{},[(2,16,16,3)],{}),('Encoder',{'learned':False},[(2,16,16,3)],{}),
        ('Encoder',{'config':Config(widths=(2,1),attention=(16,8))},[(1,16,16,2)],{})]

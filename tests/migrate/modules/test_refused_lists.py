@@ -86,6 +86,42 @@ def __call__(self, x):
       x = self.norms[i](x)
   return x""",
     ),
+    "kept in the reverse of the order in which they are made": (
+        "NNX114",
+        """def setup(self):
+  layers = []
+  for d in self.widths:
+    layers.append(nn.Dense(d))
+  self.layers = list(reversed(layers))
+def __call__(self, x):
+  for layer in self.layers:
+    x = layer(x)
+  return x""",
+    ),
+    "each made before all others": (
+        "NNX114",
+        """def setup(self):
+  layers = []
+  for d in self.widths:
+    layers.insert(0, nn.Dense(d))
+  self.layers = layers
+def __call__(self, x):
+  for layer in self.layers:
+    x = layer(x)
+  return x""",
+    ),
+    "made in another order and counted": (
+        "NNX114",
+        """def setup(self):
+  layers = []
+  for d in self.widths:
+    layers.append(nn.Dense(d))
+  self.layers = list(reversed(layers))
+def __call__(self, x):
+  for i, d in enumerate(self.widths):
+    x = self.layers[i](x)
+  return x""",
+    ),
 }
 
 
