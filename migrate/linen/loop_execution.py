@@ -369,7 +369,9 @@ class LoopExecution(Expressions):
                 env.names[name] = Abs(value, False, old.flags | now.flags)
             elif name in lost:
                 if now.static and name in inner.local:
-                    settled = isinstance(now.value, Int) and not now.value.dim.dependencies() and not jumped
+                    # What calls say of the module's results cannot name setup's own variables.
+                    settled = self.in_setup and isinstance(now.value, Int) and not now.value.dim.dependencies()
+                    settled = settled and not jumped
                     env.names[name] = now if settled else Abs(Int(Dim.local(name)), True, now.flags)
                 else:
                     env.names[name] = Abs(OPAQUE, False, old.flags | now.flags)
