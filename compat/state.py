@@ -87,7 +87,7 @@ def _dtype(given: Any) -> np.dtype[Any]:
     import jax.numpy as jnp
 
     try:
-        found = jnp.dtype(given)
+        found: np.dtype[Any] = jnp.dtype(given)
     except TypeError:
         raise MismatchError("dtype= is not valid:", [f"{given!r}: give 'target', or a dtype such as 'bfloat16'"]) from None
     if not jnp.issubdtype(found, jnp.floating):

@@ -86,8 +86,8 @@ class FileContext:
                 last = self.plan.canonical(target).rpartition(".")[2]
                 if last != local:
                     self._said_for.setdefault(last, set()).add(local)
-            for local, behind in self.plan.words_behind.items():
-                for last in behind - {local} if local in self.source.words else ():
+            for local in self.plan.words_behind.keys() & self.source.words:
+                for last in self.plan.words_behind[local] - {local}:
                     self._said_for.setdefault(last, set()).add(local)
         return self._said_for.get(word, set())
 

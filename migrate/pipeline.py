@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -80,7 +79,8 @@ def migrate_project(
 
 
 # What code that only handles a model says, though it imports nothing of Linen.
-_HANDLES_MODELS = re.compile(r"flax|linen|\bapply_fn\b|\.apply\(|\.init\(|\bTrainState\b|apply_gradients|batch_stats")
+_OF_MODELS = ("flax", "linen", ".apply(", ".init(", "apply_gradients", "batch_stats")
+_WORDS_OF_MODELS = frozenset({"apply_fn", "TrainState"})
 
 
 def concerned_files(project: Project) -> list[str]:
@@ -107,7 +107,7 @@ def concerned_files(project: Project) -> list[str]:
     found |= {
         name
         for name, source in project.files.items()
-        if name.partition(".")[0] in of_flax and _HANDLES_MODELS.search(source.text)
+        if name.partition(".")[0] in of_flax and _handles_models(source)
     }
     near = {
         name: {base for base in bases if "." not in base or base.partition(".")[0] in packages}
@@ -115,6 +115,10 @@ def concerned_files(project: Project) -> list[str]:
     }
     found = _closure(found, near)
     return [name for name in project.files if name in found]
+
+
+def _handles_models(source: SourceFile) -> bool:
+    return any(said in source.text for said in _OF_MODELS) or not _WORDS_OF_MODELS.isdisjoint(source.words)
 
 
 def _imports_flax(source: SourceFile) -> bool:
