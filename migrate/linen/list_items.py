@@ -12,7 +12,7 @@ from typing import Any
 
 from .dims import Atom, Dim
 from .merging import dependencies_of, map_dims
-from .sites import CallRecord, For, Site, Static, Unmigratable
+from .sites import CallRecord, For, Repeated, Site, Static, Unmigratable
 from .values import Array, Int, Tup, Unknown, Value
 
 
@@ -23,7 +23,7 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     runs = {name: text for loop in site.loops for name, text in _what_runs(loop).items()}
     given = [v for v in (*record.args, *record.keywords.values()) if isinstance(v, Array)]
     changing = frozenset().union(*[dependencies_of(v) for v in given])
-    picked = _is_picked(node, env)
+    picked = _is_picked(run, site, node, env)
     if run.trial and not site.in_setup:
         return  # the loops may yet be joined: see `list_loops`
     for name in changing & pass_names(run):
@@ -55,7 +55,7 @@ def pass_names(run: Any) -> frozenset[str]:
 
 def given_back(run: Any, site: Site, node: ast.Call, result: Value, env: Any) -> Value:
     """What a call of an item gives: the sizes of an item that is picked are those of its place in the list, if known."""
-    if run.in_setup or not _is_outside(run, site) or not _is_picked(node, env):
+    if run.in_setup or not _is_outside(run, site) or not _is_picked(run, site, node, env):
         return result
     names = {name for loop in site.loops for name in _what_runs(loop)}
     lost = False
@@ -104,7 +104,7 @@ def _at_place(run: Any, site: Site, node: ast.Call, dim: Dim) -> Dim | None:
     return None if said.dependencies() & {target.id} else said
 
 
-def _is_picked(node: ast.Call, env: Any) -> bool:
+def _is_picked(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     """Is the item taken out of its list, and not reached by going through it from its beginning?"""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     counters: set[str] = set()
@@ -112,13 +112,13 @@ def _is_picked(node: ast.Call, env: Any) -> bool:
     for parent in env.source.ancestors(node):
         if isinstance(parent, ast.For):
             looped = True
-            if _disordered(name, parent.target, parent.iter):
+            if _binds(parent.target, name) and not in_order(run, site, parent.iter):
                 return True
             counters |= _counters(parent.target, parent.iter)
         elif isinstance(parent, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
             looped = True
             for generator in parent.generators:
-                if _disordered(name, generator.target, generator.iter):
+                if _binds(generator.target, name) and not in_order(run, site, generator.iter):
                     return True
                 counters |= _counters(generator.target, generator.iter)
         elif isinstance(parent, ast.FunctionDef):
@@ -128,16 +128,27 @@ def _is_picked(node: ast.Call, env: Any) -> bool:
     return not looped
 
 
-def _disordered(name: str, target: ast.expr, iterator: ast.expr) -> bool:
-    """Does a loop that binds the name go through something in another order, or not from its beginning?"""
-    if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(target)):
-        return False
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(target))
+
+
+def in_order(run: Any, site: Site, iterator: ast.expr) -> bool:
+    """Does a loop go through the list of a module in the order in which it was made, from its beginning?"""
     for node in ast.walk(iterator):
         if isinstance(node, ast.Slice) and (node.lower is not None or node.step is not None):
-            return True
-        if isinstance(node, ast.Name) and node.id in ("reversed", "sorted", "product", "permutations"):
-            return True
-    return False
+            return False
+        if isinstance(node, ast.Name) and node.id in ("sorted", "product", "permutations"):
+            return False
+    items = iterator
+    if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id == "enumerate":
+        items = iterator.args[0] if iterator.args else iterator
+    going = run.evaluated[items].value if items in run.evaluated else None
+    if isinstance(going, Repeated):
+        return not going.turned
+    parts = [run.evaluated[node].value for node in ast.walk(iterator) if node in run.evaluated]
+    held = run.attributes.get(site.container)
+    turned = any(isinstance(v, Repeated) and v.turned for v in [*parts, *([held.value] if held is not None else [])])
+    return not turned and all(getattr(n, "id", "") != "reversed" for n in ast.walk(iterator))
 
 
 def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:

@@ -121,7 +121,7 @@ def _lists(run: Any, target: ast.expr, iterator: ast.expr, env: Any) -> list[Rep
 
 
 def _is_list(value: Value) -> bool:
-    return isinstance(value, Repeated) and isinstance(value.element, Module) and value.kind == "list"
+    return isinstance(value, Repeated) and isinstance(value.element, Module) and value.kind == "list" and not value.turned
 
 
 def _counters(target: ast.expr, iterator: ast.expr, env: Any) -> frozenset[str]:

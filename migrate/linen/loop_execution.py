@@ -14,7 +14,7 @@ from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
-from .sites import Abs, Block, For, Local, Localized, Repeated, Site, Static, Track, Unmigratable, steps_of
+from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
 from .values import OPAQUE, Array, Int, Shape, Tup, Value
 
 
@@ -181,7 +181,8 @@ class LoopExecution(Expressions):
             for (name, index), tracker in phis.items():
                 if tracker is None or tracker not in used:
                     continue
-                if not self._in_order(site, iterator):
+                sliced = any(isinstance(n, ast.Slice) for n in ast.walk(iterator))
+                if sliced or not list_items.in_order(self, site, iterator):
                     raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
                 if not _runs_along(site, target, iterator):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
@@ -192,18 +193,6 @@ class LoopExecution(Expressions):
                     known = self.all_carried.setdefault(site, [])
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
-
-    def _in_order(self, site: Site, iterator: ast.expr) -> bool:
-        """Does a loop go through the list of a module in the order in which setup made it?"""
-        if any(isinstance(n, ast.Slice) or getattr(n, "id", "") == "sorted" for n in ast.walk(iterator)):
-            return False
-        items = iterator.args[0] if isinstance(iterator, ast.Call) and _is_enumerate(iterator) else iterator
-        going = self.evaluated[items].value if items in self.evaluated else None
-        if isinstance(going, Repeated):
-            return not going.turned
-        held = self.attributes.get(site.container)
-        turned = held is not None and isinstance(held.value, Repeated) and held.value.turned
-        return not turned and all(getattr(n, "id", "") != "reversed" for n in ast.walk(iterator))
 
     def _forgotten(self, phis: Mapping[tuple[str, int], str | None], block: Block) -> dict[str, Dim | None]:
         """Tracked sizes of a loop that the constructor does not have → what is known of them after it.
