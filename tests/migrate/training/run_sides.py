@@ -47,8 +47,7 @@ COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "coll
 def leaf_name(path: tuple[Any, ...]) -> str:
     """`Dense_0/kernel`, whether a box, a Variable or neither holds the array."""
     name = "/".join(str(getattr(k, "key", getattr(k, "name", getattr(k, "idx", k)))) for k in path)
-    name = re.sub(r"/value$|/value(?=/)|\.value", "", name)
-    return re.sub(r"/(\d+)(?=/[^/]+/)", r"_\1", name) if name.startswith("params/") else name  # of a list of modules
+    return re.sub(r"/value$|/value(?=/)|\.value", "", name)
 
 
 def spec(value: Any) -> Any:
@@ -73,7 +72,10 @@ def leaves(names: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, tree in trees.items():
         for path, value in jax.tree_util.tree_flatten_with_path(nnx.as_pure(tree))[0]:
-            found[f"{name}/{leaf_name(path)}"] = value
+            leaf = leaf_name(path)
+            if name != "opt":  # an item of a list of modules, which in Linen has a name of its own
+                leaf = re.sub(r"/(\d+)(?=/)", r"_\1", leaf)
+            found[f"{name}/{leaf}"] = value
     return found
 
 
