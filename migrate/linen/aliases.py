@@ -28,7 +28,8 @@ def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
             pairs = [(node.target, node.iter)]
         else:
             continue
-        for target, value in pairs:
+        loop = isinstance(node, ast.For | ast.comprehension)
+        for target, value in (part for pair in pairs for part in _parts(*pair, loop)):
             names = set(_held(value))
             if not names:
                 continue
@@ -36,6 +37,24 @@ def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
             group = frozenset(names).union(*[found.get(name, frozenset()) for name in names])
             found.update(dict.fromkeys(group, group))
     return found
+
+
+def _parts(target: ast.expr, value: ast.expr, loop: bool) -> Iterable[tuple[ast.expr, ast.expr]]:
+    """Each name with what it alone is given: `a, b = c, d` and `for a, b in zip(c, d)` do not make c and d one."""
+    given: list[ast.expr] | None = None
+    if not loop and isinstance(value, ast.Tuple | ast.List):
+        given = value.elts
+    elif loop and isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        if value.func.id == "zip":
+            given = value.args
+        elif value.func.id == "enumerate" and len(value.args) == 1:
+            given = [ast.Constant(0), value.args[0]]
+    targets = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+    if given is None or len(given) != len(targets) or any(isinstance(n, ast.Starred) for n in [*given, *targets]):
+        yield target, value
+        return
+    for one, part in zip(targets, given):
+        yield from _parts(one, part, loop)
 
 
 def _held(value: ast.expr) -> Iterable[str]:

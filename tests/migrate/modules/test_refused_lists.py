@@ -87,7 +87,7 @@ def __call__(self, x):
   return x""",
     ),
     "kept in the reverse of the order in which they are made": (
-        "NNX114",
+        "NNX110",
         """def setup(self):
   layers = []
   for d in self.widths:
@@ -99,7 +99,7 @@ def __call__(self, x):
   return x""",
     ),
     "each made before all others": (
-        "NNX114",
+        "NNX110",
         """def setup(self):
   layers = []
   for d in self.widths:
