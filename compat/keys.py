@@ -43,13 +43,15 @@ _SHADOWS = frozenset(
 )
 _OPTIMIZER_FIELDS = ("opt_state", "step", "optimizer", "state")
 _PACKED = {
-    "dense_i": (("ii", "if", "ig", "io"), ("i",)),
-    "dense_h": (("hi", "hf", "hg", "ho"), ("h",)),
+    "dense_i": (("ii", "if", "ig", "io"), ("ir", "iz", "in"), ("i",)),
+    "dense_h": (("hi", "hf", "hg", "ho"), ("hr", "hz", "hn"), ("h",)),
 }
 # What flax.optim and t5x called the slots of optax.
-_OLD_SLOTS = {
-    "mu": ("grad_ema", "m"),
-    "nu": ("grad_sq_ema", "v"),
+_OLD_SLOTS: dict[str, tuple[str, ...]] = {
+    "mu": ("grad_ema",),
+    "nu": ("grad_sq_ema",),
+    "trace": ("momentum",),
+    "sum_of_squares": ("G",),
     "v": ("v",),
     "v_row": ("v_row",),
     "v_col": ("v_col",),
@@ -152,6 +154,7 @@ class _Index:
         self.by_prefix: dict[Key, dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
         self.by_form: dict[str, set[Key]] = defaultdict(set)
         self.renamed = bool(renamer)
+        self.keys = frozenset(keys)
         params = _param_suffixes(keys) if renamer else set()
         for key in keys:
             bare = unbox_key(key)
@@ -263,8 +266,12 @@ class _Matcher:
         self.index = _Index(keys, renamer)
         self.restack = restack
         self.plan = Plan()
+        slots = {key[-1] for key in keys if "param_states" in key}
+        # What RMSProp called `v` is optax's `nu`; Adafactor's `v` is the mean of something else.
+        self.old_slots = _OLD_SLOTS if "v_row" in slots else {**_OLD_SLOTS, "nu": (*_OLD_SLOTS["nu"], "v")}
         self.used: dict[Key, Slot] = {}
         self.taken: set[tuple[str, Key]] = set()
+        self.numbers: dict[Path, Key] = {}
 
     def run(self, found: Sequence[Slot]) -> Plan:
         groups: dict[tuple[Path, str], list[Slot]] = defaultdict(list)
@@ -292,6 +299,7 @@ class _Matcher:
                 roots[owner] = _root(mount) if group == "params" else mount
             self.plan.mounts.setdefault(group, mount)
             self.taken.add((group, mount))
+            self.numbers |= self.numbered(members, mount) if group == "optimizer" else {}
             for slot in members:
                 self.place(slot, mount)
         self.leftovers(roots, any(s.group == "optimizer" or s.linen[:1] == ("opt_state",) for s in found))
@@ -350,10 +358,15 @@ class _Matcher:
                 if name != param:
                     found.append(form((*head, *name)))
                 found.append(form((*head, "params", *name)))  # TrainState.params held {'params': ...}
-                for old in _OLD_SLOTS.get(str(head[-1]), ()):
+                for old in self.old_slots.get(str(head[-1]), ()):
                     found.append(form(("optimizer", "state", "param_states", *name, old)))
                     found.append(form(("state", "param_states", *name, old)))
-        elif head[-1] in ("step", "count"):
+                    found.append(form((*head[:-1], "stats", *name, old)))  # optax.adafactor before 0.1
+        if head and head[0] == "opt_state":  # t5x around optax: its states by number
+            for name in (param, *bare_numbers(param)) if param else ((),):
+                found.append(form(("optimizer", "state", "param_states", *head[1:], *name)))
+                found.append(form(("state", "param_states", *head[1:], *name)))
+        if not param and head[-1] in ("step", "count"):
             found += [form(("optimizer", "state", "step")), form(("state", "step"))]
         if "hyperparams_states" in map(str, head) and head[-1] == "count":
             at = list(map(str, head)).index("hyperparams_states")
@@ -375,6 +388,9 @@ class _Matcher:
                 return
             self.take(slot, key)
             return
+        if slot.path in self.numbers:
+            self.take(slot, self.numbers[slot.path])
+            return
         derived = self.derive(slot, mount, table)
         if derived is not None:
             leaf, sources = derived
@@ -383,6 +399,20 @@ class _Matcher:
                 self.used.setdefault(key, slot)
             return
         self.lost(slot)
+
+    def numbered(self, members: Sequence[Slot], mount: Key) -> dict[Path, Key]:
+        """Slots of `optax.masked` before 0.1: a list, without names, of what the mask lets through, in jax's order."""
+        heads: dict[Path, list[Slot]] = defaultdict(list)
+        for slot in members:
+            if slot.linen_param:
+                heads[slot.linen[: len(slot.linen) - len(slot.linen_param)]].append(slot)
+        table, found = self.index.by_prefix[mount], dict[Path, Key]()
+        for head, slots in heads.items():
+            lists = [table.get(form((*head, str(i))), []) for i in range(len(slots) + 1)]
+            if all(len(keys) == 1 for keys in lists[:-1]) and not lists[-1]:
+                slots.sort(key=lambda slot: _linen_name(slot, slot.linen_param))
+                found |= {slot.path: keys[0] for slot, keys in zip(slots, lists)}
+        return found
 
     def exact(self, slot: Slot, mount: Key, keys: Sequence[Key]) -> Key | None:
         """Of keys with one form (`enc/out_w`, `enc_out/w`) the one that is spelt as the slot is."""
@@ -461,10 +491,12 @@ class _Matcher:
                 self.lost(slot)
 
     def field(self, slot: Slot, roots: Mapping[Path, Key]) -> bool:
-        name = str(slot.linen[-1])
+        below = tuple(map(str, slot.linen)) if slot.group == "field" else (str(slot.linen[-1]),)
         for root in [*roots.values(), ()]:
-            for key in ((*root, name), (*root, name, "value")):
-                if key in self.leaves and key not in self.used:
+            spelt = [(*root, *below), (*root, *below, "value")]
+            alike = self.index.by_prefix[root].get(form(below), ()) if root in self.index.by_prefix else ()
+            for key in (*spelt, *(alike if len(alike) == 1 else ())):
+                if key in self.index.keys and key not in self.used:
                     self.take(slot, key)
                     return True
         return False

@@ -295,7 +295,7 @@ def packed_cells(model: Any) -> dict[Path, str]:
     """Paths of modules that Linen stores in another way, by kind."""
     from flax import nnx
 
-    kinds = ((nnx.OptimizedLSTMCell, "packed"), (nnx.SimpleCell, "simple"))
+    kinds = ((nnx.OptimizedLSTMCell, "lstm"), (nnx.GRUCell, "gru"), (nnx.SimpleCell, "simple"))
     found = {}
     for path, node in nnx.iter_graph(model):
         for kind, name in kinds:
@@ -304,7 +304,12 @@ def packed_cells(model: Any) -> dict[Path, str]:
     return found
 
 
-_GATES = {"dense_i": ("ii", "if", "ig", "io"), "dense_h": ("hi", "hf", "hg", "ho")}
+#: Linen's names of what NNX has in one layer, in the order of its last dimension, by the kind of the cell.
+GATES: dict[str, dict[str, tuple[str, ...]]] = {
+    "lstm": {"dense_i": ("ii", "if", "ig", "io"), "dense_h": ("hi", "hf", "hg", "ho")},
+    "gru": {"dense_i": ("ir", "iz", "in"), "dense_h": ("hr", "hz", "hn")},
+    "simple": {"dense_i": ("i",), "dense_h": ("h",)},
+}
 
 
 def _linen_items(slot: Slot, value: Any, layouts: Mapping[Path, str]) -> list[tuple[Key, Any]]:
@@ -320,7 +325,7 @@ def _linen_items(slot: Slot, value: Any, layouts: Mapping[Path, str]) -> list[tu
 def linen_pieces(slot: Slot, layouts: Mapping[Path, str]) -> list[Key]:
     """The Linen keys of a slot: several where NNX packs what Linen keeps apart, in the order of the last dimension."""
     if slot.group == "field":
-        return [(str(slot.linen[-1]),)]
+        return [tuple(map(str, slot.linen))]
     if slot.group == "optimizer":
         head: Key = tuple(map(str, slot.linen[: len(slot.linen) - len(slot.linen_param)]))
         path = slot.linen_param
@@ -332,10 +337,9 @@ def linen_pieces(slot: Slot, layouts: Mapping[Path, str]) -> list[Key]:
         return [(*head, *_names(path[: len(path) - len(slot.inner)]), *slot.inner)]
     module = (slot.param if slot.group == "optimizer" else slot.local)[:-2]
     kind = next((k for p, k in layouts.items() if p[len(p) - len(module) :] == module and len(path) >= 2), None)
-    if kind is not None and path[-2] in _GATES:
-        names = _GATES[str(path[-2])] if kind == "packed" else (str(path[-2])[-1],)
-        if kind == "simple" or (slot.shape and slot.shape[-1] % len(names) == 0):
-            return [(*head, *_names((*path[:-2], name, path[-1]))) for name in names]
+    names = GATES[kind].get(str(path[-2])) if kind is not None else None
+    if names is not None and (len(names) == 1 or (slot.shape and slot.shape[-1] % len(names) == 0)):
+        return [(*head, *_names((*path[:-2], name, path[-1]))) for name in names]
     return [(*head, *_names(path))]
 
 

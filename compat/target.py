@@ -27,7 +27,7 @@ class Slot:
         owner: the path of the model or optimizer that it belongs to; `owner + local == path`.
         local: path within the owner; for optimizers it begins with 'opt_state' or is ('step',).
         group: the Linen collection ('params', 'batch_stats', …), 'optimizer', 'rng', 'array', 'empty', or 'field' for
-            an entry of a dict that stands beside the model.
+            an array that stands beside the model, in dicts and lists of its own (`path`, `local` and `linen` are one then).
         param: for optimizer slots kept per parameter, the path of that parameter in its model, else ().
         value: the Variable, or the abstract array where there is none.
         linen: `local` as Linen has it; another path where the variable is shared (see `sharing`).
@@ -174,6 +174,7 @@ def abstract(create: Callable[[], Any]) -> Target:
             return target
         kept["graphdef"], state = nnx.split(target)
         kept["shared"] = linen_paths(target)
+        kept["fields"] = field_paths(target)
         return state
 
     with nnx.use_eager_sharding(False):
@@ -188,7 +189,19 @@ def abstract(create: Callable[[], Any]) -> Target:
     def build(values: dict[Path, Any]) -> Any:
         return nnx.merge(graphdef, nnx.from_flat_state(list(values.items())))
 
-    return Target(slots(state, kept["container"], kept["shared"]), build, leaves, graphdef, state)
+    return Target(slots(state, kept["container"], kept["shared"], kept["fields"]), build, leaves, graphdef, state)
+
+
+def field_paths(target: Any, path: Path = ()) -> set[Path]:
+    """Where arrays, and trees of them, stand in plain containers beside models and optimizers.
+
+    An array within a module is a constant of it, which no Linen checkpoint has; these are fields of the TrainState, which it
+    must have.
+    """
+    if not is_container(target):
+        return {path} if path and not _is_graph(target) and not is_variable(target) else set()
+    entries = target.items() if isinstance(target, dict) else enumerate(target)
+    return {found for name, child in entries for found in field_paths(child, (*path, name))}
 
 
 def _is_graph(value: Any) -> bool:
@@ -245,13 +258,19 @@ def slots_of(target: Any) -> list[Slot]:
 
     if isinstance(target, nnx.State):
         return slots(target)
-    return slots(split(target), is_container(target), linen_paths(target))
+    return slots(split(target), is_container(target), linen_paths(target), field_paths(target))
 
 
-def slots(state: Any, container: bool | None = None, shared: Mapping[Path, Path] | None = None) -> list[Slot]:
+def slots(
+    state: Any,
+    container: bool | None = None,
+    shared: Mapping[Path, Path] | None = None,
+    fields: set[Path] | frozenset[Path] = frozenset(),
+) -> list[Slot]:
     """The slots of a target's state, as made by `abstract` or `split`; `container` None guesses from integer keys.
 
-    `shared` has Linen's paths of the variables that Linen stores elsewhere (`sharing.linen_paths`).
+    `shared` has Linen's paths of the variables that Linen stores elsewhere (`sharing.linen_paths`), `fields` what
+    `field_paths` found.
     """
     from flax import nnx
     from flax.nnx.training.optimizer import OptState
@@ -273,7 +292,9 @@ def slots(state: Any, container: bool | None = None, shared: Mapping[Path, Path]
         else:
             owner = next((m for m in models if path[: len(m)] == m), ())
             local = path[len(owner) :]
-            group = group_of(value) if local else "field"
+            beside = not is_variable(value) and any(path[:i] in fields for i in range(1, len(path) + 1))
+            group = "field" if beside or not local else group_of(value)
+            local = path if beside else local
         for inner, kind, shape, dtype in _contents(value, group):
             whole = (*(local or path[-1:]), *inner)
             slot = Slot((*path, *inner), owner, whole, kind, param, value, shape, dtype, inner=inner)

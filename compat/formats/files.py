@@ -172,6 +172,8 @@ def _npy_leaf(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key:
             f"(float8, int4) and wrote {dtype.str}; save it as safetensors or msgpack",
         )
 
+    stored_dtype, dtype = dtype, dtype.newbyteorder("=")  # big-endian arrays are turned while they are read
+
     def flat(start: int, stop: int) -> Array:
         try:
             with zipfile.ZipFile(path) as again, again.open(entry) as file:
@@ -181,7 +183,7 @@ def _npy_leaf(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key:
             raise CorruptCheckpointError(path, f"entry {entry.filename!r} is damaged ({error})") from None
         if len(data) != (stop - start) * dtype.itemsize:
             raise CorruptCheckpointError(path, f"entry {entry.filename!r} is truncated")
-        return np.frombuffer(data, dtype)
+        return np.frombuffer(data, stored_dtype).astype(dtype, copy=False)
 
     def start(index: Index) -> Any:
         if fortran:

@@ -19,6 +19,7 @@ from .tensor import open_database
 
 # `checkpoint_3`, `3`, `step_00000003`, `model3`, flax's `checkpoint_2.5`; a dot before the number may end a prefix.
 _STEP = re.compile(r"(|.*[_-])(\d+(?:\.\d+)?)|(.*?\D)(\d+)")
+_COMMITTED = "commit_success.txt"
 _PREFERRED_ITEMS = ("default", "state", "items", "train_state", "model", "params")
 _HF_NAMES = (
     "flax_model.msgpack", "flax_model.msgpack.index.json", "model.safetensors", "model.safetensors.index.json",
@@ -58,7 +59,8 @@ def open_checkpoint(
         chosen = max(steps) if step is None else step
         if chosen not in steps:
             have = ", ".join(map(str, sorted(steps)))
-            unfinished = [p.name for p in _unfinished(root) if re.search(rf"(^|\D)0*{chosen}\.orbax", p.name)]
+            unfinished = [p.name for p in _unfinished(root) if re.search(rf"(^|\D)0*{chosen}(\.orbax|$)", p.name)]
+            unfinished += [path.name for found, path in _steps(root).items() if found == chosen]
             if unfinished:
                 raise IncompleteCheckpointError(
                     root / unfinished[0], f"step {chosen} is still being written; there are {have}"
@@ -75,6 +77,10 @@ def list_steps(root: Path) -> dict[float, Path]:
     Raises:
         MissingStepError: several runs stand side by side (`run_3`, `ema_3`), so that a number does not name a step.
     """
+    return _committed(_steps(root))
+
+
+def _steps(root: Path) -> dict[float, Path]:
     runs: dict[str, dict[float, Path]] = {}
     for child in sorted(root.iterdir()):
         found = _STEP.fullmatch(child.name)
@@ -98,6 +104,16 @@ def list_steps(root: Path) -> dict[float, Path]:
             )
         runs = solid or runs
     return next(iter(runs.values()), {})
+
+
+def _committed(steps: dict[float, Path]) -> dict[float, Path]:
+    """Where writers mark what is finished, as on object stores, a later step without the mark is not."""
+    marked = [step for step, path in steps.items() if (path / _COMMITTED).is_file()]
+    return {
+        step: path
+        for step, path in steps.items()
+        if not marked or step < min(marked) or step in marked or path.is_file() or orbax.commit_time(path) is not None
+    }
 
 
 def _looks_like_tree(file: Path) -> bool:
@@ -134,7 +150,13 @@ def _explain_absence(path: Path) -> None:
 
 
 def _unfinished(root: Path) -> list[Path]:
-    return [p for p in root.iterdir() if ".orbax-checkpoint-tmp" in p.name]
+    """What in a directory of steps, or of items, is not written to its end."""
+    return [p for p in sorted(root.iterdir()) if _is_temporary(p) or (p.is_dir() and any(map(_is_temporary, p.iterdir())))]
+
+
+def _is_temporary(path: Path) -> bool:
+    """Orbax's `3.orbax-checkpoint-tmp-17`; flax's `checkpoint_tmp`, and `checkpoint_tmp_gda` or `3_gda` alone."""
+    return ".orbax-checkpoint-tmp" in path.name or re.fullmatch(r"(|.*\D)tmp(_gda)?", path.name) is not None
 
 
 def _is_one(path: Path) -> bool:
@@ -143,6 +165,8 @@ def _is_one(path: Path) -> bool:
 
 
 def _is_item(path: Path) -> bool:
+    if _is_temporary(path):
+        return False
     if orbax.looks_like(path) or (path / "metadata").is_file() or (path / orbax.AGGREGATE / ".zarray").is_file():
         return True
     return orbax.random_key(path) is not None

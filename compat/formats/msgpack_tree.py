@@ -194,7 +194,7 @@ def flatten(
         elif isinstance(value, dict) and CHUNKED in value:
             put(leaves, key, _chunked(scanner, key, value), scanner.file)
         elif isinstance(value, dict) and value:
-            for name, child in value.items():
+            for name, child in _named_fields(value).items():
                 walk((*key, *check_key([name], scanner.file)), child)
         elif isinstance(value, list) and value:
             sequences.add(key)
@@ -211,6 +211,19 @@ def flatten(
 
     walk((), tree)
     return leaves, others, sequences
+
+
+def _named_fields(value: dict[str, Any]) -> dict[str, Any]:
+    """A namedtuple as flax wrote it before 0.3.5, as it does now: `{'name': …, 'fields': {'0': 'mu'}, 'values': {'0': …}}`."""
+    if value.keys() != {"name", "fields", "values"}:
+        return value
+    fields, values = value["fields"], value["values"]
+    if not (isinstance(fields, dict) and isinstance(values, dict) and isinstance(value["name"], str)):
+        return value
+    names = list(fields.values())
+    if fields.keys() != values.keys() or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        return value
+    return {fields[position]: values[position] for position in fields}
 
 
 def _ext(scanner: Scanner, key: Key, ext: Ext) -> Leaf:

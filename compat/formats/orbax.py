@@ -267,6 +267,14 @@ def read_placeholder_file(file: Path, arrays: Path) -> Checkpoint:
     return Checkpoint(file, "L2", "flax, several processes", leaves, others, sequences, storage="zarr")
 
 
+def commit_time(path: Path) -> int | None:
+    """When the save of a step was finished, as newer versions note it; None where nothing says so."""
+    file = path / "_CHECKPOINT_METADATA"
+    noted = read_json(file) if file.is_file() else None
+    time = noted.get("commit_timestamp_nsecs") if isinstance(noted, dict) else None
+    return time if isinstance(time, int) else None
+
+
 def check_committed(path: Path) -> None:
     """Refuses directories that are still being written.
 

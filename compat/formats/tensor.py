@@ -79,7 +79,8 @@ def parse_metadata(name: str, data: bytes, file: object) -> ArrayInfo:
             raise ValueError(f"shape {shape} with chunks {chunks}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptCheckpointError(file, f"is no valid array metadata, so truncated or damaged ({error})") from None
-    return ArrayInfo(shape, dtype_from_name(dtype_name, file), chunks, driver, separator, fills)
+    dtype = dtype_from_name(dtype_name, file).newbyteorder("=")  # TensorStore gives native bytes
+    return ArrayInfo(shape, dtype, chunks, driver, separator, fills)
 
 
 def reader(spec: Mapping[str, Any], name: str, file: str) -> Callable[[Index], Callable[[], Array]]:

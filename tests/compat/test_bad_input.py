@@ -4,6 +4,7 @@ weight.
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -166,6 +167,33 @@ def test_steps(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "run" / "1")
     with pytest.raises(errors.IncompleteCheckpointError, match="there is no finished one"):
         compat.restore(tmp_path / "run", Model)
+
+
+def test_writers_that_died(tmp_path: Path) -> None:
+    """An item that is not finished in a step that is; flax's temporary files; object stores, which mark what is."""
+    run = tmp_path / "run"
+    with ocp.CheckpointManager(run) as manager:
+        for step in (1, 2, 3):
+            manager.save(step, args=ocp.args.StandardSave(TREE))
+    for mark in run.glob("3/commit_success.txt"):
+        mark.unlink()
+    noted = json.loads((run / "3" / "_CHECKPOINT_METADATA").read_text())
+    (run / "3" / "_CHECKPOINT_METADATA").write_text(json.dumps({**noted, "commit_timestamp_nsecs": None}))
+    for step in (1, 2):  # older versions on an object store
+        (run / str(step) / "commit_success.txt").touch()
+    assert compat.open_checkpoint(run).step == 2
+    with pytest.raises(errors.IncompleteCheckpointError, match="step 3 is still being written; there are 1, 2"):
+        compat.restore(run, Model, step=3)
+    (run / "2" / "default").rename(run / "2" / "default.orbax-checkpoint-tmp-17")
+    assert compat.open_checkpoint(run).step == 1
+    with pytest.raises(errors.IncompleteCheckpointError, match="step 2 is still being written; there are 1"):
+        compat.restore(run, Model, step=2)
+    (tmp_path / "flax").mkdir()
+    by_hand.write_l1(TREE, tmp_path / "flax" / "checkpoint_tmp").rename(tmp_path / "flax" / "checkpoint_tmp")
+    with pytest.raises(errors.IncompleteCheckpointError, match="checkpoint_tmp: is a checkpoint still being written"):
+        compat.restore(tmp_path / "flax", Model)
+    by_hand.write_l1(TREE, tmp_path / "flax" / "checkpoint_7").rename(tmp_path / "flax" / "checkpoint_7")
+    assert compat.restore(tmp_path / "flax", Model).b.w[0, 0] == 2
 
 
 def test_paths(tmp_path: Path) -> None:
