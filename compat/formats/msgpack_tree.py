@@ -214,7 +214,7 @@ def flatten(
 
 
 def _named_fields(value: dict[str, Any]) -> dict[str, Any]:
-    """A namedtuple as flax wrote it before 0.3.5, as it does now: `{'name': …, 'fields': {'0': 'mu'}, 'values': {'0': …}}`."""
+    """A namedtuple of flax before 0.3.5 as it is now: `{'name': …, 'fields': {'0': 'mu'}, 'values': {'0': …}}`."""
     if value.keys() != {"name", "fields", "values"}:
         return value
     fields, values = value["fields"], value["values"]
