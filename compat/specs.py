@@ -20,7 +20,7 @@ import numpy as np
 
 from .errors import MismatchError, SpecError
 from .formats.base import Key
-from .target import Path, Slot, abstract, linen_key, slots_of
+from .target import Path, Slot, abstract, is_tree, linen_key, slots_of, tree_target
 
 Rules = Sequence[tuple[str, Any]]
 
@@ -178,21 +178,34 @@ def partition_specs(target: Any, rules: Rules | None = None, *, mesh: Any = None
 
     Args:
         target: an NNX model, a tuple or dict of models and optimizers (concrete or from `nnx.eval_shape`), or their
-            state.
+            state; or the TrainState of a program that keeps its variables outside of the model.
         rules: logical axis rules; those of the context by default.
         mesh: decides which names are mesh axes already; that of `jax.set_mesh` by default.
 
     Returns:
-        An `nnx.State` shaped as `nnx.state(target)` with a `PartitionSpec` in place of each array.
+        An `nnx.State` shaped as `nnx.state(target)` with a `PartitionSpec` in place of each array; for a TrainState one
+        like it.
 
     Raises:
         MismatchError: specs that cannot be, all of them.
     """
-    from flax import nnx
-
     mesh = mesh if mesh is not None else context_mesh()
     specs = specs_of(slots_of(target), rules, mesh.axis_names if mesh is not None and rules is not None else None)
-    return nnx.from_flat_state(list(specs.items()))
+    return _shaped(specs, target)
+
+
+def _shaped(specs: Mapping[Path, Any], target: Any) -> Any:
+    """Specs by path as `nnx.state(target)` has its variables; as the tree itself where the target is one."""
+    from flax import nnx
+
+    if not is_tree(target):
+        return nnx.from_flat_state(list(specs.items()))
+    tree = tree_target(target)
+    held: dict[Path, Any] = {slot.variable: slot.value for slot in tree.slots if slot.group == "empty"}
+    for slot in tree.slots:
+        if slot.group != "empty":
+            held[slot.variable] = specs[slot.path]
+    return tree.build(held)
 
 
 def specs_from_linen(state_spec: Any, target: Any) -> Any:
@@ -206,16 +219,18 @@ def specs_from_linen(state_spec: Any, target: Any) -> Any:
             traced).
 
     Returns:
-        An `nnx.State` shaped as `nnx.state(target)` with the given specs or shardings.
+        An `nnx.State` shaped as `nnx.state(target)` with the given specs or shardings; for a TrainState one like it.
 
     Raises:
         MismatchError: keys on either side without a partner.
     """
     from flax import nnx
 
-    makes = inspect.isroutine(target) or isinstance(target, functools.partial)  # models can be called too
-    found = match_specs(state_spec, abstract(target).slots if makes else slots_of(target))
-    return nnx.from_flat_state(list(found.items()))
+    if inspect.isroutine(target) or isinstance(target, functools.partial):  # models can be called too
+        made = abstract(target)
+        found = match_specs(state_spec, made.slots)
+        return made.build(found) if made.graphdef is None else nnx.from_flat_state(list(found.items()))
+    return _shaped(match_specs(state_spec, slots_of(target)), target)
 
 
 def match_specs(state_spec: Any, found: Sequence[Slot]) -> dict[Path, Any]:

@@ -13,7 +13,20 @@ from .errors import MismatchError, RestoreWarning
 from .formats.base import Checkpoint, Key, Leaf
 from .keys import Plan, Rename, bare_numbers, match, unbox_key
 from .layouts import Restack, Restacks
-from .target import Path, Slot, is_typed_key, is_variable, key_impl, linen_key, parts, raw, slots_of, with_parts
+from .target import (
+    Path,
+    Slot,
+    is_tree,
+    is_typed_key,
+    is_variable,
+    key_impl,
+    linen_key,
+    parts,
+    raw,
+    slots_of,
+    tree_target,
+    with_parts,
+)
 
 
 def memory_checkpoint(variables: Any) -> tuple[Checkpoint, dict[Key, tuple[Any, boxes.Box | None]]]:
@@ -118,12 +131,13 @@ def from_linen(
     strict: bool = True,
     dtype: Any = None,
 ) -> Any:
-    """Puts Linen variables into an NNX model, in place.
+    """Puts Linen variables into an NNX model, in place; into a plain tree, such as a TrainState, by making a new one.
 
     Args:
         variables: a dict (or FrozenDict) of collections, boxed or not, parameters alone, or a whole TrainState when
             `model` is (model, optimizer). Never changed.
-        model: an NNX model, or a tuple or dict of models and optimizers.
+        model: an NNX model, or a tuple or dict of models and optimizers; or the TrainState of a program that keeps its
+            variables outside of the model.
         rename: source names to target names: a dict of names or regular expressions, or a function.
         restack: layers to stack or unstack, as `{'Block_#': 'ScanBlock_0'}`.
         ignore: regular expressions of source keys to leave out.
@@ -131,7 +145,7 @@ def from_linen(
         dtype: None demands equal dtypes; 'target' casts to those of the model; a dtype casts all floating leaves.
 
     Returns:
-        `model`.
+        `model`; a new tree where it is a plain one.
 
     Raises:
         MismatchError: keys, shapes or dtypes that do not fit, all of them; the model is then unchanged.
@@ -149,6 +163,13 @@ def from_linen(
         if leaf is not None:
             whole = leaf is source.leaves[leaf.key]
             updates.append((slot, _value(slot, leaf, dtypes[slot.path], entries[leaf.key][0] if whole else leaf.read())))
+    if is_tree(model):
+        target = tree_target(model)
+        held = {slot.variable: slot.value for slot in found}
+        new = {path: dict[Key, Any]() for path in held}
+        for slot, value in updates:
+            new[slot.variable][slot.inner] = value
+        return target.build({path: _holding(value, with_parts(raw(value), new[path])) for path, value in held.items()})
     for slot, value in updates:
         if is_variable(slot.value):
             slot.value.set_raw_value(with_parts(raw(slot.value), {slot.inner: value}))
@@ -159,6 +180,11 @@ def from_linen(
             [f"{s.name}: make it an nnx.Variable, or use restore, which builds a new target" for s in fields],
         )
     return model
+
+
+def _holding(old: Any, value: Any) -> Any:
+    """`value` as `old` is: a Variable with the same metadata, or itself."""
+    return old.replace(value) if is_variable(old) else value
 
 
 def _value(slot: Slot, leaf: Leaf, dtype: Any, value: Any) -> Any:
@@ -202,7 +228,7 @@ def to_linen(model: Any, *, boxed: bool = False, like: Any = None) -> dict[str, 
     """An NNX model as Linen variables; (model, optimizer) as the state dict of a TrainState.
 
     Args:
-        model: an NNX model, or a tuple or dict with a model, an optimizer, and further fields.
+        model: an NNX model, or a tuple or dict with a model, an optimizer, and further fields; or a TrainState.
         boxed: wraps annotated arrays in `nn.Partitioned` (logical if the Variable carries rules).
         like: Linen variables, or their shapes (`jax.eval_shape(module.init, …)`), or a TrainState, whose spelling of the
             keys is wanted: `0` in place of `layers_0`, `in_` in place of `in`. Its values are not looked at.
@@ -324,7 +350,7 @@ def _linen_items(slot: Slot, value: Any, layouts: Mapping[Path, str]) -> list[tu
 
 def linen_pieces(slot: Slot, layouts: Mapping[Path, str]) -> list[Key]:
     """The Linen keys of a slot: several where NNX packs what Linen keeps apart, in the order of the last dimension."""
-    if slot.group == "field":
+    if slot.group in ("field", "tree"):
         return [tuple(map(str, slot.linen))]
     if slot.group == "optimizer":
         head: Key = tuple(map(str, slot.linen[: len(slot.linen) - len(slot.linen_param)]))

@@ -180,7 +180,7 @@ def abstract(create: Callable[[], Any]) -> Target:
     with nnx.use_eager_sharding(False):
         state = jax.eval_shape(trace)
     if not kept["graph"]:
-        return _tree_target(state)
+        return tree_target(state)
     graphdef = kept["graphdef"]
 
     def leaves(target: Any) -> dict[Path, Any]:
@@ -210,7 +210,15 @@ def _is_graph(value: Any) -> bool:
     return isinstance(value, nnx.Pytree)
 
 
-def _tree_target(tree: Any) -> Target:
+def is_tree(target: Any) -> bool:
+    """Whether a concrete target is a tree such as a TrainState, rather than objects of NNX or a plain container of these."""
+    from flax import nnx
+
+    return not isinstance(target, (nnx.Pytree, nnx.State)) and not is_container(target)
+
+
+def tree_target(tree: Any) -> Target:
+    """The target that is a plain tree of arrays and Variables; `build` gives a new one."""
     import jax
 
     def leaves(target: Any) -> dict[Path, Any]:
@@ -258,6 +266,8 @@ def slots_of(target: Any) -> list[Slot]:
 
     if isinstance(target, nnx.State):
         return slots(target)
+    if is_tree(target):
+        return tree_target(target).slots
     return slots(split(target), is_container(target), linen_paths(target), field_paths(target))
 
 
