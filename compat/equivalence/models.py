@@ -13,7 +13,7 @@ import numpy as np
 from ..keys import bare_numbers
 from ..sharing import Path, linen_paths
 from ..target import group_of, is_variable, linen_key
-from . import sown
+from . import packed, sown
 from .proof import Program, plain_path, trace
 
 Label = tuple[Any, ...]
@@ -138,16 +138,14 @@ class NnxSide:
         self.groups_after, self.paths_after = groups, dict[str, Path]()
         self.labels: list[Label] = []
         self.kinds: list[str] = []
-        self.paths: list[tuple[Any, ...]] = []
-        flat, self.structure = jax.tree_util.tree_flatten_with_path(self.state)
-        self.leaves = [leaf for _, leaf in flat]
-        for path, _ in flat:
-            plain = plain_path(path)
+        self.packing = packed.Packing(self.graphdef, self.state, known)
+        self.paths, self.leaves, self.stored = self.packing.paths, self.packing.leaves, self.packing.stored
+        for path in self.paths:
+            plain = self.stored[path]
             group = next((groups[plain[:i]] for i in range(len(plain), 0, -1) if plain[:i] in groups), "array")
-            self.paths.append(plain)
             self.kinds.append(group)
-            linen = linen_path(plain, shared)
-            self.labels.append(("nnx", group, *plain) if group in PRIVATE else linen_label(group, linen, known))
+            linen = linen_path(path, shared)
+            self.labels.append(("nnx", group, *path) if group in PRIVATE else linen_label(group, linen, known))
 
     def metadata(self) -> dict[Label, dict[str, Any]]:
         """Label → metadata of the Variable."""
@@ -156,7 +154,7 @@ class NnxSide:
         values = {tuple(p): v for p, v in nnx.to_flat_state(self.state)}
         return {
             label: dict(values[path].get_metadata())
-            for label, path in zip(self.labels, self.paths)
+            for label, path in zip(self.labels, map(self.stored.__getitem__, self.paths))
             if path in values and is_variable(values[path])
         }
 
@@ -169,12 +167,12 @@ class NnxSide:
         """Output and the state after the call, by the printed path of each leaf."""
         from flax import nnx
 
-        state = jax.tree_util.tree_unflatten(self.structure, list(leaves))
+        state, apart = self.packing.join(leaves)
         model = nnx.merge(self.graphdef, state, copy=True)
         out = (model if call.method is None else getattr(model, call.method))(*args, **kwargs)
         after = nnx.split(model)[1]
         self.groups_after = {tuple(path): group_of(value) for path, value in nnx.to_flat_state(after)}
-        flat = [(plain_path(p), leaf) for p, leaf in jax.tree_util.tree_flatten_with_path(after)[0]]
+        flat = apart(after)
         self.paths_after = {repr(path): path for path, _ in flat}
         return out, {repr(path): leaf for path, leaf in flat}
 

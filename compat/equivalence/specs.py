@@ -63,7 +63,7 @@ def nnx_specs(nnx_side: NnxSide, rules: Any, mesh: Any) -> dict[Label, Any]:
     flat = {tuple(p): s for p, s in nnx.to_flat_state(partition_specs(nnx_side.state, rules, mesh=mesh))}
     specs = {}
     for label, path in zip(nnx_side.labels, nnx_side.paths):
-        value = flat.get(path)
+        value = flat.get(nnx_side.stored[path])
         if value is not None:
             specs[label] = value.get_value() if is_variable(value) else value
     return specs

@@ -27,6 +27,7 @@ from . import drawing
 from .api import UNMATCHED, in_context, judge
 from .models import Label, _leaves, abstract, linen_label, linen_path, make_abstract
 from .numbers import Runner, any_key, compiled, difference, tolerance_of, weights
+from .packed import Packing
 from .proof import Program, plain_path, trace
 from .report import Check, EquivalenceReport, Verdict
 
@@ -223,17 +224,18 @@ def step_programs(
     else:
         graphdef, state = nnx.split(nnx_target)
         shared = linen_paths(nnx_target)
-    labels = nnx_labels(state, params, shared)
-    flat, structure = jax.tree_util.tree_flatten_with_path(state)
-    by_path = dict(zip((repr(plain_path(p)) for p, _ in flat), labels))
-    leaves = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for _, leaf in flat]
+    packing = Packing(graphdef, state, {("params", *p) for p in params})
+    labels = nnx_labels(state, packing, params, shared)
+    by_path = dict(zip(map(repr, packing.paths), labels))
+    leaves = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in packing.leaves]
 
     def native(leaves: Any, arrays: Any) -> Any:
-        target = nnx.merge(graphdef, jax.tree_util.tree_unflatten(structure, leaves), copy=True)
+        joined, apart = packing.join(leaves)
+        target = nnx.merge(graphdef, joined, copy=True)
         parts = target if isinstance(target, (tuple, list)) else (target,)
         metrics = nnx_step(*parts, *rebuild(arrays))
         after = nnx.split(target)[1]
-        return {repr(plain_path(p)): v for p, v in jax.tree_util.tree_flatten_with_path(after)[0]}, metrics
+        return {repr(path): value for path, value in apart(after)}, metrics
 
     def label_right_out(path: tuple[Any, ...]) -> Label | None:
         if path[0] == 1:
@@ -268,8 +270,8 @@ def linen_params(state: Any) -> set[Label]:
     return found
 
 
-def nnx_labels(state: Any, params: set[Label], shared: Mapping[Path, Path]) -> list[Label]:
-    """A label for each leaf of the state of a model and its optimizer.
+def nnx_labels(state: Any, packing: Packing, params: set[Label], shared: Mapping[Path, Path]) -> list[Label]:
+    """A label for each leaf of the state of a model and its optimizer, packed ones in pieces.
 
     `shared` has Linen's paths of the variables that Linen stores elsewhere, within (model, optimizer) or the model.
     """
@@ -281,9 +283,9 @@ def nnx_labels(state: Any, params: set[Label], shared: Mapping[Path, Path]) -> l
     # The optimizer knows a parameter by its path within the model.
     within = {(p[1:] if isinstance(p[0], int) else p): (q[1:] if isinstance(p[0], int) else q) for p, q in shared.items()}
     labels: list[Label] = []
-    for path, _ in jax.tree_util.tree_flatten_with_path(state)[0]:
-        plain = plain_path(path)
-        value = next((values[plain[:i]] for i in range(len(plain), 0, -1) if plain[:i] in values), None)
+    for plain in packing.paths:
+        stored = packing.stored[plain]
+        value = next((values[stored[:i]] for i in range(len(stored), 0, -1) if stored[:i] in values), None)
         group = group_of(value)
         if group in ("rng", "array"):
             labels.append(("nnx", group, *plain))
