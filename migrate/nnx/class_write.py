@@ -340,9 +340,11 @@ class ClassWriter:
     def laid_out(self, parts: Parts, indent: str) -> Parts:
         """BREAK and CLOSE marks as line ends, for a statement at `indent`."""
         out: list[Part] = []
+        unit = self.source.indent_unit
+        deeper = indent + (unit if unit == "\t" else " " * max(4, len(unit)))
         for part in parts:
             if part == BREAK:
-                out.append(self.source.newline + indent + self.source.indent_unit * 2)
+                out.append(self.source.newline + deeper)
             elif part == CLOSE:
                 out.append(self.source.newline + indent)
             else:

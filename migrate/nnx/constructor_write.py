@@ -52,7 +52,7 @@ def write(writer: ClassWriter) -> None:
     if writer.run.mode_flag:
         lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
     compact: list[Parts] = []
-    if setup is None and writer.by_base:
+    if setup is None and inheritance.setup_owner(writer.text) is not None:  # it may set attributes, and make nothing
         compact.append(inheritance.call_of_base(writer.text))
     for held in [h for h in writer.text.names.lists if not h.named_by]:
         compact.append(held.assigned((f"{writer.namer.name('flax.nnx.List')}()",)))

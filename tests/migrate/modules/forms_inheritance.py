@@ -79,5 +79,33 @@ class Gen(nn.Module, Generic[T]):
   def __call__(self, x):
     return nn.Dense(self.d)(x)
 
-CASES=[('Base',{},[(2,3)],{}),('More',{},[(2,3)],{}),('Both',{},[(2,3)],{}),('Pre',{},[(2,3)],{}),('Wider',{},[(2,3)],{}),('CBase',{},[(2,3)],{}),('CMore',dict(k=3.0),[(2,3)],{}),
+class Table(nn.Module):     # setup makes no submodule, but what the methods read
+  n: int = 4
+  kind: str = 'even'
+  def setup(self):
+    if self.kind == 'even':
+      self.table = jnp.linspace(0., 1., self.n + 1)
+    else:
+      self.table = jnp.ones((self.n + 1,))
+  def __call__(self, x):
+    return jnp.digitize(x, self.table)
+
+class TableMore(Table):
+  keys: tuple = ('a',)
+  def __call__(self, x):
+    return super().__call__(x) + len(self.keys)
+
+class TableSame(Table):
+  def __call__(self, x):
+    return super().__call__(x) * 2
+
+class TableCompact(Table):
+  keys: int = 3
+  def head(self, x):
+    return x * self.table[-1] + self.table.shape[0]
+  def __call__(self, x):
+    return self.head(x) + self.keys
+
+CASES=[('Table',{},[(2,3)],{}),('TableMore',{},[(2,3)],{}),('TableMore',dict(kind='odd'),[(2,3)],{}),('TableSame',{},[(2,3)],{}),('TableCompact',{},[(2,3)],{}),
+       ('Base',{},[(2,3)],{}),('More',{},[(2,3)],{}),('Both',{},[(2,3)],{}),('Pre',{},[(2,3)],{}),('Wider',{},[(2,3)],{}),('CBase',{},[(2,3)],{}),('CMore',dict(k=3.0),[(2,3)],{}),
 ('CSuper',{},[(2,3)],{}),('WithMixin',{},[(2,3)],{}),('Third',dict(f=5),[(2,3)],{}),('Gen',{},[(2,3)],{})]
