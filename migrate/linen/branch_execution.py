@@ -28,7 +28,7 @@ from .sites import (
     Track,
     steps_of,
 )
-from .values import OPAQUE, Array, Int, Shape, Tup, Unknown
+from .values import OPAQUE, Array, Int, Shape, Tup, Unknown, size_stem
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -215,12 +215,12 @@ def _merge_tracked(
                 left, right = one, other
         if len(left.dims) == len(right.dims) and left.lead == right.lead:
             pairs = list(zip(left.dims, right.dims))
-            dims = [_tracked_dim(run, x, y, then, orelse, i == len(pairs) - 1) for i, (x, y) in enumerate(pairs)]
+            dims = [_tracked_dim(run, x, y, then, orelse, i - len(pairs), left) for i, (x, y) in enumerate(pairs)]
             return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
     if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
         if static:
             return Abs(Int(Dim.local(name)), True, flags)
-        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse)
+        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse, 0)
         return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
     if run.in_setup and run.repeating and sides is not None and not sides[0].deps:
         # A list that is filled or stays empty, by a condition that is the same in all passes of the loop.
@@ -240,10 +240,13 @@ def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block) ->
     return _merge_tracked(run, "", a, b, then, orelse, False, None)
 
 
-def _tracked_dim(run: Execution, a: Dim | None, b: Dim | None, then: Block, orelse: Block, last: bool = False) -> Dim | None:
+def _tracked_dim(
+    run: Execution, a: Dim | None, b: Dim | None, then: Block, orelse: Block, index: int, shape: Shape | None = None
+) -> Dim | None:
+    """A size that a condition decides; `index`: its place in a shape, from the end, or 0."""
     if a is None or b is None or a == b:
-        return same_width(a, b) if last else a if a == b else None
-    name = run.tracker("features")
+        return same_width(a, b) if index == -1 else a if a == b else None
+    name = run.tracker(size_stem(index or -1, shape))
     then.steps.append(Track(name, a))
     orelse.steps.append(Track(name, b))
     return Dim.local(name)

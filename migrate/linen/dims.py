@@ -525,7 +525,8 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
     if kind == "cond":
         return f"({args[1].text(render)} if {args[0]} else {args[2].text(render)})", _ATOM
     if kind == "expr":
-        text = str(args[0]).format(*[d.operand_text(render) for d in args[1:]])
+        alone = str(args[0]).endswith("({0})")  # the argument of a function
+        text = str(args[0]).format(*[d.text(render) if alone else d.operand_text(render) for d in args[1:]])
         return text, _level_of(text)
     raise ValueError(f"unknown kind of atom: {kind}")
 

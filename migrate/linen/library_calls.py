@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..catalog import layers
-from . import shapes
+from . import rounding, shapes
 from .arguments import Arguments
 from .bundles import Bundle
 from .dims import Dim
@@ -51,6 +51,10 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         made = dict_call(run, arguments, env)
         if made is not None:
             return made
+    if name in rounding.ROUNDING:
+        found_size = rounding.rounded(run, name, arguments, env)
+        if found_size is not None:
+            return found_size
     args, keywords = arguments.values(run)
     if name in ("list", "tuple") and len(arguments.positional) == 1:
         inner = arguments.positional[0][1].value
@@ -139,6 +143,10 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         return Abs(Unknown("merge_param"), False, flags)
     if qualname == "flax.linen._canonicalize_tuple" and len(arguments.positional) == 1:
         return _canonicalize_tuple(run, arguments, env)
+    if qualname.replace("numpy.", "math.") in rounding.ROUNDING:
+        found_size = rounding.rounded(run, qualname.replace("numpy.", "math."), arguments, env)
+        if found_size is not None:
+            return found_size
     run_functions(run, arguments)
     args, keywords = arguments.values(run)
     if qualname in _POOLS and args:

@@ -15,7 +15,7 @@ from .expressions import Expressions
 from .iteration import name_elements, unrolled
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
-from .values import OPAQUE, Array, Int, Shape, Tup, Value
+from .values import OPAQUE, Array, Int, Shape, Tup, Value, size_stem
 
 
 class LoopExecution(Expressions):
@@ -310,7 +310,7 @@ class LoopExecution(Expressions):
                             if y is None or x is None:
                                 phis[key] = None
                             else:
-                                phis[key] = self.tracker("features" if index == len(left.dims) - 1 else "size")
+                                phis[key] = self.tracker(size_stem(index - len(left.dims), left))
                             found = True
                         elif y is None and phis.get(key) is not None:
                             phis[key] = None
@@ -406,8 +406,7 @@ class LoopExecution(Expressions):
     def tracker(self, stem: str) -> str:
         """A fresh name for a size that the constructor follows."""
         taken = set(self.fields) | self.trackers | self.all_names
-        stems = [stem, "width", "dim"] if stem == "features" else [stem, "length"]
-        name, count = next((s for s in stems if s not in taken), f"{stem}_2"), 2
+        name, count = stem, 1
         while name in taken:
             count += 1
             name = f"{stem}_{count}"

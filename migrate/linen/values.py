@@ -317,6 +317,12 @@ class At(Value):
     index: Value | None = None
 
 
+def size_stem(index: int, shape: Shape | None = None) -> str:
+    """What one would call a size by its place from the end, as Linen lays out images (NHWC) and sequences."""
+    rank = len(shape.dims) + (shape.lead is not None) if shape is not None else 0
+    return "features" if index == -1 else {(-3, 4): "height", (-2, 4): "width", (-2, 3): "length"}.get((index, rank), "size")
+
+
 def as_int(value: Value) -> Dim | None:
     """The size that a value is, if it is an integer."""
     return value.dim if isinstance(value, Int) else None

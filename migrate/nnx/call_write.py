@@ -6,9 +6,10 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
-from ..edits import Part, Parts
+from ..edits import Part, Parts, Span
 from ..linen.environment import Env
 from ..linen.sites import BoundArg, Factory, Module, Site, Unmigratable
+from ..source import SourceFile
 from . import (
     cells,
     field_kinds,
@@ -18,10 +19,12 @@ from . import (
     merged_flags,
     uncalled_flags,
 )
-from .text_parts import joined
+from .text_parts import joined, length
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
+
+_LINE = 80  # characters of a line that arguments are moved up to
 
 
 def write(writer: ClassWriter, site: Site) -> None:
@@ -95,6 +98,7 @@ def _layer_call(
     if site.alternatives:
         _same_call(writer, site, method, positional, keywords, after if not moved else None, node)
     if (list(after[0]), list(after[1]), after[2]) == before and not moved and not differing:
+        _close_up(writer, site, node, source)
         return
     func: Parts = (source.span(node.func),)
     if method != "__call__" and isinstance(node.func, ast.Attribute):
@@ -166,6 +170,7 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
         assert value is not None
         extra += [", " if extra or node.args or node.keywords else "", f"{name}=", source.span(value)]
     if not keywords and not extra:
+        _close_up(writer, site, node, source)
         return
     for keyword, (field, key) in keywords.items():
         bound = site.bound.get(field)
@@ -187,6 +192,26 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
     if source.text[end] != ")":
         raise Unmigratable("NNX172", "a call that does not end in a bracket", node)
     writer.insert(end, *extra, source=source)
+
+
+def _close_up(writer: ClassWriter, site: Site, node: ast.Call, source: SourceFile) -> None:
+    """`self.Dense_0(⏎    x⏎)`: what stood on a line of its own behind a long constructor joins the short name."""
+    given = [source.span(n.value if isinstance(n, ast.keyword) else n) for n in [*node.args, *node.keywords]]
+    text, opened = source.text, source.span(node.func).end
+    if node.func is not site.node or not given or text[opened] != "(" or text[source.span(node).end - 1] != ")":
+        return
+    start = opened + 1 + len(text[opened + 1 : given[0].start]) - len(text[opened + 1 : given[0].start].lstrip())
+    last, end = max(span.end for span in given), source.span(node).end - 1
+    between = [text[opened + 1 : start], text[last:end]]
+    if "\n" in text[start:last] or not any("\n" in space for space in between) or between[1].strip() not in ("", ","):
+        return
+    line = text.rfind("\n", 0, source.span(node).start) + 1
+    said = length(writer.text.reference(site)) + last - start + len(text[end : text.find("\n", end)])
+    if source.span(node).start - line + said > _LINE:
+        return
+    for space in (Span(opened + 1, start), Span(last, end)):
+        if space.start < space.end:
+            writer.put(space, source=source)
 
 
 def _lifted_call(writer: ClassWriter, site: Site, node: ast.Call, method: str) -> None:

@@ -27,6 +27,7 @@ from . import (
     field_kinds,
     size_steps,
 )
+from .text_parts import bare
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -137,7 +138,7 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
     if negative:
         then, orelse = orelse, then
     if then:
-        lines.append((depth, ("if ", *test, ":")))
+        lines.append((depth, ("if ", *bare(test), ":")))
         lines += then
         if orelse:
             lines.append((depth, ("else:",)))

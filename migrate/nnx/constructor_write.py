@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..edits import Part, Parts, Span
-from ..linen.classes import Field
+from ..edits import Edit, Overlay, Part, Parts, Span
+from ..linen.classes import Field, Method
 from ..linen.sites import Repeated, Unmigratable
 from ..source import SourceFile
 from . import (
@@ -64,7 +64,7 @@ def write(writer: ClassWriter) -> None:
             compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
     streams = [(f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(writer.text.streams.items())]
     signature = _signature(writer, fields, indent, body)
-    _remove_fields(writer, model)
+    _remove_fields(writer, setup)
     newline = source.newline
     everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else streams)]
     if setup is not None:
@@ -97,7 +97,7 @@ def write(writer: ClassWriter) -> None:
         everything = [("pass",)] if not fields and not model.bases else [("del rngs  # nothing to create",)]
         if not fields and not writer.text.added():
             everything = [("del rngs  # nothing to create",)]
-    at = _place(writer, model)
+    at = _place(writer)
     written: list[Part] = [indent, *signature, newline]
     for line in everything:
         written += [body, *line, newline]
@@ -134,8 +134,17 @@ def _stored_value(writer: ClassWriter, field: Field) -> Parts:
     return (field.name,)
 
 
-def _default(writer: ClassWriter, node: ast.expr, field: Field) -> Part:
-    return writer.source.span(node) if field.source is writer.source else ast.unparse(node)
+def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = "") -> Part:
+    """A field's type or value; where it has several lines, those behind the first stand `deeper` than they did."""
+    source = writer.source
+    if field.source is not source:
+        return ast.unparse(node)
+    span = source.span(node)
+    breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
+    strings = (n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr))
+    if not breaks or any((n.end_lineno or 0) > n.lineno for n in strings):
+        return span
+    return Overlay(span, tuple(Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks))
 
 
 def _called(writer: ClassWriter, factory: ast.expr, field: Field) -> Parts:
@@ -146,16 +155,19 @@ def _called(writer: ClassWriter, factory: ast.expr, field: Field) -> Parts:
 
 def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str) -> Parts:
     nnx_rngs = writer.namer.name("flax.nnx.Rngs")
+    unit = writer.source.indent_unit
+    deep = body + unit if len(unit) < 4 else body
+    deeper = " " * (len(deep) - len(indent)) if unit != "\t" else unit
     plain: list[Parts] = []
     only: list[Parts] = []
     for field in fields:
         parts: list[Part] = [field.name]
         if field.annotation is not None:
-            parts += [": ", _default(writer, field.annotation, field)]
+            parts += [": ", _default(writer, field.annotation, field, deeper)]
         if field.factory is not None:
             parts += [" | None = None"]
         elif field.default is not None:
-            parts += [" = " if field.annotation is not None else "=", _default(writer, field.default, field)]
+            parts += [" = " if field.annotation is not None else "=", _default(writer, field.default, field, deeper)]
         (only if field.kw_only else plain).append(tuple(parts))
     seen_default = False
     for field in fields:
@@ -183,19 +195,30 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
             out += [", " if position else "", *piece]
         return (*out, "):")
     newline = writer.source.newline
-    deep = body + writer.source.indent_unit if len(writer.source.indent_unit) < 4 else body
     out += [newline]
     for piece in everything:
         out += [deep, *piece, ",", newline]
     return (*out, indent, "):")
 
 
-def _remove_fields(writer: ClassWriter, model: object) -> None:
+def _remove_fields(writer: ClassWriter, setup: Method | None) -> None:
+    """The fields go; with a setup, which the constructor stands in for, so do the blank lines that would double."""
+    source, lines = writer.source, writer.source.text.split("\n")
+    gone = {n for f in writer.model.own_fields for n in range(f.node.lineno, (f.node.end_lineno or f.node.lineno) + 1)}
     for field in writer.model.own_fields:
-        writer.put(writer.source.line_span(field.node))
+        span = source.line_span(field.node)
+        behind = field.node.end_lineno or field.node.lineno
+        ahead = field.node.lineno - 2
+        while ahead + 1 in gone:
+            ahead -= 1
+        if setup is not None and behind + 1 not in gone and not lines[ahead].strip():
+            while behind < len(lines) and not lines[behind].strip():
+                span = Span(span.start, span.end + len(lines[behind]) + 1)
+                behind += 1
+        writer.put(span)
 
 
-def _place(writer: ClassWriter, model: object) -> int:
+def _place(writer: ClassWriter) -> int:
     """Where `__init__` goes: in place of the last field, else before the first method, after class attributes."""
     source, body = writer.source, writer.model.node.body
     fields = [f.node for f in writer.model.own_fields]

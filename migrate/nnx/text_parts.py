@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -79,8 +80,30 @@ def length(parts: Iterable[Part]) -> int:
     return total
 
 
+def bare(parts: Parts) -> Parts:
+    """Generated text without brackets around all of it, as it stands by itself: in a condition, as an argument."""
+    if len(parts) == 1 and isinstance(parts[0], Overlay) and [e.span for e in parts[0].edits] == [parts[0].span]:
+        return bare(parts[0].edits[0].parts)  # all of it is said anew
+    if not parts or not all(isinstance(part, str) for part in parts):
+        return parts
+    text = "".join(part for part in parts if isinstance(part, str))
+    keyword = re.match(r"\w+=(?=\()", text)
+    head, inner = (keyword.group(), text[keyword.end() :]) if keyword else ("", text)
+    if not (inner.startswith("(") and inner.endswith(")")) or BREAK in inner:
+        return parts
+    try:
+        whole, opened = ast.parse(inner, mode="eval").body, ast.parse(inner[1:-1].strip(), mode="eval").body
+    except SyntaxError:
+        return parts
+    # What was opened up must be the same expression, and not one that reads otherwise between commas.
+    if ast.dump(whole) != ast.dump(opened) or isinstance(opened, ast.Tuple | ast.NamedExpr | ast.Lambda | ast.GeneratorExp):
+        return parts
+    return (f"{head}{inner[1:-1].strip()}",)
+
+
 def joined(callee: Parts, arguments: list[Parts]) -> Parts:
     """`callee(a, b)`; what would be too long for a line goes one argument a line, marked for the indenter."""
+    arguments = [bare(argument) for argument in arguments]
     total = length(callee) + sum(length(a) + 2 for a in arguments)
     out: list[Part] = [*callee, "("]
     if total <= _WIDTH or len(arguments) < 2:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import collections
+import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,13 +20,14 @@ if TYPE_CHECKING:
 
 def drop(writer: ClassWriter) -> None:
     """Assignments that only fed constructors are removed from the methods."""
-    statements = {
-        step.statement: step
+    copied = {
+        step.statement: Assigned(step.statement, step.names, step.changes)
         for block in writer.run.blocks.values()
         for step in _locals(block)
         if step.source is writer.source
     }
     methods = [m for m in writer.model.own_methods.values() if m.name != "setup"]
+    statements = {s.statement: s for m in methods for s in _without_effect(m)} | copied
     gone = [span for source, span in writer.moved if source is writer.source]
     edits = [e for e in writer.edits if e.source is writer.source]
     kept_inside = [p for e in edits for p in e.parts if isinstance(p, Span)]
@@ -71,6 +74,36 @@ def drop(writer: ClassWriter) -> None:
             writer.edits.append(MethodEdit(writer.source, span, ()))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Assigned:
+    """An assignment that may go: `changes` where it changes what its name holds, in place."""
+
+    statement: ast.stmt
+    names: frozenset[str]
+    changes: bool = False
+
+
+_PLAIN_CALLS = frozenset({"int", "float", "bool", "len", "max", "min", "abs", "tuple", "list", "round", "math", "np"})
+
+
+def _without_effect(method: Method) -> Iterator[Assigned]:
+    """`shape = (1, x.shape[1], self.width)`: what computes from names alone and does nothing else, names bound once."""
+    stored = collections.Counter(n.id for n in method.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    for node in method.nodes:
+        if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
+            continue
+        name = node.targets[0].id
+        if stored[name] == 1 and all(_is_plain(n) for n in ast.walk(node.value)):
+            yield Assigned(node, frozenset({name}))
+
+
+def _is_plain(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        root = node.func.value if isinstance(node.func, ast.Attribute) else node.func  # math.prod, not np.random.normal
+        return isinstance(root, ast.Name) and root.id in _PLAIN_CALLS
+    return not isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr)
+
+
 def is_gone(writer: ClassWriter, span: Span, gone: list[Span], kept: list[Span]) -> bool:
     inside = [g for g in gone if g.contains(span)]
     if not inside:
@@ -79,7 +112,7 @@ def is_gone(writer: ClassWriter, span: Span, gone: list[Span], kept: list[Span])
     return not any(k.contains(span) and any(g.contains(k) for g in inside) and k not in gone for k in kept)
 
 
-def _was_moved(writer: ClassWriter, method: Method, step: Local, gone: list[Span]) -> bool:
+def _was_moved(writer: ClassWriter, method: Method, step: Assigned, gone: list[Span]) -> bool:
     """Was the name read by what has moved to the constructor? What was unused before is not ours to remove."""
     if isinstance(writer.run.evaluated.get(getattr(step.statement, "value", step.statement)), type(None)):
         return False
