@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from typing import TYPE_CHECKING, Any
 
 from ..edits import Parts
@@ -68,7 +71,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         if text.is_wrapper(step.site):
             return [], live
         lines, needs = text.built[step.site]
-        written = [(depth + d, p) for d, p in lines.before]
+        written = [*[(depth, (said,)) for said in _comments(text, step.site)], *[(depth + d, p) for d, p in lines.before]]
         text.needs = set()
         written.append((depth, _placed(text, step.site, lines.expression)))
         return written, live | needs | text.needs
@@ -112,6 +115,22 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
     target = step.target.removeprefix("(").removesuffix(")")
     inner -= constructor_names.names_of(step)
     return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | text.needs
+
+
+_PRAGMA = re.compile(r"#\s*(noqa|type:|pylint|pytype|pyright|mypy|fmt:|yapf|pragma|ruff|flake8|nnx-migrate)")
+
+
+def _comments(text: ClassText, site: Site) -> list[str]:
+    """The comments between the arguments of a construction, which the constructor writes anew."""
+    source = site.source
+    if site.in_setup or site.through or source is not text.source:
+        return []
+    span = source.span(site.node)
+    said = source.text[span.start : span.end]
+    if "#" not in said:
+        return []
+    tokens = tokenize.generate_tokens(io.StringIO(f"({said}\n)").readline)
+    return [t.string for t in tokens if t.type == tokenize.COMMENT and not _PRAGMA.match(t.string)]
 
 
 def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
