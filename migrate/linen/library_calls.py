@@ -17,7 +17,7 @@ from .localize import BUILTINS
 from .mapped_axes import is_axis
 from .module_calls import Transformed, assume_rank
 from .presence import Known
-from .sites import Abs, Function, Module, Repeated, SelfModule, Unmigratable
+from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from .size_lists import SizeList, joined
 from .type_tests import attribute_test, instance_test
 from .unpacking import dict_call
@@ -139,8 +139,7 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
             if uses_modules(first.value):
                 return Abs(Transformed(first.value), False)
     if qualname == "flax.linen.merge_param" and len(arguments.positional) == 3:
-        flags = arguments.flags
-        return Abs(Unknown("merge_param"), False, flags)
+        return _merge_param(run, arguments, env)
     if qualname == "flax.linen._canonicalize_tuple" and len(arguments.positional) == 1:
         return _canonicalize_tuple(run, arguments, env)
     if qualname.replace("numpy.", "math.") in rounding.ROUNDING:
@@ -163,6 +162,16 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     static = arguments.static and not qualname.startswith("jax.random.")
     return Abs(found, static, arguments.flags)
+
+
+def _merge_param(run: Any, arguments: Arguments, env: Any) -> Abs:
+    """Linen's helper: the one of two values that is not None, here a size where the field does not give it."""
+    (_, first), (_, second) = arguments.positional[1:]
+    given, otherwise = run.plain(first.value), run.plain(second.value)
+    if first.static and isinstance(first.value, Static | Int) and isinstance(otherwise, Int) and isinstance(given, Int):
+        text, deps = run.self_text(arguments.node.args[1], env)
+        return Abs(Int(Dim.cond(f"{text} is None", otherwise.dim, given.dim, deps)), False, arguments.flags)
+    return Abs(Unknown("merge_param"), False, arguments.flags)
 
 
 def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:

@@ -82,13 +82,13 @@ def length(parts: Iterable[Part]) -> int:
 
 def bare(parts: Parts) -> Parts:
     """Generated text without brackets around all of it, as it stands by itself: in a condition, as an argument."""
+    if len(parts) == 2 and isinstance(parts[0], str) and re.fullmatch(r"\w+=", parts[0]):
+        return (parts[0], *bare(parts[1:]))
     if len(parts) == 1 and isinstance(parts[0], Overlay) and [e.span for e in parts[0].edits] == [parts[0].span]:
         return bare(parts[0].edits[0].parts)  # all of it is said anew
     if not parts or not all(isinstance(part, str) for part in parts):
         return parts
-    text = "".join(part for part in parts if isinstance(part, str))
-    keyword = re.match(r"\w+=(?=\()", text)
-    head, inner = (keyword.group(), text[keyword.end() :]) if keyword else ("", text)
+    inner = "".join(part for part in parts if isinstance(part, str))
     if not (inner.startswith("(") and inner.endswith(")")) or BREAK in inner:
         return parts
     try:
@@ -98,7 +98,7 @@ def bare(parts: Parts) -> Parts:
     # What was opened up must be the same expression, and not one that reads otherwise between commas.
     if ast.dump(whole) != ast.dump(opened) or isinstance(opened, ast.Tuple | ast.NamedExpr | ast.Lambda | ast.GeneratorExp):
         return parts
-    return (f"{head}{inner[1:-1].strip()}",)
+    return (inner[1:-1].strip(),)
 
 
 def joined(callee: Parts, arguments: list[Parts]) -> Parts:
