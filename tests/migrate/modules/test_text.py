@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -87,7 +86,10 @@ READS = {
     def __call__(self, x):
         return nn.Dense(self.features, kernel_init=self.kernel)(x)
 """,
-        ["        kernel: Callable[\n            [Any, Any], Any\n        ] = nnx.initializers.normal(\n            stddev=1e-6\n        ),\n"],
+        [
+            "        kernel: Callable[\n            [Any, Any], Any\n",
+            "        ] = nnx.initializers.normal(\n            stddev=1e-6\n        ),\n",
+        ],
         [],
     ),
     "no blank lines double where fields were": (
