@@ -6,6 +6,7 @@ import json
 import re
 import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ _SAFETENSORS = {
     "I16": "int16", "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool",
     "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "C64": "complex64",
 }  # fmt: skip
+# What reading a damaged zip file raises.
+_DAMAGE = (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, struct.error)
 _PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
 
 
@@ -101,9 +104,12 @@ def _read_safetensors(path: Path) -> Checkpoint:
     if size > len(buffer) - 8:
         raise CorruptCheckpointError(path, f"claims a header of {size} bytes but has {len(buffer) - 8}; truncated")
     try:
-        header: dict[str, Any] = json.loads(bytes(buffer[8 : 8 + size]))
+        header: dict[str, Any] = json.loads(bytes(buffer[8 : 8 + size]), object_pairs_hook=_once)
         header.pop("__metadata__", None)
-        entries = [(n, e["dtype"], tuple(map(int, e["shape"])), *map(int, e["data_offsets"])) for n, e in header.items()]
+        entries = []
+        for name, entry in header.items():
+            lo, hi = map(int, entry["data_offsets"])
+            entries.append((name, entry["dtype"], tuple(map(int, entry["shape"])), lo, hi))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptCheckpointError(path, f"its safetensors header is damaged ({error})") from None
     leaves: dict[Key, Leaf] = {}
@@ -125,6 +131,14 @@ def _read_safetensors(path: Path) -> Checkpoint:
     return Checkpoint(path, "safetensors", "safetensors", leaves, storage="safetensors")
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose names may stand once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
 def _view(array: Array) -> Any:
     return lambda index: lambda: array[index]
 
@@ -132,7 +146,7 @@ def _view(array: Array) -> Any:
 def _read_npz(path: Path) -> Checkpoint:
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError) as error:
+    except _DAMAGE as error:
         raise CorruptCheckpointError(path, f"is a damaged or truncated zip file ({error})") from None
     names = archive.namelist()
     if any(name.endswith((".pkl", "data.pkl")) for name in names):
@@ -155,7 +169,7 @@ def _npy_leaf(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key:
             read = np.lib.format.read_array_header_1_0 if version[0] == 1 else np.lib.format.read_array_header_2_0
             shape, fortran, dtype = read(file)
             offset = file.tell()
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+    except _DAMAGE as error:
         raise CorruptCheckpointError(path, f"entry {entry.filename!r} is damaged or refused ({error})") from None
     if dtype.hasobject:
         raise UnsafeCheckpointError(path, f"entry {entry.filename!r} holds pickled Python objects, which are never loaded")
@@ -179,7 +193,7 @@ def _npy_leaf(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key:
             with zipfile.ZipFile(path) as again, again.open(entry) as file:
                 file.seek(offset + start * dtype.itemsize)
                 data = file.read((stop - start) * dtype.itemsize)
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except _DAMAGE as error:
             raise CorruptCheckpointError(path, f"entry {entry.filename!r} is damaged ({error})") from None
         if len(data) != (stop - start) * dtype.itemsize:
             raise CorruptCheckpointError(path, f"entry {entry.filename!r} is truncated")

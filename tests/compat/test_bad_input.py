@@ -9,8 +9,11 @@ import os
 import pickle
 import shutil
 import struct
+import subprocess
+import sys
+import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -128,21 +131,26 @@ def test_damage_is_named(name: str, good: Callable[[str, Path], Path], tmp_path:
     assert not [p for p in tmp_path.iterdir() if "tmp" in p.name]
 
 
-@pytest.mark.parametrize("layout", ["l1", "l3", "ocdbt", "zarr", "npz"])
+# In these every byte of an array is under a checksum; msgpack, safetensors and zarr with zstd have none.
+CHECKED = ("l2", "l3", "ocdbt", "npz")
+
+
+@pytest.mark.parametrize("layout", [*CHECKED, "l1", "zarr", "safetensors", "hf"])
 def test_flipped_bits_never_crash(layout: str, good: Callable[[str, Path], Path], tmp_path: Path) -> None:
-    """A flipped bit is an error of ours or an equal result, or it hit a plain number, which no format protects."""
+    """A flipped bit is an error of ours or an equal result, or it hit a number that the format does not protect."""
     path = good(layout, tmp_path)
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     random = np.random.RandomState(1)
     refused = 0
-    for _ in range(24):
+    for _ in range(32):
         file = files[random.randint(len(files))]
         data = bytearray(file.read_bytes())
         original = bytes(data)
         data[random.randint(len(data))] ^= 1 << random.randint(8)
         file.write_bytes(data)
         try:
-            compat.restore(path, Model)
+            model = compat.restore(path, Model)
+            assert layout not in CHECKED or ((model.a.w[...] == 1).all() and (model.b.w[...] == 2).all())
         except errors.CompatError:
             refused += 1
         file.write_bytes(original)
@@ -211,12 +219,53 @@ def test_paths(tmp_path: Path) -> None:
         compat.restore(tmp_path / "hello.txt", Model)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(good: Callable[[str, Path], Path], tmp_path: Path) -> None:
-    path = good("l1", tmp_path)
+def test_the_names_of_a_safetensors_header_stand_once(tmp_path: Path) -> None:
+    entry = '{"dtype":"F32","shape":[1],"data_offsets":[%d,%d]}'
+    for header in (f'{{"w":{entry % (0, 4)},"w":{entry % (4, 8)}}}', f'{{"w":{entry.replace(",%d", "") % 4}}}'):
+        (tmp_path / "s.safetensors").write_bytes(struct.pack("<Q", len(header)) + header.encode() + bytes(8))
+        with pytest.raises(errors.CorruptCheckpointError, match="header is damaged"):
+            compat.open_checkpoint(tmp_path / "s.safetensors")
+
+
+AS_SOMEBODY = """
+import os, sys
+from nnx_migrate import compat
+from nnx_migrate.compat import errors
+locked, readable, root, destination = sys.argv[1:]
+compat.convert_checkpoint(readable, root)  # also imports what somebody may not read
+os.setuid(65534)
+for action in (lambda: compat.open_checkpoint(locked), lambda: compat.convert_checkpoint(readable, destination)):
+    try:
+        action()
+    except errors.CheckpointError as error:
+        print(error)
+"""
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody may enter, unlike `tmp_path`."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_no_permission(good: Callable[[str, Path], Path], public: Path) -> None:
+    path, readable, locked = good("l1", public), good("npz", public), public / "locked"
+    locked.mkdir()
     path.chmod(0)
-    with pytest.raises(errors.CheckpointError, match="cannot be read: Permission denied"):
-        compat.restore(path, Model)
+    locked.chmod(0o555)
+    if os.geteuid() != 0:
+        with pytest.raises(errors.CheckpointError, match="cannot be read: Permission denied"):
+            compat.restore(path, Model)
+        with pytest.raises(errors.CheckpointError, match="cannot be written: Permission denied"):
+            compat.convert_checkpoint(readable, locked / "new")
+    else:  # root may do everything, so somebody else tries
+        command = [sys.executable, "-c", AS_SOMEBODY, *map(str, (path, readable, public / "root", locked / "new"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        read, written = done.stdout.splitlines()
+        assert "cannot be read: Permission denied" in read and "cannot be written: Permission denied" in written
+    assert not list(locked.iterdir())
 
 
 def test_keys_that_leave_the_directory(tmp_path: Path) -> None:
