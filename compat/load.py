@@ -71,7 +71,7 @@ class _Pending:
         self.typed = is_typed_key(slot.dtype)
         self.shape = leaf.shape
         self.blocks: dict[tuple[tuple[int, int], ...], list[Any]] = {}  # slices do not hash
-        if sharding is None or self.typed:
+        if sharding is None:
             self.blocks[tuple((0, n) for n in self.shape)] = []
         else:
             for device, index in sharding.addressable_devices_indices_map(self.shape).items():
@@ -89,22 +89,29 @@ class _Pending:
         import jax
         import jax.numpy as jnp
 
-        if self.typed:
-            data = self.waits[0][0]()
-            key = jax.random.wrap_key_data(jnp.asarray(data, jnp.uint32), impl=key_impl(self.slot.dtype))
-            return key if self.sharding is None else jax.device_put(key, self.sharding)
         if self.sharding is None:
-            return jnp.asarray(self.convert(self.waits[0][0]()))
+            block = self.convert(self.waits[0][0]())
+            return self.key(jnp.asarray(block)) if self.typed else jnp.asarray(block)
         pieces = []
         while self.waits:
             wait, devices = self.waits.pop(0)
             block = self.convert(wait())
             pieces += [jax.device_put(block, device) for device in devices]
-        return jax.make_array_from_single_device_arrays(self.shape, self.sharding, pieces)
+        whole = jax.make_array_from_single_device_arrays(self.shape, self.sharding, pieces)
+        # Compiled, as no process can put an array onto the devices of another.
+        return jax.jit(self.key, out_shardings=self.sharding)(whole) if self.typed else whole
+
+    def key(self, data: Any) -> Any:
+        """Typed keys of their data."""
+        import jax
+
+        return jax.random.wrap_key_data(data, impl=key_impl(self.slot.dtype))
 
     def convert(self, block: Array) -> Array:
         """The block in the dtype of its target; integers only where the value survives."""
         block = np.asarray(block)
+        if self.typed:
+            return block.astype(np.uint32, copy=False)
         if block.dtype == self.dtype:
             return block
         with np.errstate(over="ignore"):

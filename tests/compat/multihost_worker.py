@@ -40,7 +40,14 @@ def counted(leaf, index):  # type: ignore[no-untyped-def]
 
 
 loading.begin_read = counted
-model = compat.restore(path, Model, mesh=mesh)
+
+
+def create():  # type: ignore[no-untyped-def]
+    return {"model": Model(), "typed": jax.random.key(0), "raw": jax.random.PRNGKey(0)}
+
+
+found = compat.restore(path, create, mesh=mesh)
+model = found["model"]
 big = model.big.get_value()
 shards = {str([s.start or 0 for s in shard.index]): float(np.asarray(shard.data).sum()) for shard in big.addressable_shards}
 with jax.set_mesh(mesh):
@@ -55,6 +62,10 @@ print(
             "shards": shards,
             "total": float(total.addressable_data(0)),
             "small": float(model.small.get_value().addressable_data(0).sum()),
+            "keys": [
+                np.asarray(jax.random.key_data(found["typed"]).addressable_data(0)).tolist(),
+                np.asarray(found["raw"].addressable_data(0)).tolist(),
+            ],
             "devices": len(big.sharding.device_set),
         }
     ),
