@@ -8,6 +8,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -199,6 +200,8 @@ def run_cases(
                 return {"error": f"did not end within {timeout:g} s; see --timeout"}
             if not result.exists():
                 tail = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no output"]
+                if done.returncode == -signal.SIGKILL:
+                    return {"error": "the process was killed, most likely because memory ran out; see --jobs"}
                 return {"error": f"the process ended with status {done.returncode}: {tail[0][:300]}"}
             loaded: dict[str, Any] = json.loads(result.read_text())
             return loaded

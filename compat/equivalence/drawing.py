@@ -141,12 +141,12 @@ def has_draws(jaxpr: Any) -> bool:
     for equation in jaxpr.eqns:
         if equation.primitive.name in CONSUMERS:
             return True
-        if any(has_draws(inner) for inner in _inner(equation)):
+        if any(has_draws(inner) for inner in bodies(equation)):
             return True
     return False
 
 
-def _inner(equation: Any) -> list[Any]:
+def bodies(equation: Any) -> list[Any]:
     found = []
     for value in equation.params.values():
         for one in value if isinstance(value, (tuple, list)) else (value,):
@@ -200,7 +200,7 @@ class _Run:
             kind = (name, shape, str(equation.outvars[0].aval.dtype), tuple(jnp.shape(operands[0])))
             operands = [self.on_draw(operands[0], kind), *operands[1:]]
             return self.bind(equation, operands)
-        if not any(has_draws(inner) for inner in _inner(equation)):
+        if not any(has_draws(inner) for inner in bodies(equation)):
             return self.bind(equation, operands)
         if name == "scan":
             return self.scan(params, operands)
