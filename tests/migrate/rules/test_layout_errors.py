@@ -36,6 +36,11 @@ BAD = {
         (8, 6),
         "dimension 1 does not divide into the 4 parts of 'model'",
     ),
+    "more names than dimensions": (
+        ("data", "model", None),
+        (8, 8),
+        "it has 2 dimensions, 3 are named: give each dimension one name or None",
+    ),
 }
 
 
@@ -47,7 +52,19 @@ def test_a_variable(case: str, helpers: dict[str, Any], mesh: Mesh) -> None:
         nnx.Param(init(jax.random.key(0), shape))
     said = str(raised.value)
     assert problem in said and str(names) in said and str(shape) in said and "{'data': 2, 'model': 4}" in said
-    assert "change" in said
+    assert "change" in said or "give" in said
+    # A state on its own shardings is only noted down at first: Linen refused it then already.
+    with jax.set_mesh(mesh), nnx.use_eager_sharding(False), pytest.raises(ValueError, match=problem.replace("(", r"\(")):
+        jax.eval_shape(lambda: nnx.state(nnx.Linear(*shape, kernel_init=init, rngs=nnx.Rngs(0))))
+
+
+def test_a_kernel_that_is_made_flat(helpers: dict[str, Any], mesh: Mesh) -> None:
+    init = helpers["with_partitioning"](nnx.initializers.ones, (None, "data", "model"))
+    with jax.set_mesh(mesh):
+        layer = nnx.LinearGeneral(6, (2, 4), kernel_init=init, rngs=nnx.Rngs(0))
+        assert layer.kernel[...].sharding.spec == PartitionSpec(None, "data", "model")
+        with pytest.raises(ValueError, match=r"of shape \(6, 8\).*it has 2 dimensions, 3 are named"):
+            nnx.LinearGeneral(6, 8, kernel_init=init, rngs=nnx.Rngs(0))
 
 
 def test_a_rule_for_an_axis_that_the_mesh_lacks(helpers: dict[str, Any], mesh: Mesh) -> None:

@@ -20,6 +20,11 @@ PROGRAMS = Path(__file__).with_name("programs")
 MESHES = ("2x4", "2x2x2", *(pytest.param(mesh, marks=pytest.mark.slow) for mesh in ("4x2", "8x1")))
 # Program → the form that it takes.
 SHARDED = {
+    "batch_sharded_only": "NNX603",
+    "fully_sharded_by_size": "NNX603",
+    "mapped_by_hand": "NNX603",
+    "rules_in_a_config": "NNX602",
+    "statistics_of_a_boxed_variable": "NNX603",
     "ensemble_axis": "NNX602",
     "rules_of_their_own": "NNX602",
     "rules_set_globally": "NNX602",
@@ -34,6 +39,20 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "dynamic_scale_in_the_state": "NNX603",
+    "frozen_params_changed": "NNX603",
+    "initialized_with_output": "NNX603",
+    "lazily_initialized": "NNX603",
+    "many_steps_one_update": "NNX601",
+    "micro_batches_in_a_scan": "NNX603",
+    "params_and_optimizer_state_by_hand": "NNX603",
+    "params_are_what_init_returns": "NNX603",
+    "pmap_ensemble_of_states": "NNX603",
+    "pmap_keys_of_each_device": "NNX603",
+    "rematerialized_loss": "NNX603",
+    "scan_over_steps_with_a_body_of_its_own": "NNX603",
+    "steps_in_a_scan": "NNX603",
+    "target_params_of_a_second_init": "NNX603",
     "best_state_kept": "NNX603",
     "field_from_the_old_params": "NNX603",
     "fields_from_the_old_state": "NNX601",
