@@ -341,6 +341,8 @@ class Flow:
         if isinstance(base, Model):
             return Method(base.sites, node.attr)
         if isinstance(base, State):
+            if node.attr == "params" and base.whole:
+                return Variables(base.sites)
             if node.attr == "params" or node.attr in self.state_fields(base.cls):
                 return Collection(base.sites, node.attr)
             if node.attr == "apply_fn":
@@ -409,13 +411,15 @@ class Flow:
 
     def _state(self, node: ast.Call, cls: str) -> Value:
         sites: frozenset[ast.Call] = frozenset()
+        whole = False
         for keyword in node.keywords:
             value = self.value(keyword.value)
             if keyword.arg in ("apply_fn", "params") and isinstance(value, Nothing):
                 return value
             if keyword.arg in ("apply_fn", "params") and isinstance(value, Tracked):
                 sites |= value.sites
-        return State(sites, cls) if sites else ANY
+                whole |= keyword.arg == "params" and isinstance(value, Variables)
+        return State(sites, cls, whole) if sites else ANY
 
     def _partial(self, source: SourceFile, node: ast.Call) -> Value:
         function = self.value(node.args[0])

@@ -65,9 +65,10 @@ class Updated(Tracked):
 
 @dataclasses.dataclass(frozen=True)
 class State(Tracked):
-    """A TrainState; `cls` is its class."""
+    """A TrainState; `cls` is its class. `whole`: its params are all that init returned, `{'params': ...}`."""
 
     cls: str
+    whole: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

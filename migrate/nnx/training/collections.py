@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ...linen.flow_values import State
 from .rewrite import Rewrite, Unsupported
 
 _KEPT = frozenset({"params", "batch_stats"})
@@ -21,6 +22,17 @@ def check(form: Rewrite) -> None:
         raise Unsupported(site, "collections beside params and batch_stats")
     if form.plan.sown - {"intermediates"}:
         raise Unsupported(site, f"values sown into {', '.join(sorted(form.plan.sown - {'intermediates'}))}")
+
+
+def whole(form: Rewrite) -> bool:
+    """Do states have all that `init` returned as their params, `{'params': ...}`?"""
+    return any(isinstance(value, State) and value.whole for _, value in form.tracked())
+
+
+def check_whole(form: Rewrite) -> None:
+    """Unsupported where such a state would train, or have a name for, more than the params that the optimizer has."""
+    if form.plan.collections - {"params"} or form.plan.sown:
+        raise Unsupported(form.component.sites[0], "a state that trains all collections")
 
 
 def _says(form: Rewrite, name: str) -> bool:

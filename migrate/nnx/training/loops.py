@@ -55,6 +55,8 @@ def _module_of(form: _Native, variables: ast.expr) -> str:
     if not isinstance(variables, ast.Dict):
         if isinstance(form.flow.value(variables), Variables):
             return form.model_of(variables)
+        if isinstance(variables, ast.Attribute) and state_fields.of(form, form.flow.value(variables)):
+            return trees.module_of(form, variables)  # a field with all that init returned
         raise Unsupported(variables, "variables that are not spelled out")
     name = ""
     for key, value in zip(variables.keys, variables.values):
@@ -154,7 +156,9 @@ def create(form: _Native, call: ast.Call) -> None:
     if form.function(call) is not form.home or form.source(call) is not form.source(form.init):
         raise Unsupported(call, "a TrainState made in another function than its variables")
     within = form.init in ast.walk(call)
-    if (call.lineno < form.init.lineno and not within) or not isinstance(form.flow.value(keywords["params"]), Collection):
+    if (call.lineno < form.init.lineno and not within) or not isinstance(
+        form.flow.value(keywords["params"]), Collection | Variables
+    ):
         raise Unsupported(call, "params from elsewhere")
     context = form.context(call)
     tx: list[Part | ast.AST] = [keywords["tx"]]

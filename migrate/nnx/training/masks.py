@@ -87,10 +87,20 @@ def _goes_by_path(flow: Flow, function: ast.AST, seen: set[ast.AST]) -> bool:
 
 
 def _asks_keys(node: ast.AST, function: ast.AST) -> bool:
-    """`params['Dense_0']`, and `for name in params`."""
+    """`params['Dense_0']`, and `for name in params`. What a function has from outside is no tree that it is given."""
     if isinstance(node, ast.Subscript):
+        if isinstance(node.value, ast.Name) and not _bound(node.value.id, function):
+            return False
         return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
     if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Name):
         arguments = function.args  # type: ignore[attr-defined]
         return node.iter.id in [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
     return False
+
+
+def _bound(name: str, function: ast.AST) -> bool:
+    return any(
+        (isinstance(node, ast.arg) and node.arg == name)
+        or (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
+        for node in ast.walk(function)
+    )

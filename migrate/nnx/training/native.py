@@ -101,6 +101,10 @@ class _Native(Rewrite):
         collections.check(self)
         self._one_model()
         self.by_name = masks.by_name(self)
+        if collections.whole(self):
+            collections.check_whole(self)
+            if self.by_name:
+                raise Unsupported(self.component.sites[0], "an optimizer that goes by the names of all variables")
         self._one_copy()
         leaf_order.check(self)
         self.site = self.component.sites[0]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...context import FileContext
 from ...edits import Conflict, Part, Span
 from ...linen.flow import Flow
-from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value
+from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
 from ...plan import ClassPlan
 from ...source import SourceFile
 from .components import Component
@@ -235,7 +235,7 @@ class Rewrite:
         call = self.parent(parent)
         if not (isinstance(parent, ast.keyword) and parent.arg == "params" and isinstance(call, ast.Call)):
             return None
-        if not isinstance(self.flow.value(call), State) or not isinstance(self.flow.value(node), Collection):
+        if not isinstance(self.flow.value(call), State) or not isinstance(self.flow.value(node), Collection | Variables):
             return None
         statement = self.statement(init)
         for between in self.source(init).ancestors(init):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow import restored_target
 from ...linen.flow_values import RESTORES, SAVES, State
-from . import loops
+from . import collections, loops
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def _pair(form: _Native, node: ast.Name) -> str:
     """`model, optimizer` for a state."""
     if form.fields or form.by_name:
         raise Unsupported(node, "a state with fields of its own, or masks by name, that is saved or restored")
+    if collections.whole(form):
+        raise Unsupported(node, "a state of all that init returned that is saved or restored")
     symbol = form.flow.symbol(form.source(node), node)
     model, optimizer = form.new_names[symbol], form.optimizers[symbol]
     form.visible(node, symbol, model)

@@ -11,7 +11,7 @@ from ...catalog.shardings import PLAIN
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Gradients, Method, Model, State, Value, Variables
-from . import leaf_order, masks
+from . import collections, leaf_order, masks
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -58,8 +58,8 @@ class _Split(Rewrite):
         masks.check(self)
         leaf_order.check(self)
         uses = list(self.tracked())
-        if not any(isinstance(value, State) for _, value in uses):
-            raise Unsupported(self.component.sites[0], "no TrainState")
+        if not any(isinstance(value, State) for _, value in uses) or collections.whole(self):
+            raise Unsupported(self.component.sites[0], "no TrainState of params")
         for node, value in uses:
             self._use(node, value)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, Gradients, State, Symbol
+from ...linen.flow_values import Collection, Gradients, State, Symbol, Variables
 from . import state_fields
 from .rewrite import Unsupported
 
@@ -45,7 +45,7 @@ def find(form: _Native) -> set[Symbol]:
     """Names that hold nothing but trees made of params or gradients."""
     stores: dict[Symbol, list[ast.Name]] = {}
     for node, value in form.uses:
-        tree = isinstance(value, Collection) and value.name == "params"
+        tree = isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
         if tree and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stores.setdefault(form.flow.symbol(form.source(node), node), []).append(node)
     return {symbol for symbol, names in stores.items() if all(_given_new(form, name) for name in names)}

@@ -72,7 +72,8 @@ def leaves(names: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, tree in trees.items():
         for path, value in jax.tree_util.tree_flatten_with_path(nnx.as_pure(tree))[0]:
-            leaf = leaf_name(path)
+            # A state may have all that init returned as its params, an nnx.Optimizer has the params alone.
+            leaf = re.sub(r"(^|(?<=/))params/", "", leaf_name(path))
             if name != "opt":  # an item of a list of modules, which in Linen has a name of its own
                 leaf = re.sub(r"/(\d+)(?=/)", r"_\1", leaf)
             found[f"{name}/{leaf}"] = value

@@ -39,6 +39,11 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "schedule_from_a_config": "NNX601",
+    "variables_as_params_and_statistics": "NNX603",
+    "variables_as_params_made_in_create": "NNX601",
+    "variables_as_params_masked": "NNX603",
+    "variables_as_params_with_a_target": "NNX601",
     "dynamic_scale_in_the_state": "NNX603",
     "frozen_params_changed": "NNX603",
     "initialized_with_output": "NNX603",
@@ -46,7 +51,7 @@ OTHERS = {
     "many_steps_one_update": "NNX601",
     "micro_batches_in_a_scan": "NNX603",
     "params_and_optimizer_state_by_hand": "NNX603",
-    "params_are_what_init_returns": "NNX603",
+    "params_are_what_init_returns": "NNX601",
     "pmap_ensemble_of_states": "NNX603",
     "pmap_keys_of_each_device": "NNX603",
     "rematerialized_loss": "NNX603",
