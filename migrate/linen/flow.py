@@ -26,12 +26,14 @@ from .flow_values import (
     WRAPPERS,
     ClassValue,
     Collection,
+    Deltas,
     Function,
     Gradients,
     Items,
     Method,
     Model,
     Nothing,
+    OptState,
     State,
     Symbol,
     Tracked,
@@ -84,6 +86,7 @@ class Flow:
                     if isinstance(node, _STATEMENTS):
                         own.append(node)
         self._memo: dict[ast.AST, Value] = {}
+        self._makers: dict[ast.AST, str] = {}
         self._settle(statements)
 
     def _settle(self, statements: Mapping[str, list[ast.AST]]) -> None:
@@ -373,6 +376,9 @@ class Flow:
         if name == "flax.core.pop" and len(node.args) == 2:
             base = self.value(node.args[0])
             return Items((base, self._subscript(base, node.args[1])))
+        if name == "optax.apply_updates" and len(node.args) == 2:
+            base = self.value(node.args[1])
+            return self.value(node.args[0]) if isinstance(base, Deltas) else base if isinstance(base, Nothing) else ANY
         if name and name.endswith(".create") and self.is_state_class(name.removesuffix(".create")):
             return self._state(node, name.removesuffix(".create"))
         restored = restored_target(self, node)
@@ -390,7 +396,28 @@ class Flow:
                 return base
             if isinstance(base, State) and attribute == "create":
                 return ANY
+            if attribute in ("init", "update") and node.args and not isinstance(base, Tracked):
+                optimized = self._optimizer(node, attribute)
+                if optimized is not None:
+                    return optimized
         return self._apply(source, node, self.value(node.func), node.args)
+
+    def _optimizer(self, node: ast.Call, method: str) -> Value | None:
+        """`tx.init(params)` and `tx.update(grads, opt_state)` of a transformation of optax."""
+        given = self.value(node.args[-1 if method == "init" else 1]) if len(node.args) > (method == "update") else ANY
+        of_params = isinstance(given, Variables) or (isinstance(given, Collection) and given.name == "params")
+        if not (isinstance(given, Nothing) or (of_params if method == "init" else isinstance(given, OptState))):
+            return None
+        assert isinstance(node.func, ast.Attribute)
+        if node.func not in self._makers:
+            self._makers[node.func] = self.made_by(node.func.value)
+        if not self._makers[node.func].startswith("optax."):
+            return None
+        if isinstance(given, OptState):
+            return Items((Deltas(given.sites), given))
+        if isinstance(given, Tracked):
+            return OptState(given.sites, isinstance(given, Variables))
+        return NOTHING
 
     def _chosen(self, module: ast.expr) -> Value:
         """`getattr(models, name)`: any of the module's classes, also those under other names."""

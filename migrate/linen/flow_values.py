@@ -72,6 +72,18 @@ class State(Tracked):
 
 
 @dataclasses.dataclass(frozen=True)
+class OptState(Tracked):
+    """What `tx.init(params)` returns; `whole` as in State."""
+
+    whole: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Deltas(Tracked):
+    """What `tx.update(grads, opt_state)` makes of gradients."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Method(Tracked):
     """`model.apply`, `model.init`, `state.apply_fn`, ..."""
 

@@ -19,6 +19,7 @@ from ...linen.flow_values import (
     Gradients,
     Method,
     Model,
+    OptState,
     State,
     Symbol,
     Tracked,
@@ -28,6 +29,7 @@ from ...linen.flow_values import (
 )
 from ...source import SourceFile
 from . import (
+    by_hand,
     collections,
     leaf_order,
     loops,
@@ -130,6 +132,7 @@ class _Native(Rewrite):
         self.new_names: dict[Symbol, str] = _Names(self.site)  # of models, variables, params and a state's model
         self.optimizers: dict[Symbol, str] = _Names(self.site)
         self._declared()
+        self.by_hand = by_hand.find(self)
         self._home()
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
         hoisted = old_values.check(self)
@@ -138,12 +141,17 @@ class _Native(Rewrite):
         for function in self.functions.values():
             for parameter, value in function.parameters.items():
                 symbol = function.symbol(parameter)
+                if isinstance(value, OptState):
+                    function.renamed[parameter] = ("", self.optimizers[symbol])
+                    continue
                 optimizer = isinstance(value, State) and steps.needs_optimizer(self, symbol, set())
                 function.renamed[parameter] = (self.new_names[symbol], self.optimizers[symbol] if optimizer else "")
         for function in self.functions.values():
             function.merge_state()
         for call, name, state in hoisted:
             self.insert_before(self.statement(call), f"{name} = {self._optimizer_of(state)}.step[...]")
+        if self.by_hand is not None:
+            by_hand.write(self, self.by_hand)
         for node, value in self.uses:
             self._use(node, value)
         for function in self.functions.values():
@@ -335,11 +343,14 @@ class _Native(Rewrite):
                     self.new_names[symbol] = self.home_name
                 elif argument:
                     self.new_names[symbol] = self.free(source, scope, ["model", "net"])
-                elif not isinstance(value, Variables):
+                elif not isinstance(value, Variables) and self.by_hand is None:
                     raise Unsupported(self.site, f"params under the name {name}")
+        if self.by_hand is not None:
+            by_hand.name_all(self, self.by_hand)
         for node, held in self.uses:
             if isinstance(held, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                self._spelled_out(node)
+                if not (self.by_hand is not None and (self.by_hand.stores(node) or steps.of_result(self, node))):
+                    self._spelled_out(node)
 
     def _spelled_out(self, name: ast.Name) -> None:
         """`variables = {'params': state.params, ...}` goes, and the name stands for the state's model."""
@@ -399,6 +410,8 @@ class _Native(Rewrite):
         if self.leads_on(node):
             return
         self.check_landing(node)
+        if by_hand.seen_to(self, node, value):
+            return
         if isinstance(value, Model):
             if node is not self.site and (node in self.component.sites or not self.passed_on(node)):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")
@@ -421,6 +434,12 @@ class _Native(Rewrite):
             self._gradients(node, parent)
         elif isinstance(value, Updated):
             self._other(node, parent)
+        elif not (isinstance(parent, ast.Call | ast.keyword) and self._to_step(node, parent)):
+            raise Unsupported(node, "an optimizer's state that is used by itself")
+
+    def _to_step(self, node: ast.AST, parent: ast.AST) -> bool:
+        holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        return isinstance(holder, ast.Call) and steps.argument(self, holder, node)
 
     def _call(self, call: ast.Call, value: Value) -> None:
         name = self.flow.name(call.func) or ""
@@ -468,7 +487,7 @@ class _Native(Rewrite):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             if self.parent(node) is self.init_statement or loops.drop_assignment(self, node):
                 return
-            if self.statement(node) in self.dropped:
+            if self.statement(node) in self.dropped or steps.of_result(self, node):
                 return
             raise Unsupported(node, "params under another name")
         if isinstance(node, ast.Call):
@@ -477,7 +496,7 @@ class _Native(Rewrite):
             return
         if isinstance(parent, ast.keyword) and parent.arg == "params" and self._makes_state(parent):
             return
-        if trees.for_field(self, node, parent):
+        if trees.for_field(self, node, parent) or steps.returned(self, node):
             return
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
             method = self.flow.value(parent.func)

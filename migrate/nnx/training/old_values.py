@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import WRAPPERS, Collection, Function, State, Symbol, Updated, Value, Variables
-from . import saving, state_fields, state_updates
+from ...linen.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
+from . import by_hand, saving, state_fields, state_updates
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _readers(form: _Native) -> list[tuple[ast.Name, Symbol]]:
 
 
 def _holds_values(value: Value) -> bool:
-    return isinstance(value, State | Variables | Collection) and not isinstance(value, Updated)
+    return isinstance(value, State | Variables | Collection | OptState) and not isinstance(value, Updated)
 
 
 # updates -----------------------------------------------------------------------------------------------------------
@@ -145,6 +145,8 @@ def _updates(form: _Native) -> list[ast.Call]:
         and isinstance(value, State)
         and (state_updates.is_update(form, node) or saving.touches(form, node))
     ]
+    if form.by_hand is not None:
+        direct += form.by_hand.updates
     found: dict[ast.Call, None] = dict.fromkeys(direct)
     functions: set[ast.AST] = set()
     todo = list(direct)
@@ -163,14 +165,15 @@ def _updates(form: _Native) -> list[ast.Call]:
 def _targets(form: _Native, call: ast.Call) -> set[Symbol]:
     """The names that the statement of an update gives its result."""
     statement = form.statement(call)
-    if not isinstance(statement, ast.Assign):
-        return set()
-    return {
-        form.flow.symbol(form.source(node), node)
-        for target in statement.targets
-        for node in ast.walk(target)
-        if isinstance(node, ast.Name) and isinstance(form.flow.value(node), State)
-    }
+    names = [node for target in getattr(statement, "targets", ()) for node in ast.walk(target)]
+    if form.by_hand is not None and call in form.by_hand.updates:
+        names.append(form.by_hand.updates[call].new)
+    return {form.flow.symbol(form.source(n), n) for n in names if isinstance(n, ast.Name) and _is_state(form, n)}
+
+
+def _is_state(form: _Native, node: ast.Name) -> bool:
+    value = form.flow.value(node)
+    return isinstance(value, State) or (form.by_hand is not None and by_hand.is_half(value))
 
 
 def _given(form: _Native, call: ast.Call) -> set[Symbol]:

@@ -7,9 +7,9 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Span
-from ...linen.flow_values import GRADIENTS, Collection, Function, Items, State, Symbol, Updated, Value, Variables
+from ...linen.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Updated, Value
 from ...source import SourceFile
-from . import saving
+from . import by_hand, saving
 from .loops import is_last, same_state, without
 from .rewrite import Unsupported
 
@@ -44,6 +44,9 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     if len(taken) != 1:
         raise Unsupported(node, "functions that take the state in unlike ways")
     model, optimizer = taken.pop()
+    if isinstance(form.flow.value(node), OptState):
+        _optimizer(form, call, node, optimizer)
+        return True
     mine = form.model_of(node)
     if not model:
         _beside_params(form, call, node, optimizer)
@@ -62,6 +65,19 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
         keyword = next(k for k in call.keywords if k.value is node)
         form.replace(keyword, f"{model}={mine}, {optimizer}={second}" if second else f"{model}={mine}")
     return True
+
+
+def _optimizer(form: _Native, call: ast.Call, node: ast.AST, parameter: str) -> None:
+    """The state of a transformation: the optimizer has it."""
+    if not isinstance(node, ast.Name):
+        raise Unsupported(node, "an optimizer's state that is not under a name")
+    symbol = form.flow.symbol(form.source(node), node)
+    given = form.optimizers[symbol]
+    form.visible(node, symbol, given)
+    if node in call.args:
+        form.replace(node, given)
+    else:
+        form.replace(next(k for k in call.keywords if k.value is node), f"{parameter}={given}")
 
 
 def _beside_params(form: _Native, call: ast.Call, node: ast.AST, optimizer: str) -> None:
@@ -99,7 +115,7 @@ class Step:
 
     @property
     def updates(self) -> bool:
-        return any(isinstance(v, State) for name, v in self.parameters.items() if name != self.beside)
+        return any(isinstance(v, State | OptState) for name, v in self.parameters.items() if name != self.beside)
 
     def merge_state(self) -> None:
         """`def loss_fn(params, state, batch)`: the model is both, where the state is not asked for its own params."""
@@ -125,8 +141,10 @@ class Step:
     def rewrite(self) -> None:
         returned = self.form.flow.returns.get(self.node)
         states = _states(self.form, returned)
-        if len(states) > 1:
+        if len(states) > 1 and self.form.by_hand is None:
             raise Unsupported(self.node, "several states returned")
+        if states and self.form.by_hand is not None and (not self.updates or None in states):
+            raise Unsupported(self.node, "params out of a function")
         self._signature()
         self._references()
         if isinstance(self.node, ast.FunctionDef):
@@ -137,7 +155,10 @@ class Step:
                 self._drop_annotation(self.node)
         if states:
             for call, source in self.form.flow.callers.get(self.node, {}).items():
-                self._caller(source, call, states[0])
+                if self.form.by_hand is not None:
+                    self._caller_by_hand(source, call, [i for i in states if i is not None])
+                else:
+                    self._caller(source, call, states[0])
 
     def _signature(self) -> None:
         arguments = self.node.args
@@ -258,10 +279,10 @@ class Step:
             for position in positions:
                 if position < 0:
                     raise Unsupported(call, "positions from the end")
-                before = [n for n in self._names()[:position] if self.renamed.get(n, ("", ""))[1]]
+                before = [n for n in self._names()[:position] if all(self.renamed.get(n, ("", "")))]
                 moved.append(position + len(before))
                 name = self._names()[position] if position < len(self._names()) else ""
-                if self.renamed.get(name, ("", ""))[1]:
+                if all(self.renamed.get(name, ("", ""))):
                     moved.append(position + len(before) + 1)
             text = str(moved[0]) if isinstance(given, int) and len(moved) == 1 else f"({', '.join(map(str, moved))}"
             text = text if not text.startswith("(") else text + (",)" if len(moved) == 1 else ")")
@@ -298,6 +319,10 @@ class Step:
             return
         gone: list[ast.AST] = []
         for element in value.elts:
+            if form.by_hand is not None and _half(form, form.flow.value(element)):
+                if not (isinstance(element, ast.Name) or element in form.by_hand.updates):
+                    raise Unsupported(element, "params within an expression")
+                gone.append(element)
             if not isinstance(form.flow.value(element), State):
                 continue
             if not isinstance(element, ast.Name):
@@ -316,8 +341,45 @@ class Step:
                 gone.append(element)
             else:
                 form.replace(element, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
-        if gone:
+        if gone and len(gone) == len(value.elts):
+            if is_last(form, statement) and len(form.block(statement)) > 1:
+                form.delete(statement)
+            else:
+                form.replace(statement, "return")
+        elif gone:
             without(form, value, gone)
+
+    def _caller_by_hand(self, source: SourceFile, call: ast.Call, positions: list[int]) -> None:
+        """A call of a function that returned params and the optimizer's state: both go out of the result."""
+        form = self.form
+        statement = form.statement(call)
+        if isinstance(statement, ast.Expr) and statement.value is call:
+            return
+        if isinstance(statement, ast.Return) and statement.value is call:
+            return
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        assert isinstance(statement, ast.stmt)
+        if not isinstance(form.flow.value(call.func), Function) or getattr(statement, "value", None) is not call:
+            raise Unsupported(call, "params out of a call within an expression")
+        if not isinstance(target, ast.Tuple) or max(positions) >= len(target.elts):
+            raise Unsupported(call, "params in a result that is not unpacked")
+        gone: list[ast.AST] = [target.elts[i] for i in positions]
+        for element in gone:
+            if not isinstance(element, ast.Name):
+                raise Unsupported(call, "params that are not assigned to a name")
+            kind = isinstance(form.flow.value(element), OptState)
+            given = [
+                node
+                for node in [*call.args, *[k.value for k in call.keywords]]
+                if _half(form, form.flow.value(node)) and isinstance(form.flow.value(node), OptState) == kind
+            ]
+            if len(given) != 1 or not isinstance(given[0], ast.Name):
+                raise Unsupported(call, "a step over several params")
+            same_state(form, element, form.flow.symbol(source, given[0]))
+        if len(gone) == len(target.elts):
+            form.replace_span(statement, Span(source.span(target).start, source.span(call).start), "")
+        else:
+            without(form, target, gone)
 
     def _caller(self, source: SourceFile, call: ast.Call, index: int | None) -> None:
         """A call of a function that returned a state."""
@@ -359,12 +421,36 @@ class Step:
             without(form, target, [element])
 
 
+def _half(form: _Native, value: Value | None) -> bool:
+    """Params or the state of a transformation of optax, in a component that has them under names of their own."""
+    return form.by_hand is not None and by_hand.is_half(value) and form.component.holds(value)  # type: ignore[arg-type]
+
+
+def returned(form: _Native, node: ast.AST) -> bool:
+    """Are params among the results of a step, from which they go?"""
+    parent = form.parent(node)
+    holder = form.parent(parent) if isinstance(parent, ast.Tuple) else parent
+    return form.by_hand is not None and isinstance(node, ast.Name) and isinstance(holder, ast.Return)
+
+
+def of_result(form: _Native, name: ast.Name) -> bool:
+    """Is `name` assigned from the results of a step?"""
+    statement = form.statement(name)
+    if form.by_hand is None or not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+        return False
+    function = form.flow.value(statement.value.func)
+    if not isinstance(function, Function) or function.transform:
+        return False
+    return all(node in form.functions and form.functions[node].updates for node in function.nodes)
+
+
 def _states(form: _Native, value: Value | None) -> list[int | None]:
     """Where a returned value holds a state: [None] for the whole, positions in a tuple."""
-    if isinstance(value, State):
-        return [None] if form.component.holds(value) else []
+    if isinstance(value, State) or _half(form, value):
+        return [None] if form.component.holds(value) else []  # type: ignore[arg-type]
     if isinstance(value, Items):
-        return [i for i, item in enumerate(value.items) if isinstance(item, State) and form.component.holds(item)]
+        held = [isinstance(item, State) or _half(form, item) for item in value.items]
+        return [i for i, item in enumerate(value.items) if held[i] and form.component.holds(item)]
     return []
 
 
@@ -375,7 +461,7 @@ def functions(form: _Native) -> dict[ast.AST, Step]:
         if not isinstance(scope, ast.FunctionDef | ast.Lambda):
             continue
         arguments = [a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]]
-        changes = isinstance(value, State | Variables) or (isinstance(value, Collection) and value.name == "params")
+        changes = isinstance(value, State) or by_hand.is_half(value)
         if name in arguments and changes:
             source = form.flow.project.files[module]
             found.setdefault(scope, Step(form, scope, source, {})).parameters[name] = value

@@ -66,9 +66,10 @@ def leaves(names: dict[str, Any]) -> dict[str, Any]:
         trees = {"params": state.params, "batch_stats": getattr(state, "batch_stats", {}), "opt": state.opt_state}
     elif isinstance(model, nnx.Module):
         trees = {"params": nnx.state(model, nnx.Param), "batch_stats": nnx.state(model, nnx.BatchStat)}
-        trees["opt"] = nnx.state(names["optimizer"]).get("opt_state", {})
+        optimizers = [value for value in names.values() if isinstance(value, nnx.Optimizer)]
+        trees["opt"] = nnx.state(optimizers[0]).get("opt_state", {}) if optimizers else {}
     elif "params" in names:
-        trees = {"params": names["params"]}
+        trees = {"params": names["params"], "opt": names.get("opt_state", {})}
     found = {}
     for name, tree in trees.items():
         for path, value in jax.tree_util.tree_flatten_with_path(nnx.as_pure(tree))[0]:
