@@ -31,6 +31,7 @@ from ...source import SourceFile
 from . import (
     by_hand,
     collections,
+    copies,
     leaf_order,
     loops,
     masks,
@@ -135,6 +136,7 @@ class _Native(Rewrite):
         self.by_hand = by_hand.find(self)
         self._home()
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
+        self.copies = copies.find(self)
         hoisted = old_values.check(self)
         self.functions = steps.functions(self)
         self._name_all()
@@ -332,7 +334,7 @@ class _Native(Rewrite):
             if isinstance(value, State):
                 prefix = name.removesuffix("state").rstrip("_")
                 prefix = "" if prefix in ("", "train", "new", "ts", "updated") else f"{prefix}_"
-                created = at_home and not argument
+                created = at_home and not argument and symbol not in self.copies
                 model = self.home_name if created else self.free(source, scope, [f"{prefix}model", f"{prefix}net"])
                 self.new_names[symbol] = model
                 self.optimizers[symbol] = self.free(
@@ -474,6 +476,8 @@ class _Native(Rewrite):
         holder = self.parent(parent) if isinstance(parent, ast.keyword | ast.Tuple) else parent
         if isinstance(holder, ast.Return):
             return  # with the function
+        if copies.write(self, node):
+            return
         if isinstance(holder, ast.Call) and (steps.argument(self, holder, node) or saving.use(self, holder, node)):
             return
         raise Unsupported(node, "a state that is kept or handed to something unknown")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
-from . import by_hand, saving, state_fields, state_updates
+from . import by_hand, copies, saving, state_fields, state_updates
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -189,24 +189,28 @@ def _given(form: _Native, call: ast.Call) -> set[Symbol]:
 
 
 def _apart(form: _Native, symbol: Symbol, others: set[Symbol]) -> bool:
-    """Are these different objects, each made by a call of its own of a function that initializes the model?"""
+    """Are these different objects: copies, or each made by a call of its own of a function that initializes the model?"""
     if symbol in others or not others:
         return False
     return _made_anew(form, symbol, {symbol}) and all(_made_anew(form, name, others) for name in others)
 
 
 def _made_anew(form: _Native, symbol: Symbol, group: set[Symbol]) -> bool:
-    """Is every value of a name made by such a call, or by an update of a name of its group?"""
+    """Is every value of a name a copy, made by such a call, or by an update of a name of its group?"""
     stores, updates = _stores(form, symbol), _updates(form)
     for store in stores:
         statement = form.statement(store)
         call = statement.value if isinstance(statement, ast.Assign) else None
+        if copies.source(form, store) is not None:
+            continue
         if not isinstance(call, ast.Call):
             return False
         if call in updates:
             if not _given(form, call) <= group:
                 return False
             continue
+        if form.flow.is_state_class((form.flow.name(call.func) or "").removesuffix(".create")):
+            continue  # there is but one
         callee = form.flow.value(call.func)
         if not isinstance(callee, Function) or callee.nodes != {form.home}:
             return False

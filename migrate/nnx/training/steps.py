@@ -485,6 +485,8 @@ def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:
                 return True
             continue
         holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+        if isinstance(holder, ast.Assign) and holder.value is node:
+            return True  # a copy of both
         if isinstance(holder, ast.Call) and saving.touches(form, holder):
             return True
         callee = form.flow.value(holder.func) if isinstance(holder, ast.Call) else None

@@ -165,7 +165,7 @@ def test_batch_statistics_and_dropout(kit) -> None:
 
 
 CHANGES = {
-    "an old state is kept": ("losses = []", "losses = []\nbest = state"),
+    "an old state is kept in a list": ("losses = []", "losses = []\nbest = [state]"),
     "old params are kept": ("losses = []", "losses = []\nold = state.params"),
     "an old state is used later": ("  state, loss = train_step", "  old, (state, loss) = state, train_step"),
     "pmap": ("@jax.jit\ndef train_step", "@functools.partial(jax.pmap, axis_name='b')\ndef train_step"),

@@ -39,6 +39,11 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "a_second_name_goes_back": "NNX601",
+    "a_second_name_in_a_function": "NNX601",
+    "by_hand_applied_by_a_function": "NNX601",
+    "metrics_of_a_test_state": "NNX601",
+    "second_names_for_a_state": "NNX601",
     "by_hand_updated_twice_in_a_step": "NNX603",
     "by_hand_with_changed_params": "NNX603",
     "loss_of_changed_params": "NNX603",
