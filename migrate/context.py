@@ -127,6 +127,15 @@ class FileContext:
         rest = dotted[len(module) :]
         return local + rest
 
+    def imported(self, dotted: str) -> str:
+        """A name of this file for one object of a module of the project, imported from there where the file has none."""
+        for local, target in {**self.source.names.module_imports, **self.new_imports}.items():
+            if target == dotted and local not in self.source.names.definitions:
+                return local
+        local = self.free_name(dotted.rpartition(".")[2], dotted)
+        self.new_imports[local] = dotted
+        return local
+
     def free_name(self, local: str, module: str) -> str:
         """`local`, or what is like it, as a name for `module` that nothing else in the file has."""
         taken = {

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from ..source import SourceFile
 from ..trees import subtree
 from .index import ClassInfo, Project
+from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +85,7 @@ class ClassModel:
     own_methods: dict[str, Method]
     class_attributes: dict[str, ast.expr]
     project: Project
+    layer_fields: tuple[Field, ...] = ()  # those of the Linen layer of which it takes nothing else
 
     @property
     def name(self) -> str:
@@ -128,7 +130,7 @@ class ClassModel:
         """All dataclass fields in constructor order: bases first, an override keeps its place."""
         table: dict[str, Field] = {}
         for model in reversed(self.mro()):
-            for field in model.own_fields:
+            for field in (*model.layer_fields, *model.own_fields):
                 table[field.name] = field
         given = [f for f in table.values() if f.init]
         return [*[f for f in given if not f.kw_only], *[f for f in given if f.kw_only]]
@@ -216,6 +218,7 @@ class Classes:
             {},
             _class_attributes(info),
             self.project,
+            tuple(_layer_fields(info, tuple(foreign), self.project)),
         )
         for stmt in info.node.body:
             if isinstance(stmt, ast.FunctionDef):
@@ -227,6 +230,20 @@ class Classes:
                 model.own_methods[stmt.name] = Method(stmt.name, stmt, model, compact, decorators)
         self._models[qualname] = model
         return model
+
+
+def _layer_fields(info: ClassInfo, foreign: tuple[str, ...], project: Project) -> Iterator[Field]:
+    """The fields of a Linen layer whose `__call__` the class replaces as a whole."""
+    if not takes_fields_only(info, foreign):
+        return
+    source = stub(foreign[0])
+    (node,) = source.by_kind[ast.ClassDef]
+    assert isinstance(node, ast.ClassDef)
+    for field in _fields(ClassInfo(foreign[0], node, source, ()), project):
+        if field.name in SELDOM and not said_somewhere(field.name, project.files.values()):
+            continue
+        known = field.annotation is not None and ast.unparse(field.annotation) != "object"
+        yield field if known else dataclasses.replace(field, annotation=None)
 
 
 def _is_classvar(annotation: ast.expr) -> bool:

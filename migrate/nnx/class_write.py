@@ -10,6 +10,7 @@ from ..edits import Part, Parts, Span
 from ..linen.applied import DENSE_OPTIONS, Applied
 from ..linen.classes import Method
 from ..linen.execute import Execution
+from ..linen.layer_fields import WHOLE
 from ..linen.merging import members
 from ..linen.passed import held_modules
 from ..linen.self_calls import SetupParam
@@ -94,7 +95,7 @@ class ClassWriter:
     # header ----------------------------------------------------------------------------------------------------
     def _header(self) -> None:
         for base, name in zip(self.model.node.bases, self.model.info.bases):
-            if name == "flax.linen.Module":
+            if name == "flax.linen.Module" or (self.model.layer_fields and name in WHOLE):
                 self.put(base, self.namer.name("flax.nnx.Module"))
             elif name == cells.BASE:
                 self.put(base, self.namer.name("flax.nnx.RNNCellBase"))

@@ -13,6 +13,7 @@ from ..source import SourceFile
 from . import (
     constructor_text,
     inheritance,
+    inherited_fields,
     rank_checks,
     unused_locals,
 )
@@ -138,13 +139,23 @@ def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = ""
     """A field's type or value; where it has several lines, those behind the first stand `deeper` than they did."""
     source = writer.source
     if field.source is not source:
-        return ast.unparse(node)
+        return inherited_fields.said(writer, node, field)
     span = source.span(node)
     breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
     strings = (n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr))
     if not breaks or any((n.end_lineno or 0) > n.lineno for n in strings):
         return span
     return Overlay(span, tuple(Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks))
+
+
+def _annotation(writer: ClassWriter, field: Field, deeper: str) -> Parts:
+    """`: type`, where the field has one that this file can say."""
+    if field.annotation is None:
+        return ()
+    if field.source is writer.source:
+        return (": ", _default(writer, field.annotation, field, deeper))
+    text = inherited_fields.annotation(writer, field)
+    return (": ", text) if text is not None else ()
 
 
 def _called(writer: ClassWriter, factory: ast.expr, field: Field) -> Parts:
@@ -161,13 +172,12 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
     plain: list[Parts] = []
     only: list[Parts] = []
     for field in fields:
-        parts: list[Part] = [field.name]
-        if field.annotation is not None:
-            parts += [": ", _default(writer, field.annotation, field, deeper)]
+        annotation = _annotation(writer, field, deeper)
+        parts: list[Part] = [field.name, *annotation]
         if field.factory is not None:
-            parts += [" | None = None"]
+            parts += [" | None = None" if annotation else "=None"]
         elif field.default is not None:
-            parts += [" = " if field.annotation is not None else "=", _default(writer, field.default, field, deeper)]
+            parts += [" = " if annotation else "=", _default(writer, field.default, field, deeper)]
         (only if field.kw_only else plain).append(tuple(parts))
     seen_default = False
     for field in fields:

@@ -89,7 +89,7 @@ def _names(writer: ClassText, localized: Localized) -> Iterator[tuple[Span, str]
         if dotted is None and hasattr(builtins, node.id):
             continue
         where = chain if dotted == writer.run.project.qualname(source, chain) else node
-        text = _here(writer, dotted) if dotted is not None else None
+        text = here(writer, dotted) if dotted is not None else None
         if text is None:
             what = f"`{ast.unparse(where)}` of {source.path.name}"
             reason = f"{what} is needed in the constructor, whose file does not have it"
@@ -97,7 +97,7 @@ def _names(writer: ClassText, localized: Localized) -> Iterator[tuple[Span, str]
         yield source.span(where), text
 
 
-def _here(writer: ClassText, dotted: str) -> str | None:
+def here(writer: ClassText, dotted: str) -> str | None:
     """What means `dotted` in the class's file; None where nothing does that is sure to be there."""
     today = function(dotted)
     if today is not None and today.startswith("linen_parity."):
@@ -120,4 +120,4 @@ def _here(writer: ClassText, dotted: str) -> str | None:
     return None
 
 
-__all__ = ["is_own", "parity_of", "said"]
+__all__ = ["here", "is_own", "parity_of", "said"]

@@ -91,6 +91,9 @@ class _Elsewhere:
     def parity(self, part: str) -> str:
         return self.name(f"linen_parity.{part}")
 
+    def imported(self, dotted: str) -> str:
+        return self.name(dotted)
+
 
 def _reference(writer: ClassWriter, site: Site, passage: Passage) -> Parts:
     """The module as the class's own method says it."""

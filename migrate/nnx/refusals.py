@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..catalog import layers
+from ..linen.layer_fields import WHOLE
 from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import (
     Unmigratable,
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _DECORATORS = {"flax.linen.compact", "flax.linen.nowrap"}
 
+
+# What every Linen module has, and is looked at elsewhere.
+_MODULE = {*SELF_CALLS, "variables", "scope", "path", "parent", "name"}
 
 _CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|Iterable)\[.*\bModule\b", re.S)
 
@@ -54,6 +58,9 @@ def refuse(text: ClassText) -> None:
             raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
     for base in text.model.foreign_bases:
         if base.startswith("flax.linen.") and base not in ("flax.linen.Module", cells.BASE):
+            if text.model.layer_fields:
+                _refuse_layer(text, base)
+                continue
             raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
     for method in text.model.own_methods.values():
         if "flax.linen.compact_name_scope" in method.decorators:
@@ -86,6 +93,32 @@ def refuse(text: ClassText) -> None:
             and node not in text.run.followed
         ):
             raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
+
+
+def _refuse_layer(text: ClassText, base: str) -> None:
+    """A class that replaces all that a layer computes is an nnx.Module of its own: nobody may ask for the layer's rest."""
+    model, name = text.model, base.rpartition(".")[2]
+    for word in WHOLE[base] - set(model.methods()):
+        if any(word in source.words for source in text.run.project.files.values()):
+            raise Unmigratable("NNX160", f"it inherits `{word}` from {base}", model.node)
+    for source in text.run.project.files.values():
+        if not source.words & {"isinstance", "issubclass", "match"}:
+            continue
+        for node in (*source.by_kind.get(ast.Call, ()), *source.by_kind.get(ast.MatchClass, ())):
+            asked = node.cls if isinstance(node, ast.MatchClass) else None
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+                asked = node.args[1] if node.func.id in ("isinstance", "issubclass") else None
+            kinds = ast.walk(asked) if asked is not None else ()
+            if any(text.run.project.qualname(source, k) == base for k in kinds if isinstance(k, ast.Name | ast.Attribute)):
+                raise Unmigratable("NNX160", f"it is a {name} to `{ast.unparse(asked or node)}` in {source.path.name}", node)
+    known = {*text.run.fields, *text.run.attributes, *model.methods(), *_MODULE}
+    for owner in model.mro():
+        known |= owner.class_attributes.keys()
+    for method in model.methods().values():
+        for node in method.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                if node.attr not in known and isinstance(node.ctx, ast.Load):
+                    raise Unmigratable("NNX160", f"it takes `self.{node.attr}` from {base}", node)
 
 
 def _mentions_linen(text: ClassText, node: ast.expr) -> bool:

@@ -27,6 +27,8 @@ class Namer(Protocol):
 
     def parity(self, part: str) -> str: ...
 
+    def imported(self, dotted: str) -> str: ...
+
 
 class DryNamer:
     """Names as they are, for planning."""
@@ -36,6 +38,9 @@ class DryNamer:
 
     def parity(self, part: str) -> str:
         return f"linen_parity.{part}"
+
+    def imported(self, dotted: str) -> str:
+        return dotted.rpartition(".")[2]
 
 
 @dataclasses.dataclass
