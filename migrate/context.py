@@ -105,6 +105,9 @@ class FileContext:
 
         `name("flax.nnx.Linear")` → `nnx.Linear`; prefers what the file already imports.
         """
+        known = self.project.linen_classes.get(dotted) if self.project is not None else None
+        if known is not None and known.source is self.source and known.source.names.scope_of(known.node) is not None:
+            return known.node.name  # a class that a function defines, in which all that names it stands
         bound = {**self.source.names.module_imports, **self.new_imports}
         parts = dotted.split(".")
         for cut in range(len(parts), 0, -1):

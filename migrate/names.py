@@ -211,7 +211,11 @@ class Names:
                     found.setdefault(node.name, []).append(node)  # type: ignore[attr-defined]
         return found
 
-    def _bound_by(self, node: ast.AST) -> ast.AST | None:
+    def binders(self, name: str) -> list[ast.AST]:
+        """The nodes that bind a name, anywhere in the file; imports left out."""
+        return self._binders.get(name, [])
+
+    def bound_by(self, node: ast.AST) -> ast.AST | None:
         """The scope in which a binder binds its name; None for the module."""
         if isinstance(node, ast.arg):
             return self._flat.parents[self._flat.parents[node]]
@@ -234,7 +238,7 @@ class Names:
     def _scopes_that_bind(self, name: str) -> frozenset[ast.AST]:
         known = self._binding.get(name)
         if known is None:
-            scopes = {self._bound_by(node) for node in self._binders.get(name, ())}
+            scopes = {self.bound_by(node) for node in self._binders.get(name, ())}
             known = self._binding[name] = frozenset(scope for scope in scopes if scope is not None)
         return known
 
@@ -297,9 +301,11 @@ class Names:
             return None
         if node.id not in self.definitions and node.id not in self.imports:
             starred = self.star_names.get(node.id)
-            return None if starred is None or self.is_hidden(node.id, node) else starred
+            if starred is None or self.is_hidden(node.id, node):
+                return self._local_class(node)
+            return starred
         if self.is_hidden(node.id, node):
-            return None
+            return self._local_class(node)
         if node.id in self._aliases and depth < 8:
             target = self._raw(self._aliases[node.id], depth + 1)
             if target and target != f"{self.module}.{node.id}":
@@ -309,6 +315,31 @@ class Names:
         if node.id in self.imports:
             return self.imports[node.id]
         return None
+
+    def _local_class(self, node: ast.Name) -> str | None:
+        """The full name of the one class that a function binds to a name; None for any other local name."""
+        if node.id not in self._local_class_names:
+            return None
+        scope = self.binding_scope(node.id, node)
+        if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            return None
+        bound = [binder for binder in self._binders[node.id] if self.bound_by(binder) is scope]
+        return self.nested_name(bound[0]) if len(bound) == 1 and isinstance(bound[0], ast.ClassDef) else None
+
+    @functools.cached_property
+    def _local_class_names(self) -> frozenset[str]:
+        found = self._flat.by_kind.get(ast.ClassDef, ())
+        return frozenset(node.name for node in found if self.scope_of(node) is not None)  # type: ignore[attr-defined]
+
+    def nested_name(self, node: ast.ClassDef) -> str:
+        """The full name of a class: those of the classes and functions around it are part of it."""
+        parts = [node.name]
+        scope = self.scope_of(node)
+        while scope is not None:
+            if isinstance(scope, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                parts.append(scope.name)
+            scope = self.scope_of(scope)
+        return ".".join([*([self.module] if self.module else []), *reversed(parts)])
 
 
 def _is_type_checking(test: ast.expr) -> bool:

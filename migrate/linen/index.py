@@ -176,8 +176,7 @@ class Project:
         candidates: dict[str, ClassInfo] = {}
         for source, node in self._plausible_classes():
             bases = tuple(self.qualname(source, base) or "" for base in node.bases)
-            nested = _nested_name(source, node)
-            qualname = f"{source.module}.{nested}" if source.module else nested
+            qualname = source.names.nested_name(node)
             candidates[qualname] = ClassInfo(qualname, node, source, bases)
         linen = {"flax.linen.Module"}
         while True:
@@ -236,13 +235,3 @@ def _has_base_named(source: SourceFile, node: ast.ClassDef, names: set[str]) -> 
         if last in names:
             return True
     return False
-
-
-def _nested_name(source: SourceFile, node: ast.ClassDef) -> str:
-    parts = [node.name]
-    scope = source.names.scope_of(node)
-    while scope is not None:
-        if isinstance(scope, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            parts.append(scope.name)
-        scope = source.names.scope_of(scope)
-    return ".".join(reversed(parts))

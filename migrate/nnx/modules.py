@@ -9,7 +9,7 @@ from pathlib import Path
 from ..context import FileContext, Options
 from ..diagnostics import Severity
 from ..edits import Conflict, Edit, Span
-from ..linen import outside
+from ..linen import local_classes, outside
 from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
 from ..linen.index import Project
@@ -215,7 +215,12 @@ def _decide_class(
     if name in reasons or name in texts or name in path:
         return
     if "." in name.removeprefix(f"{model.source.module}."):
-        reasons[name] = Unmigratable("NNX175", "it is defined inside a function or another class", model.node)
+        why = local_classes.refusal(analyser.classes.project, model)
+        if why:
+            reasons[name] = Unmigratable("NNX175", why, model.node)
+            return
+    elif local_classes.bound_twice(model):
+        reasons[name] = Unmigratable("NNX175", "its file binds its name more than once", model.node)
         return
     variant = layer_class(analyser.classes, name)
     if variant is not None:

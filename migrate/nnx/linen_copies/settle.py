@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, MutableMapping, Set
 
 from ...catalog.shardings import MOVES
+from ...linen import local_classes
 from ...linen.classes import Classes, ClassModel
 from ...linen.sites import Unmigratable
 from ...source import SourceFile
@@ -55,6 +56,9 @@ def settle(
     while True:
         before = len(reasons)
         _below_linen_bases(classes, reasons)
+        for model, other in list(local_classes.below_linen(classes, reasons)):
+            said = f"{other}, which stays Linen, is used in the function that defines it, where no Linen copy can be kept"
+            reasons[model.qualname] = Unmigratable("NNX177", said)
         demand = _Demand(classes, reasons, frozenset(edited), hopeless, references)
         demand.collect()
         failed: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Fields that a class inherits from a class of another file: their defaults mean the same under the names of its own file."""
+"""Fields inherited from a class of another file: their defaults mean the same under the names of its own file."""
 
 from __future__ import annotations
 

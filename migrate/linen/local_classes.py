@@ -1,0 +1,157 @@
+"""Module classes that are defined in a function: which can become native where they stand.
+
+Such a class may read variables of the function. Its constructor stands in the same function and reads the same ones, but
+earlier than Linen's `__call__` did, and under names of its own; and what a variable holds is not followed. So each must
+be bound once, before the class, and none may be what makes modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from ..source import SourceFile
+from .classes import Classes, ClassModel
+from .index import Project
+from .shape_keeping import names_activation
+from .sites import Unmigratable
+
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+# What a generated constructor may call its own arguments.
+_TAKEN = re.compile(r"rngs|\w+_(features|shape|dtype)")
+
+
+def refusal(project: Project, model: ClassModel) -> str:
+    """Why a class that is defined in a function or another class stays Linen; "" where it need not."""
+    names, source = model.source.names, model.source
+    scope = names.scope_of(model.node)
+    around = scope
+    while around is not None:
+        if not isinstance(around, _FUNCTIONS) and around is scope:
+            return "it is defined inside another class"
+        around = names.scope_of(around)
+    assert isinstance(scope, _FUNCTIONS)
+    if len([binder for binder in names.binders(model.name) if names.bound_by(binder) is scope]) > 1:
+        return "its function binds its name to something else too"
+    for use in _uses(source, model, scope):
+        parent = source.parents.get(use)
+        inside = any(node in project.linen_names for node in source.ancestors(use))
+        called = isinstance(parent, ast.Call) and parent.func is use
+        if not called and not inside and not (isinstance(parent, ast.ClassDef) and use in parent.bases):
+            return f"it is handed on by the function that defines it (line {use.lineno})"
+    return _closure(project, model)
+
+
+def bound_twice(model: ClassModel) -> bool:
+    """Is the name of a class of the module's own bound to something else in the same file, perhaps another class?"""
+    names = model.source.names
+    binders = [binder for binder in names.binders(model.name) if names.bound_by(binder) is None]
+    return len(binders) > 1 or model.name in names.module_imports
+
+
+def _uses(source: SourceFile, model: ClassModel, scope: ast.AST) -> Iterator[ast.Name]:
+    for node in source.by_kind.get(ast.Name, ()):
+        if isinstance(node, ast.Name) and node.id == model.name and isinstance(node.ctx, ast.Load):
+            if source.names.binding_scope(node.id, node) is scope:
+                yield node
+
+
+def _closure(project: Project, model: ClassModel) -> str:
+    """What is wrong with the variables of functions that the class reads."""
+    source, names = model.source, model.source.names
+    own = set(model.nodes)
+    for node in model.nodes:
+        if isinstance(node, ast.Nonlocal | ast.Global):
+            return f"`{ast.unparse(node)}` binds a name outside of it"
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        scope = names.binding_scope(node.id, node)
+        if scope is None or scope in own or project.qualname(source, node) in project.linen_classes:
+            continue
+        variable = f"`{node.id}` of the function around it"
+        if _TAKEN.fullmatch(node.id):
+            return f"{variable} has a name that its constructor needs"
+        binders = [b for b in names.binders(node.id) if names.bound_by(b) is scope]
+        if len(binders) != 1 or any(isinstance(n, ast.Nonlocal) and node.id in n.names for n in ast.walk(scope)):
+            return f"{variable} is bound more than once"
+        binder = binders[0]
+        if not isinstance(binder, ast.arg) and not _before(source, binder, model.node):
+            return f"{variable} is bound after it"
+        if _makes_modules(project, source, binder):
+            return f"{variable} may make modules"
+        parent = source.parents.get(node)
+        called = isinstance(parent, ast.Call) and parent.func is node
+        if called and not isinstance(binder, _FUNCTIONS) and not names_activation(node.id):
+            return f"it calls {variable}, of which nothing is known"
+    return ""
+
+
+def _before(source: SourceFile, binder: ast.AST, definition: ast.ClassDef) -> bool:
+    """Is the variable bound before the class is, in the same turn of every loop around either?"""
+    if source.span(binder).start > source.span(definition).start:
+        return False
+    loops = [a for a in source.ancestors(binder) if isinstance(a, ast.For | ast.AsyncFor | ast.While)]
+    around = set(source.ancestors(definition))
+    return all(loop in around for loop in loops)
+
+
+def _makes_modules(project: Project, source: SourceFile, binder: ast.AST) -> bool:
+    """Does what binds the variable say anything of Linen, or of the project's modules?"""
+    statement: ast.AST = binder
+    if isinstance(binder, ast.arg):
+        if binder.annotation is None:
+            return False
+        statement = binder.annotation
+    elif not isinstance(binder, ast.stmt):
+        statement = source.statement_of(binder)
+        if isinstance(statement, ast.For | ast.With | ast.AsyncFor | ast.AsyncWith):
+            heads = [statement.iter] if isinstance(statement, ast.For | ast.AsyncFor) else statement.items
+            return any(_says_modules(project, source, head) for head in heads)
+    return _says_modules(project, source, statement)
+
+
+def _says_modules(project: Project, source: SourceFile, root: ast.AST) -> bool:
+    for node in ast.walk(root):
+        if isinstance(node, ast.Name | ast.Attribute):
+            dotted = project.qualname(source, node) or ""
+            linen = dotted.startswith("flax.linen.") and not dotted.startswith("flax.linen.initializers.")
+            if dotted in project.linen_classes or (linen and dotted.rpartition(".")[2][:1].isupper()):
+                return True
+    return False
+
+
+def below_linen(classes: Classes, reasons: Mapping[str, Unmigratable]) -> Iterator[tuple[ClassModel, str]]:
+    """Local classes that cannot be native where others stay Linen, with a class that does: no copy is kept of them.
+
+    They go by the function: it must hold no class that stays Linen, and hand nothing to one.
+    """
+    project = classes.project
+    homes: dict[ast.AST, list[ClassModel]] = {}
+    for model in classes:
+        home = _home(model)
+        if home is not None:
+            homes.setdefault(home, []).append(model)
+    for home, models in homes.items():
+        source = models[0].source
+        linen = next((model.name for model in models if model.qualname in reasons), "")
+        for node in ast.walk(home):
+            if isinstance(node, ast.Call) and (node.args or node.keywords):
+                called = project.qualname(source, node.func)
+                if called in reasons and not linen:
+                    linen = called.rpartition(".")[2]
+        if linen:
+            yield from ((model, linen) for model in models if model.qualname not in reasons)
+
+
+def _home(model: ClassModel) -> ast.AST | None:
+    """The outermost function around a class."""
+    names, home = model.source.names, None
+    scope = names.scope_of(model.node)
+    while scope is not None:
+        home = scope if isinstance(scope, _FUNCTIONS) else home
+        scope = names.scope_of(scope)
+    return home
+
+
+__all__ = ["below_linen", "bound_twice", "refusal"]
