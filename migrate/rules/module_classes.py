@@ -546,8 +546,8 @@ RULES = (
     _stays(
         "NNX175",
         "local-class",
-        "the class is defined inside another class, inside a function that hands it on or whose variables it cannot read, or "
-        "under a name that is bound more than once",
+        "the class is defined inside another class, inside a function that hands it on or whose variables it cannot read, "
+        "or under a name that is bound more than once",
         "It is made anew at each call of the function. Where that only constructs it, and what it reads of the function is "
         "bound once and makes no modules, the class becomes native where it stands.",
         _UNFOLLOWED,
