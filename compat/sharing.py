@@ -4,6 +4,7 @@
 stores it where the module was first attached (`shared/embedding`). Linen attaches what a module is handed through its
 fields first, in the order of the fields, each with all that it holds in turn; then what `setup` or a compact method
 makes. Fields are the parameters of an NNX constructor, so the same walk over the objects finds Linen's path of each.
+A module names in `shares_scope` the submodules for which `nn.share_scope` took away the level of their own.
 Of what is no parameter a module's own attribute comes before what its other attributes hold: the migration leaves code
 that attaches in another order in Linen (NNX127), since the order of attributes is lost when a model is split and merged.
 """
@@ -49,13 +50,15 @@ def _places(target: Any) -> dict[int, Path]:
     def walk(node: Any, path: Path) -> None:
         children = _children(node)
         fields = [name for name in _parameters(node) if name in children]
+        open_ = getattr(node, "shares_scope", ())  # what these hold is stored as the module's own
         own = [name for name in children if name not in fields]
         for name in fields:
             if id(children[name]) not in owned:  # else some module made it for itself, and has it
                 enter(children[name], (*path, name))
         direct: list[tuple[Any, Path]] = []
         for name in own:
-            reserve(children[name], _entry(node, path, name, children[name]), direct)
+            inner = path if name in open_ else _entry(node, path, name, children[name])
+            reserve(children[name], inner, direct)
         for child, place in direct:
             walk(child, place)
 

@@ -20,6 +20,7 @@ from .merging import Either, Several
 from .module_calls import Transformed, call_either, call_module, call_transformed
 from .self_calls import SELF_CALLS, self_param
 from .shape_keeping import keeps_shape, names_activation
+from .shared_scopes import share_scope
 from .sites import (
     Abs,
     Factory,
@@ -74,7 +75,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if qualname in ("flax.linen.intercept_methods", "flax.linen.override_named_call"):
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used", node)
     if qualname == "flax.linen.share_scope":
-        raise Unmigratable("NNX131", "`nn.share_scope` is used", node)
+        return share_scope(run, node, env)
     if qualname == "flax.linen.Sequential":
         pass
     target = run.evaluate(func, env)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .analyser import Analyser
     from .layer_calls import LayerCall
     from .passed import Apart, Passed
+    from .shared_scopes import SharedScope
 
 MAX_DEPTH = 24
 
@@ -106,6 +107,7 @@ class Execution(LoopExecution):
         self.lazy: set[str] = set()  # collections whose variables come to be when called
         self.loose: set[str] = set()  # arrays whose leading dimensions a loop changes
         self.sows: list[ast.Call] = []
+        self.shared_scopes: list[SharedScope] = []  # nn.share_scope(self, ...)
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
         self.inlined: set[Method] = set()

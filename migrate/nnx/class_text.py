@@ -51,6 +51,7 @@ from . import (
     setup_conditions,
     setup_names,
     setup_params,
+    shared_scopes,
 )
 from .naming import Names, Place
 from .text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, short
@@ -138,6 +139,7 @@ class ClassText:
         for entry in self.run.blocks:
             constructor_text.constructor_lines(self, entry)
         refusals.nothing_left(self)
+        shared_scopes.check(self)
         for read in self.run.variable_reads.values():
             self.variable_read(read)
 

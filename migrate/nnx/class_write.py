@@ -30,6 +30,7 @@ from . import (
     setup_conditions,
     setup_containers,
     setup_names,
+    shared_scopes,
     uncalled_flags,
     unused_locals,
 )
@@ -144,6 +145,7 @@ class ClassWriter:
             self._applied(applied)
         for sow in self.run.sows:
             self._sow(sow)
+        shared_scopes.edits(self)
         call_write.parameters(self)
         unused_locals.drop(self)
         for span, parts in cells.method_edits(self):

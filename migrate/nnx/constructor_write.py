@@ -15,6 +15,7 @@ from . import (
     inheritance,
     inherited_fields,
     rank_checks,
+    shared_scopes,
     unused_locals,
 )
 from .text_parts import length
@@ -64,6 +65,7 @@ def write(writer: ClassWriter) -> None:
             prefix = source.indent_unit * depth
             compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
     streams = [(f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(writer.text.streams.items())]
+    compact += shared_scopes.lines(writer.text)
     signature = _signature(writer, fields, indent, body)
     _remove_fields(writer, setup)
     newline = source.newline

@@ -48,6 +48,70 @@ class M(nn.Dense):
     return super().__call__(x) * self.param('s', nn.initializers.ones, ()) * self.scale
 """,
     ),
+    "a scope that is shared under a condition": (
+        "NNX131",
+        """class M(nn.Module):
+  flat: bool = True
+  @nn.compact
+  def __call__(self, x):
+    dense = nn.Dense(3)
+    if self.flat:
+      nn.share_scope(self, dense)
+    return dense(x)
+""",
+    ),
+    "a scope that is shared after the module was called": (
+        "NNX131",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    dense = nn.Dense(3)
+    y = dense(x)
+    nn.share_scope(self, dense)
+    return y
+""",
+    ),
+    "the scope of a module that is handed in": (
+        "NNX131",
+        """class M(nn.Module):
+  inner: nn.Module
+  @nn.compact
+  def __call__(self, x):
+    nn.share_scope(self, self.inner)
+    return self.inner(x)
+class Outer(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return M(nn.Dense(3))(x)
+""",
+    ),
+    "the scope of one of a list": (
+        "NNX131",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for i in range(2):
+      dense = nn.Dense(3, name=f'd{i}')
+      nn.share_scope(self, dense)
+      x = dense(x)
+    return x
+""",
+    ),
+    "the scope of a module that sows": (
+        "NNX131",
+        """class Inner(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    self.sow('intermediates', 'h', x)
+    return nn.Dense(3)(x)
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    inner = Inner()
+    nn.share_scope(self, inner)
+    return inner(x)
+""",
+    ),
 }
 
 
