@@ -27,6 +27,7 @@ from . import (
     inheritance,
     lifted,
     lifted_functions,
+    names_in_messages,
     setup_conditions,
     setup_containers,
     setup_names,
@@ -146,6 +147,7 @@ class ClassWriter:
         for sow in self.run.sows:
             self._sow(sow)
         shared_scopes.edits(self)
+        names_in_messages.edits(self)
         call_write.parameters(self)
         unused_locals.drop(self)
         for span, parts in cells.method_edits(self):

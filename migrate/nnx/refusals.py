@@ -15,6 +15,7 @@ from ..linen.sites import (
 from . import (
     cells,
     constructor_names,
+    names_in_messages,
 )
 from .text_parts import short
 
@@ -82,6 +83,7 @@ def refuse(text: ClassText) -> None:
     conflict = text.analyser.conflicts.get(text.model.qualname)
     if conflict:
         raise Unmigratable("NNX163", conflict)
+    said = {node for method in text.model.own_methods.values() for node, _ in names_in_messages.found(text.run, method)}
     for node in text.model.nodes:
         if (
             isinstance(node, ast.Attribute)
@@ -91,6 +93,7 @@ def refuse(text: ClassText) -> None:
             and node.attr not in fields
             and node.attr not in text.run.attributes
             and node not in text.run.followed
+            and node not in said
         ):
             raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
 
