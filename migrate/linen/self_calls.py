@@ -12,6 +12,7 @@ from . import shapes
 from .arguments import arguments_of, function_env, parameters_of
 from .construction import name_spec
 from .lifting import variable_axis
+from .put_variables import put_variable
 from .sites import Abs, DtypePart, Function, Localized, Make, Site, Unmigratable, Variable
 from .values import Array, Const, DtypeOf, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import get_variable
@@ -242,7 +243,7 @@ SELF_CALLS: Mapping[str, Callable[[Any, ast.Call, Any], Abs]] = {
     "has_variable": _has_variable,
     "is_mutable_collection": _is_mutable,
     "get_variable": get_variable,
-    "put_variable": _unsupported("put_variable", "NNX147"),
+    "put_variable": put_variable,
     "has_rng": _unsupported("has_rng", "NNX148"),
     "bind": _unsupported("bind", "NNX149"),
     "unbind": _unsupported("unbind", "NNX149"),

@@ -13,6 +13,7 @@ from ..linen.execute import Execution
 from ..linen.layer_fields import WHOLE
 from ..linen.merging import members
 from ..linen.passed import held_modules
+from ..linen.put_variables import PUT
 from ..linen.self_calls import SetupParam
 from ..linen.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ..source import SourceFile
@@ -202,6 +203,10 @@ class ClassWriter:
         """A variable whose first value needs the call is made where it is first asked for, as Linen did."""
         assert site.name is not None
         source, name = site.source, site.name.constant
+        if PUT in site.renders:
+            kind, value = self.text.variable_type(site.target), source.span(site.renders[PUT])
+            self.put(site.node, f"{self.namer.parity('put_variable')}(self, {kind}, {name!r}, ", value, ")", source=source)
+            return
         statement = source.statement_of(site.node)
         newline = source.newline
         rest = [*site.node.args[2:], *[k.value for k in site.node.keywords if k.arg == "init_fn"]]

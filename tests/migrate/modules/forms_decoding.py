@@ -115,9 +115,37 @@ class LastValue(nn.Module):
         return x if before is None else x + before
 
 
+class Running(nn.Module):
+    """Sums that are put into the cache, and looked up there, without `self.variable`."""
+
+    width: int
+
+    @nn.compact
+    def __call__(self, x, init_cache: bool = False):
+        y = nn.Dense(self.width)(x)
+        if init_cache:
+            self.put_variable("cache", "total", y.sum(1))
+            self.put_variable("cache", "seen", jnp.asarray(float(y.shape[1])))
+        elif self.has_variable("cache", "total"):
+            total = self.get_variable("cache", "total") + y.sum(1)
+            self.put_variable("cache", name="total", value=total)
+            self.put_variable("cache", "seen", self.get_variable("cache", "seen") + y.shape[1])
+            y = y + total[:, None] / self.get_variable("cache", "seen")
+        return y
+
+
+class RunningTwice(nn.Module):
+    @nn.compact
+    def __call__(self, x, init_cache: bool = False):
+        x = Running(5)(x, init_cache=init_cache)
+        return Running(3, name="last")(x, init_cache=init_cache)
+
+
 DECODED = [
     ("CachedAttention", {"width": 8, "heads": 2, "length": 6}, (2, 6, 8)),
     ("CachedBlock", {"width": 8, "length": 6}, (2, 6, 8)),
     ("CachedLayers", {"width": 8, "length": 6}, (2, 6, 8)),
     ("LastValue", {}, (2, 4, 8)),
+    ("Running", {"width": 3}, (2, 4, 8)),
+    ("RunningTwice", {}, (2, 4, 8)),
 ]

@@ -112,6 +112,50 @@ class M(nn.Module):
     return inner(x)
 """,
     ),
+    "a variable under a computed name": (
+        "NNX147",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, key: str = 'a'):
+    self.put_variable('cache', f'{key}_seen', x)
+    return nn.Dense(3)(x)
+""",
+    ),
+    "statistics that a call would make": (
+        "NNX147",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    self.put_variable('batch_stats', 'mean', x.mean(0))
+    return nn.Dense(3)(x)
+""",
+    ),
+    "a cache that is put in a loop": (
+        "NNX147",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(2):
+      self.put_variable('cache', 'mean', x.mean(0))
+    return nn.Dense(3)(x)
+""",
+    ),
+    "a name that is more than said": (
+        "NNX164",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x) * (2.0 if self.name == 'last' else 1.0)
+""",
+    ),
+    "a random stream that may be there": (
+        "NNX148",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(0.5, deterministic=not self.has_rng('dropout'))(x)
+""",
+    ),
 }
 
 
