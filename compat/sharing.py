@@ -50,7 +50,7 @@ def _places(target: Any) -> dict[int, Path]:
     def walk(node: Any, path: Path) -> None:
         children = _children(node)
         fields = [name for name in _parameters(node) if name in children]
-        open_ = getattr(node, "shares_scope", ())  # what these hold is stored as the module's own
+        open_ = getattr(node, "__dict__", {}).get("shares_scope", ())  # what these hold is stored as the module's own
         own = [name for name in children if name not in fields]
         for name in fields:
             if id(children[name]) not in owned:  # else some module made it for itself, and has it
