@@ -29,6 +29,7 @@ from . import (
     lifted,
     lifted_functions,
     names_in_messages,
+    post_init,
     setup_conditions,
     setup_containers,
     setup_names,
@@ -149,6 +150,7 @@ class ClassWriter:
             self._sow(sow)
         shared_scopes.edits(self)
         names_in_messages.edits(self)
+        post_init.edits(self)
         call_write.parameters(self)
         unused_locals.drop(self)
         for span, parts in cells.method_edits(self):

@@ -14,6 +14,7 @@ from . import (
     constructor_text,
     inheritance,
     inherited_fields,
+    post_init,
     rank_checks,
     shared_scopes,
     unused_locals,
@@ -31,9 +32,7 @@ def write(writer: ClassWriter) -> None:
     if model.bases and not inheritance.needs_constructor(writer.text):
         return
     fields = model.fields()
-    post = model.own_methods.get("__post_init__")
-    if post is not None:
-        raise Unmigratable("NNX173", "the class has a __post_init__", post.node)
+    checks = post_init.lines(writer)
     if any(f.name.startswith("__") for f in fields):
         raise Unmigratable("NNX173", "a field's name starts with two underscores")
     indent = source.indent_of(model.node.body[0]) or source.indent_of(model.node) + source.indent_unit
@@ -50,6 +49,7 @@ def write(writer: ClassWriter) -> None:
         if not field.init and value is not None:
             said = (_default(writer, value, field),) if field.default else _called(writer, value, field)
             lines.append((f"self.{field.name} = ", *said))
+    lines += checks
     lines += rank_checks.lines(writer.text)
     if writer.run.mode_flag:
         lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))

@@ -530,8 +530,9 @@ RULES = (
     _stays(
         "NNX173",
         "post-init",
-        "the class has a __post_init__, or a field that begins with two underscores",
-        "Both are the dataclass's business.",
+        "the class has a __post_init__ that does more than to check fields, or a field that begins with two underscores",
+        "Both are the dataclass's business. A `__post_init__` of questions, errors and warnings stays, and the constructor "
+        "calls it.",
         "The class gets a written constructor in place of the dataclass's.",
         "move the code into `setup`; rename the field.",
     ),

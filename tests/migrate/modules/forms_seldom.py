@@ -28,7 +28,54 @@ class Outer(nn.Module):
     return Named(name='inner')(Named()(x))
 
 
+class Checked(nn.Module):
+  """A class that checks its fields."""
+
+  width: int
+  depth: int = 1
+
+  def __post_init__(self):
+    """Raises where they do not fit."""
+    super().__post_init__()
+    total = self.width * self.depth
+    if total < 1:
+      raise ValueError(f'{self.width} x {self.depth} is nothing')
+    assert total < 100, 'too large'
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+
+
+class CheckedMore(Checked):
+  kind: str = 'sum'
+
+  def __post_init__(self):
+    if self.kind not in ('sum', 'mean'):
+      raise ValueError(self.kind)
+    super().__post_init__()
+
+  @nn.compact
+  def __call__(self, x):
+    y = super().__call__(x)
+    return y.sum() if self.kind == 'sum' else y.mean()
+
+
+class Nothing(nn.Module):
+  def __post_init__(self):
+    super().__post_init__()
+
+  def setup(self):
+    self.dense = nn.Dense(3)
+
+  def __call__(self, x):
+    return self.dense(x)
+
+
 CASES = [
+  ('Checked', {'width': 3}, [(2, 4)], {}),
+  ('CheckedMore', {'width': 3, 'kind': 'mean'}, [(2, 4)], {}),
+  ('Nothing', {}, [(2, 4)], {}),
   ('Named', {}, [(2, 4)], {}),
   ('Outer', {}, [(2, 4)], {}),
 ]
