@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from ..source import SourceFile
 from . import shape_ops
@@ -146,6 +146,22 @@ class Analyser:
             self.assumed.get(qualname, {}).pop(argument, None)
         self.done.pop(qualname, None)
         self.special.clear()
+
+    def forget_users(self, qualname: str, planned: Container[str]) -> None:
+        """Run the classes that contain one again, of which more is known than when they were run."""
+        stale = {qualname}
+        while True:
+            users = {
+                name
+                for name, run in self.done.items()
+                if isinstance(run, Execution) and name not in stale and any(site.target in stale for site in run.sites)
+            }
+            if not users:
+                break
+            stale |= users
+        for name in stale - {qualname}:
+            if name not in planned:
+                self.done.pop(name)
 
     def token_arguments(self, qualname: str) -> frozenset[str]:
         """Arguments that go to an nn.Embed as they are, and masks: one dimension less than the features they become."""

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Any
 
+from . import detached_cells
 from .arguments import arguments_of, is_self
 from .bundles import record
 from .choices import FactoryChoice, construct_choice
@@ -49,6 +50,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return super_call(run, node, func.attr, env)
     if _is_super(node):
         return Abs(Unknown("super"))
+    started = detached_cells.carry(run, node, env)
+    if started is not None:
+        return started
     if isinstance(func, ast.Attribute):
         made = method_of_value(run, node, func, env)
         if made is not None:
@@ -91,6 +95,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if isinstance(value, PartialLift):
         return lifted_factory(run, value.kind, node, env, value)
     if isinstance(value, Factory):
+        only_asked = detached_cells.made(run, value, node, env)
+        if only_asked is not None:
+            return only_asked
         return construct(run, value, node, env)
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, "__call__", node, env)

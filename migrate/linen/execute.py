@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from . import aliases, assignment, branch_execution, jumps, mutation, size_lists, uncertain
+from . import aliases, assignment, branch_execution, jumps, mutation, size_lists, tuple_arguments, uncertain
 from .applied import Applied
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
@@ -38,6 +38,7 @@ from .variable_reads import VariableRead
 
 if TYPE_CHECKING:
     from .analyser import Analyser
+    from .detached_cells import InitialCarry
     from .layer_calls import LayerCall
     from .passed import Apart, Passed
     from .shared_scopes import SharedScope
@@ -107,6 +108,7 @@ class Execution(LoopExecution):
         self.lazy: set[str] = set()  # collections whose variables come to be when called
         self.loose: set[str] = set()  # arrays whose leading dimensions a loop changes
         self.sows: list[ast.Call] = []
+        self.initial_carries: dict[ast.Call, InitialCarry] = {}  # of cells that are made for nothing else
         self.shared_scopes: list[SharedScope] = []  # nn.share_scope(self, ...)
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
@@ -148,6 +150,7 @@ class Execution(LoopExecution):
             if name != "__call__" and (
                 method in self.inlined or {"property", "staticmethod", "classmethod"} & set(method.decorators)
             ):
+                self._ask_static(method)
                 continue
             self.entry = name
             self.block = self.blocks[name] = Block()
@@ -170,6 +173,20 @@ class Execution(LoopExecution):
                     defaults[p.arg] = self.constant(node, method.source)
             self.summaries[name] = Summary(tuple(p.arg for p in method.positional), defaults, self.outward(result.value))
 
+    def _ask_static(self, method: Method) -> None:
+        """A static method that the class does not call itself: the carries that it makes are noted."""
+        names = {node.attr for node in method.nodes if isinstance(node, ast.Attribute)}
+        if method in self.inlined or "staticmethod" not in method.decorators or INITIAL_CARRY not in names:
+            return
+        self.entry, self.block = method.name, Block()
+        arguments = {p.arg: Abs(Unknown(f"argument {p.arg}")) for p in method.parameters}
+        made = len(self.sites)
+        try:
+            self.run_function(method.node, Env(arguments, method.source, method=method))
+        except Unmigratable:
+            pass
+        del self.sites[made:]
+
     def wanted_ranks(self) -> tuple[str, ...]:
         """Arguments of the class whose number of dimensions would tell more."""
         found: set[str] = set()
@@ -179,7 +196,7 @@ class Execution(LoopExecution):
             elif isinstance(value.value, Array) and value.value.shape.lead is not None:
                 if not value.value.shape.lead.known:
                     found.update(value.value.shape.lead.needs)
-        return tuple(sorted(a for a in found if a in self.arguments and a not in self.ranks))
+        return tuple(sorted(a for a in found if a.partition("[")[0] in self.arguments and a not in self.ranks))
 
     def outward(self, value: Value) -> Value:
         """A result without the constructor's own variables: sizes after a loop in terms of the fields."""
@@ -208,6 +225,11 @@ class Execution(LoopExecution):
             return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
         if isinstance(default, ast.Constant) and default.value is None:
             self.optional_arguments.add(name)
+        count = tuple_arguments.items(method, name)
+        if count and default is None:
+            named = [f"{name}[{i}]" for i in range(count)]
+            shapes = [Shape.ranked(n, self.ranks[n]) if n in self.ranks else Shape.argument(n) for n in named]
+            return Abs(Tup(tuple(Array(shape) for shape in shapes)))
         shape = Shape.argument(name)
         if method.name == INITIAL_CARRY and name == "input_shape":
             return Abs(ShapeOf(shape))
@@ -231,7 +253,8 @@ class Execution(LoopExecution):
         length = _tuple_length(field.annotation)
         if length:
             return Abs(Tup(tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(length))), static=True)
-        if isinstance(field.default, ast.Tuple) and annotation.lower().startswith(("tuple", "sequence", "typing.tuple")):
+        many = annotation.lower().startswith(("tuple", "sequence", "typing.tuple"))
+        if many and isinstance(field.default, ast.Tuple) and self.model.alike(name, self.analyser.classes):
             default = self.constant(field.default, field.source).value
             if isinstance(default, Tup) and default.items and all(isinstance(i, Int) for i in default.items):
                 items = tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(len(default.items)))

@@ -355,6 +355,13 @@ class Counted:
 
 
 @dataclasses.dataclass(eq=False)
+class Skipped:
+    """Where Linen gives a number to a module that never has variables, and that NNX does not make."""
+
+    label: str
+
+
+@dataclasses.dataclass(eq=False)
 class Local:
     """A copy of an assignment, kept only if something needs its names."""
 

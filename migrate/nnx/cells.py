@@ -76,6 +76,22 @@ def key_lines(writer: ClassWriter) -> Iterator[tuple[Span, Parts]]:
     yield Span(at.start, at.start), (line,)
 
 
+def initial_carries(writer: ClassWriter) -> None:
+    """Cells that are made only to be asked for their carry: the carry is made without them."""
+    statements: set[ast.Assign] = set()
+    for call, asked in writer.run.initial_carries.items():
+        source, cell = asked.source, asked.cell
+        if source is not writer.source:
+            raise Unmigratable("NNX135", f"{source.path.name} makes the first carry of its caller's cells", call)
+        zeros: list[Part] = [f"{writer.namer.parity('initial_carry')}(", source.span(asked.shape), ", "]
+        zeros += [source.span(cell.features), *([", ", source.span(cell.dtype)] if cell.dtype is not None else []), ")"]
+        both = ("(", *zeros, ", ", *zeros, ")") if cell.arrays == 2 else tuple(zeros)
+        writer.put(call, *both, source=source)
+        if cell.statement is not None and cell.statement not in statements:
+            statements.add(cell.statement)
+            writer.remove(source, source.line_span(cell.statement))
+
+
 def _arguments(method: Method) -> tuple[ast.arg, ast.arg]:
     spec = method.node.args
     plain = not (spec.posonlyargs or spec.vararg or spec.kwarg or spec.kwonlyargs or spec.defaults)
@@ -85,4 +101,4 @@ def _arguments(method: Method) -> tuple[ast.arg, ast.arg]:
     return spec.args[1], spec.args[2]
 
 
-__all__ = ["BASE", "carry_call", "is_carry_call", "is_cell", "key_lines", "method_edits"]
+__all__ = ["BASE", "carry_call", "initial_carries", "is_carry_call", "is_cell", "key_lines", "method_edits"]

@@ -149,6 +149,7 @@ class ClassWriter:
         for sow in self.run.sows:
             self._sow(sow)
         shared_scopes.edits(self)
+        cells.initial_carries(self)
         names_in_messages.edits(self)
         post_init.edits(self)
         call_write.parameters(self)

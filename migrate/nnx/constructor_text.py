@@ -19,6 +19,7 @@ from ..linen.sites import (
     Make,
     Site,
     SizeStep,
+    Skipped,
     Track,
     Unmigratable,
     steps_of,
@@ -94,7 +95,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         return size_steps.emit(text, step, depth, live)
     if isinstance(step, Branch):
         return _emit_branch(text, step, depth, live)
-    if isinstance(step, Counted):
+    if isinstance(step, Counted | Skipped):
         return [], live
     assert isinstance(step, For)
     hidden = constructor_names.names_of(step) if isinstance(step.node, ast.comprehension) else step.hidden

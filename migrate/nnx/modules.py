@@ -258,6 +258,8 @@ def _decide_class(
         reasons[name] = failure
         return
     run = text.run
+    if tried:
+        analyser.forget_users(name, plan.classes)
     for argument, rank in rank_checks.guessed(analyser, name).items():
         message = f"`{argument}` is taken to have {rank} dimensions; with another number the constructor fails"
         text.notes.append(("NNX115", message, model.node))

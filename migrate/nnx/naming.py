@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from ..edits import Parts
 from ..linen.execute import Execution
-from ..linen.sites import Block, Branch, Counted, For, Make, Site, Unmigratable
+from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
 
 _LIFTED_PREFIX = {"remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit"}
@@ -135,6 +135,9 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     for label, members in auto.items():
         named_by = _named_by(run, label, [s for s, _ in members], names)
         if any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members):
+            if any(isinstance(step, Skipped) and step.label == label for step in steps_of(block)):
+                reason = f"{label} modules, of which one is made for its carry only, cannot be numbered"
+                raise Unmigratable("NNX153", reason, members[0][0].node)
             _as_list(run, label, [s for s, _ in members], names, named_by)
             continue
         for site, number in members:
@@ -226,7 +229,10 @@ def _choices_in(block: Block) -> Iterator[str]:
 def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: dict, holds: Mapping[str, bool]) -> None:
     """Walk the skeleton as Linen's run would, counting auto names; None: it depends on a condition."""
     for step in block.steps:
-        if isinstance(step, Make | Counted):
+        if isinstance(step, Skipped):
+            number = counts.get(step.label, 0)
+            counts[step.label] = None if number is None else number + 1
+        elif isinstance(step, Make | Counted):
             site = step.site
             if isinstance(step, Make) and site.renders.get("counted"):
                 continue  # Linen made it further up

@@ -34,7 +34,9 @@ _CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|It
 
 def nothing_left(text: ClassText) -> None:
     """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
-    known = [*[s.node for s in text.run.sites], *text.run.constants, *text.run.sows, *text.run.variable_reads]
+    run = text.run
+    carries = [node for call, asked in run.initial_carries.items() for node in (call, asked.cell.node)]
+    known = [*[s.node for s in run.sites], *run.constants, *run.sows, *run.variable_reads, *carries]
     followed = {id(node) for node in known}
     for method in text.model.own_methods.values():
         for node in method.nodes:

@@ -72,7 +72,40 @@ class Nothing(nn.Module):
     return self.dense(x)
 
 
+class Stages(nn.Module):
+  """A tuple whose length other classes change by its default only."""
+
+  film: bool = False
+  layers: tuple = tuple()
+
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(4, name='root')(x)
+    if self.layers:
+      x = nn.Dense(self.layers[0], name='first')(x)
+      for i, n in enumerate(self.layers[1:], 1):
+        x = nn.Dense(n, name=f'b{i}')(x)
+        if self.film:
+          x = x * nn.Dense(x.shape[-1])(x)
+    elif self.film:
+      x = x * nn.Dense(x.shape[-1])(x)
+    return x
+
+
+class ThreeStages(Stages):
+  film: bool = True
+  layers: tuple = (3, 5, 6)
+
+
+class TwoStages(Stages):
+  layers: tuple = (3, 5)
+
+
 CASES = [
+  ('Stages', {'layers': (3, 4)}, [(2, 4)], {}),
+  ('Stages', {'film': True}, [(2, 4)], {}),
+  ('ThreeStages', {}, [(2, 4)], {}),
+  ('TwoStages', {}, [(2, 4)], {}),
   ('Checked', {'width': 3}, [(2, 4)], {}),
   ('CheckedMore', {'width': 3, 'kind': 'mean'}, [(2, 4)], {}),
   ('Nothing', {}, [(2, 4)], {}),

@@ -183,6 +183,54 @@ class M(nn.Module):
     return nn.Dense(self.width)(x)
 """,
     ),
+    "the carry of a cell whose features change": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, n: int = 3):
+    n = n + 1
+    cell = nn.GRUCell(n)
+    return nn.Dense(3)(x) + cell.initialize_carry(jax.random.key(0), x.shape)
+""",
+    ),
+    "a carry whose key is drawn": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x) + nn.GRUCell(3).initialize_carry(self.make_rng('params'), x.shape)
+""",
+    ),
+    "cells that are asked for their carries in a loop": (
+        "NNX153",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(2):
+      x = x + nn.GRUCell(3).initialize_carry(jax.random.key(0), x.shape)
+    return nn.Dense(3)(x)
+""",
+    ),
+    "cells in a loop behind one that is asked only": (
+        "NNX153",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    carry = nn.GRUCell(3).initialize_carry(jax.random.key(0), x.shape)
+    for _ in range(2):
+      carry, x = nn.GRUCell(3)(carry, x)
+    return x
+""",
+    ),
+    "a carry of random numbers": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    cell = nn.GRUCell(3, carry_init=nn.initializers.normal())
+    return nn.Dense(3)(x) + cell.initialize_carry(jax.random.key(0), x.shape)
+""",
+    ),
 }
 
 
