@@ -138,7 +138,7 @@ def below_linen(classes: Classes, reasons: Mapping[str, Unmigratable]) -> Iterat
         for node in ast.walk(home):
             if isinstance(node, ast.Call) and (node.args or node.keywords):
                 called = project.qualname(source, node.func)
-                if called in reasons and not linen:
+                if called is not None and called in reasons and not linen:
                     linen = called.rpartition(".")[2]
         if linen:
             yield from ((model, linen) for model in models if model.qualname not in reasons)

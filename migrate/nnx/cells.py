@@ -84,8 +84,11 @@ def initial_carries(writer: ClassWriter) -> None:
         if source is not writer.source:
             raise Unmigratable("NNX135", f"{source.path.name} makes the first carry of its caller's cells", call)
         zeros: list[Part] = [f"{writer.namer.parity('initial_carry')}(", source.span(asked.shape), ", "]
-        zeros += [source.span(cell.features), *([", ", source.span(cell.dtype)] if cell.dtype is not None else []), ")"]
-        both = ("(", *zeros, ", ", *zeros, ")") if cell.arrays == 2 else tuple(zeros)
+        zeros.append(source.span(cell.features))
+        if cell.dtype is not None:
+            zeros += [", ", source.span(cell.dtype)]
+        zeros.append(")")
+        both: Parts = ("(", *zeros, ", ", *zeros, ")") if cell.arrays == 2 else tuple(zeros)
         writer.put(call, *both, source=source)
         if cell.statement is not None and cell.statement not in statements:
             statements.add(cell.statement)
