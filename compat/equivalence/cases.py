@@ -63,6 +63,12 @@ def parse_input(text: str) -> tuple[tuple[int, ...], str]:
     return shape, _DTYPES.get(found[1], found[1])
 
 
+def spelt_out(text: str) -> str:
+    """`f32[8,128]` as `float32[8,128]`, which needs no table to be read. Raises CaseError."""
+    shape, dtype = parse_input(text)
+    return f"{dtype}[{','.join(map(str, shape))}]"
+
+
 def configured(root: Path) -> list[Case]:
     """The cases of `[[tool.nnx-migrate.verify]]` in the root's pyproject.toml. Raises CaseError."""
     file = root / "pyproject.toml"

@@ -180,7 +180,8 @@ def run_cases(
             fields = {**case.to_dict(), "before": str(before), "after": str(after), "added": sizes, "costs": costs}
             if interpreter is not None:
                 folder = Path(scratch) / f"{number}.linen"
-                request = {**fields, "flags": FLAGS, "gradient": True}
+                inputs = [cases_module.spelt_out(text) for text in case.inputs]
+                request = {**fields, "inputs": inputs, "flags": FLAGS, "gradient": True}
                 wrong = other_interpreter.run_linen(interpreter, request, folder, timeout)
                 if wrong is not None:
                     return {"error": wrong}

@@ -99,6 +99,8 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for folder, code in (("before", LINEN), ("after", NATIVE)):
         (root / folder).mkdir()
         (root / folder / "net.py").write_text(code)
+    configured = '[[tool.nnx-migrate.verify]]\nname = "by hand"\nmodule = "net.py:Half"\ninputs = ["f32[2,6]"]\n'
+    (root / "after" / "pyproject.toml").write_text(configured)
     arguments = [str(root / "after"), "--against", str(root / "before"), "--linen-python", sys.executable]
     done = CliRunner().invoke(verify, [*arguments, "--output-format", "json"])
     assert done.exit_code == 2, done.output
@@ -112,7 +114,7 @@ def _checks(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Net(train=False)", "Net(train=True)", "Half", "Draws(train=False)"])
+@pytest.mark.parametrize("name", ["Net(train=False)", "Net(train=True)", "by hand", "Draws(train=False)"])
 def test_equal_sides_are_equal_when_run_and_never_called_proved(document: dict[str, Any], name: str) -> None:
     checks = _checks(document, name)
     assert checks["keys"]["verdict"] == "proved"
