@@ -222,6 +222,15 @@ def warn_about(plan: Plan, strict: bool) -> None:
     ]
     if lines:
         warnings.warn("\n  - ".join(["left out:", *lines]), RestoreWarning, stacklevel=3)
+    # Orbax before 0.10 left chunks of zeros out of zarr3. In a database a lost one is noticed, in a directory it is not.
+    zeros = [f"{leaf.name}: {leaf.absent} chunks ({leaf.file})" for leaf in plan.sources.values() if _may_be_lost(leaf)]
+    if zeros:
+        text = "chunks are not stored, by which this writer means zeros; a chunk that was lost looks the same:"
+        warnings.warn("\n  - ".join([text, *zeros]), RestoreWarning, stacklevel=3)
+
+
+def _may_be_lost(leaf: Leaf) -> bool:
+    return leaf.absent > 0 and leaf.storage is not None and leaf.storage[0] == "directory"
 
 
 def to_linen(model: Any, *, boxed: bool = False, like: Any = None) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class Leaf:
         chunks: the stored chunk grid, None where the layout has none.
         key_impl: the PRNG implementation where the leaf is the data of a typed key.
         aside: no part of a state by itself (numbers of a JSON item): used where asked for, never left over.
+        absent: chunks that are not stored; the format means the fill value by that, and a lost chunk looks the same.
         storage: what a conversion needs to link instead of copy ('zarr' directories, 'ocdbt' prefixes).
     """
 
@@ -67,6 +68,7 @@ class Leaf:
     key_impl: str | None = None
     storage: tuple[str, str] | None = None
     aside: bool = False
+    absent: int = 0
 
     @property
     def nbytes(self) -> int:

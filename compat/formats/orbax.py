@@ -143,6 +143,9 @@ def _read_tree(path: Path) -> Checkpoint:
         leaf.key_impl = impls.get(name)
         leaf.weak = leaf.weak or (value_type == "scalar" and not leaf.shape)
         put(checkpoint.leaves, key, leaf, path / METADATA)
+    absent = [leaf.name for leaf in checkpoint.leaves.values() if leaf.absent]
+    if absent:
+        checkpoint.notes.append(f"chunks are not stored, by which this writer means zeros: {', '.join(absent)}")
     return checkpoint
 
 

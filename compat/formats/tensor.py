@@ -134,18 +134,17 @@ def directory_array(
         return None
     have = files_below(path, path.parent if root is None else root)
     info = parse_metadata(name, read_small(path / name), path / name)
-    if not (info.fills if fills is None else fills):
-        missing = next((c for c in info.chunk_names() if c not in have), None)
-        if missing is not None:
-            raise CorruptCheckpointError(
-                path / missing,
-                f"is missing: a chunk of the array {'/'.join(key)!r} (shape {info.shape}). "
-                "Nothing is filled with zeros; copy the checkpoint again, whole",
-            )
+    missing = [c for c in info.chunk_names() if c not in have]
+    if missing and not (info.fills if fills is None else fills):
+        raise CorruptCheckpointError(
+            path / missing[0],
+            f"is missing: a chunk of the array {'/'.join(key)!r} (shape {info.shape}). "
+            "Nothing is filled with zeros; copy the checkpoint again, whole",
+        )
     spec = {"driver": info.driver, "kvstore": {"driver": "file", "path": f"{path.absolute()}/"}}
     return Leaf(
         key, info.shape, info.dtype, str(path), reader(spec, "/".join(key), str(path)),
-        sharding=sharding, chunks=info.chunks, storage=("directory", str(path)),
+        sharding=sharding, chunks=info.chunks, storage=("directory", str(path)), absent=len(missing),
     )  # fmt: skip
 
 
@@ -195,17 +194,16 @@ class Database:
         except (ValueError, OSError, RuntimeError) as error:
             raise _damaged(name, str(self.root), error) from None
         info = parse_metadata(tail, data, self.root / name / tail)
-        if not (info.fills if fills is None else fills):
-            have = self.chunks[name]
-            missing = next((c for c in info.chunk_names() if c not in have), None)
-            if missing is not None:
-                raise CorruptCheckpointError(
-                    self.root, f"the chunk {missing!r} of the array {'/'.join(key)!r} (shape {info.shape}) is missing"
-                )
+        have = self.chunks[name]
+        missing = [c for c in info.chunk_names() if c not in have]
+        if missing and not (info.fills if fills is None else fills):
+            raise CorruptCheckpointError(
+                self.root, f"the chunk {missing[0]!r} of the array {'/'.join(key)!r} (shape {info.shape}) is missing"
+            )
         spec = {"driver": info.driver, "kvstore": {**self.spec, "path": f"{name}/"}}
         return Leaf(
             key, info.shape, info.dtype, str(self.root), reader(spec, "/".join(key), str(self.root)),
-            sharding=sharding, chunks=info.chunks, storage=("ocdbt", name),
+            sharding=sharding, chunks=info.chunks, storage=("ocdbt", name), absent=len(missing),
         )  # fmt: skip
 
 

@@ -315,6 +315,23 @@ def test_links_of_single_files(good: Callable[[str, Path], Path], tmp_path: Path
     assert compat.restore(hub, Model).b.w[0, 0] == 2
 
 
+def test_chunks_that_mean_zeros_are_told(tmp_path: Path) -> None:
+    """Orbax 0.6 to 0.9 did not store chunks of zeros in zarr3, nor said so: an array of zeros, or a lost file?"""
+    tree = {"params": {"a": {"w": np.ones((8, 4), np.float32)}, "b": {"w": np.zeros((8, 4), np.float32)}}}
+    with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=True)) as checkpointer:
+        checkpointer.save(tmp_path / "ck", tree)
+    metadata = json.loads((tmp_path / "ck" / "_METADATA").read_text())
+    shutil.rmtree(tmp_path / "ck" / "params.b.w" / "c")
+    with pytest.raises(errors.CorruptCheckpointError, match="Nothing is filled with zeros"):
+        compat.restore(tmp_path / "ck", Model)
+    del metadata["store_array_data_equal_to_fill_value"]
+    (tmp_path / "ck" / "_METADATA").write_text(json.dumps(metadata))
+    with pytest.warns(compat.RestoreWarning, match="(?s)chunk that was lost looks the same.*params/b/w: 1 chunks") as caught:
+        model = compat.restore(tmp_path / "ck", Model)
+    assert len(caught) == 1 and not model.b.w[...].any() and model.a.w[0, 0] == 1
+    assert "params/b/w" in compat.open_checkpoint(tmp_path / "ck").notes[0]
+
+
 class Bomb:
     """Would leave a trace if it were ever unpickled."""
 
