@@ -172,8 +172,16 @@ def _read_bare(path: Path) -> Checkpoint:
     )  # fmt: skip
 
 
+def _dotted(name: str) -> str:
+    """The dotted name of an entry of `_sharding`: base64, or as it is, as Orbax 0.4.1 wrote it."""
+    try:
+        return base64.b64decode(name, validate=True).decode()
+    except ValueError:
+        return name
+
+
 def _shardings(path: Path) -> dict[str, StoredSharding]:
-    """`_sharding`: base64 of the dotted name to a JSON text. Damage here costs a remark, not the checkpoint."""
+    """`_sharding`: the name of an array to a JSON text."""
     file = path / SHARDING
     if not file.is_file():
         return {}
@@ -185,7 +193,7 @@ def _shardings(path: Path) -> dict[str, StoredSharding]:
                 continue
             spec = tuple(tuple(p) if isinstance(p, list) else p for p in raw["partition_spec"])
             shape = tuple(int(n) for n in raw["shape"])
-            found[base64.b64decode(encoded).decode()] = StoredSharding(shape, tuple(raw["axis_names"]), spec)
+            found[_dotted(encoded)] = StoredSharding(shape, tuple(raw["axis_names"]), spec)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise CorruptCheckpointError(file, f"the entry {encoded[:80]!r} is damaged") from None
     return found

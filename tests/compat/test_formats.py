@@ -102,6 +102,26 @@ def test_values_and_blocks(name: str, tmp_path: Path, make_mesh: Any) -> None:
     assert len(report[0].restored) == 4 and not report[0].missing and report[0].layout == layout
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_stored_shardings(plain: bool, tmp_path: Path, make_mesh: Any) -> None:
+    """Names in `_sharding` are base64; Orbax 0.4.1 wrote them as they are."""
+    import base64
+    import json
+
+    from jax.sharding import NamedSharding
+    from jax.sharding import PartitionSpec as P
+
+    kernel = jax.device_put(jnp.ones((8, 4)), NamedSharding(make_mesh((2, 4)), P("data", "model")))
+    with ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(tmp_path / "ck", {"params": {"up": {"kernel": kernel}}, "opt_state": [{"count": kernel[0, 0]}]})
+    file = tmp_path / "ck" / "_sharding"
+    if plain:
+        entries = json.loads(file.read_text())
+        file.write_text(json.dumps({base64.b64decode(name).decode(): entry for name, entry in entries.items()}))
+    leaf = compat.open_checkpoint(tmp_path / "ck").leaves["params", "up", "kernel"]
+    assert str(leaf.sharding) == "P('data', 'model') on (data=2, model=4)"
+
+
 def test_array_items_and_json_items(tmp_path: Path) -> None:
     with ocp.CheckpointManager(tmp_path / "run") as manager:
         args = ocp.args.Composite(
