@@ -14,6 +14,7 @@ from . import size_lists
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .environment import Env, Returned
+from .factory_functions import returned_choice
 from .merging import Either, decided, dependencies_of, last_of_both, same_width, under_step
 from .presence import Step, either_result, step_of
 from .sites import (
@@ -80,7 +81,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         done_then, done_else = (finished, True) if done_else else (True, finished)
     run.block = outer
     calltime = localized is None and not text
-    returned.values += _of_both(run, given, None if calltime else branch, sides)
+    factories = returned_choice(run, node.test, localized, text, given, env, returned)
+    returned.values += [factories] if factories is not None else _of_both(run, given, None if calltime else branch, sides)
     if calltime:
         size_lists.broken(run, size_lists.changed_in([branch]))
     for site in run.sites[mark:]:

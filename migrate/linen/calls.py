@@ -11,6 +11,7 @@ from .arguments import arguments_of, is_self
 from .bundles import record
 from .choices import FactoryChoice, construct_choice
 from .construction import construct, lifted_factory, partial_factory
+from .factory_functions import construct_by, maker
 from .functions import follow, super_call
 from .given_functions import PartialFunction, call_field, call_function
 from .higher_order import run_functions
@@ -106,6 +107,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if isinstance(value, Repeated | Tup) and run.holds_module(value):
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
     if isinstance(value, Function):
+        made_by = maker(run, value)
+        if made_by is not None:
+            return construct_by(run, made_by, node, env)
         return follow(run, value, node, env)
     if _from_field_call(value) or made_by_unknown(run, value, env) is not None:
         raise Unmigratable("NNX138", f"what `{ast.unparse(func)}` makes is not known, and it is called", node)

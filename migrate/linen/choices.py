@@ -9,6 +9,7 @@ import ast
 import dataclasses
 from typing import Any
 
+from ..source import SourceFile
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
 from .sites import Abs, Block, Branch, Factory, Lifted, Localized, Unmigratable
@@ -24,6 +25,15 @@ class FactoryChoice(Value):
     text: str
     then: Value
     orelse: Value
+    home: SourceFile | None = None  # the file whose names the condition means, where it is not the text that stands there
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Raised(Value):
+    """No factory: where the condition is not met the program raises."""
+
+
+RAISED = _Raised()
 
 
 def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, then: Value, orelse: Value, env: Any) -> Value:
@@ -42,9 +52,13 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
 def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
     """A module is made by one of several factories."""
     from .construction import construct
+    from .factory_functions import FactoryFunction, construct_by
 
     if arguments is None:
         arguments = arguments_of(run, node, env)
+    if choice.home is not None and choice.home is not env.source:
+        what = f"`{ast.unparse(node.func)}` is chosen by `{ast.unparse(choice.test)}`, which means something else here"
+        raise Unmigratable("NNX132", what, node)
     lifted = lifted_or_not(choice)
     named = any(k.arg == "name" for k in node.keywords)
     if lifted is not None and (run.in_setup or named):
@@ -56,8 +70,12 @@ def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, 
     for block, option, holds in ((then, choice.then, True), (orelse, choice.orelse, False)):
         run.block = block
         mark = len(run.sites)
+        if option is RAISED:
+            continue  # nothing is made, so that the use of it raises here too
         if isinstance(option, FactoryChoice):
             results.append(construct_choice(run, option, node, env, arguments))
+        elif isinstance(option, FactoryFunction):
+            results.append(construct_by(run, option, node, env, arguments))
         else:
             assert isinstance(option, Factory)
             _check_unchanged(run, option, node, env)
@@ -68,6 +86,8 @@ def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, 
             site.conditions = ((choice.test, False), *site.conditions)
             site.choice = ((choice.test, holds), *site.choice)
     run.block = outer
+    if len(results) == 1:
+        return results[0]
     a, b = results[0].value, results[1].value
     text, deps = run.self_text(choice.test, env)
     return Abs(decided(either(run, a, b, node), text, deps, a, b), False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import layers
 from .arguments import Arguments, arguments_of
-from .choices import FactoryChoice, lifted_or_not
+from .choices import RAISED, FactoryChoice, lifted_or_not
 from .given_functions import PartialFunction
 from .lifting import LIFTED, options_of, partial_lift
 from .lost_factories import one_of
@@ -110,6 +110,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         site.name = name_spec(run, name[0], name[1], env)
     site.origin = len(run.sites)
     site.renders["made_under"] = tuple(run.path)
+    site.renders["spelled"] = inline
     site.renders["func"] = run.localize(node.func, env) if not inline else None
     if mapping is not None:
         site.renders["**"] = run.localize(mapping, env)
@@ -163,8 +164,11 @@ def _partial_choice(run: Any, choice: FactoryChoice, node: ast.Call, arguments: 
     for option in (choice.then, choice.orelse):
         if isinstance(option, FactoryChoice):
             sides.append(_partial_choice(run, option, node, arguments, env))
+        elif option is RAISED:
+            sides.append(option)
+        elif not isinstance(option, Factory):
+            raise Unmigratable("NNX132", f"`{ast.unparse(node)}` is a partial of one of several functions", node)
         else:
-            assert isinstance(option, Factory)
             sides.append(_partial_of(run, option, node, arguments, env)[0])
     return dataclasses.replace(choice, then=sides[0], orelse=sides[1])
 

@@ -7,6 +7,7 @@ import dataclasses
 from ..source import SourceFile
 from .classes import Method
 from .sites import Abs, Localized
+from .values import Value
 
 
 @dataclasses.dataclass
@@ -55,3 +56,4 @@ class Returned:
     """Values that the `return` statements of one call gave."""
 
     values: list[Abs] = dataclasses.field(default_factory=list)
+    guarded: Value | None = None  # the one factory that it returns, with the condition outside of which it raises

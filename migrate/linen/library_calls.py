@@ -146,6 +146,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         found_size = rounding.rounded(run, qualname.replace("numpy.", "math."), arguments, env)
         if found_size is not None:
             return found_size
+    if qualname in _INPUT_AXES:
+        return _input_axis(arguments, env)
     run_functions(run, arguments)
     args, keywords = arguments.values(run)
     if qualname in _POOLS and args:
@@ -172,6 +174,23 @@ def _merge_param(run: Any, arguments: Arguments, env: Any) -> Abs:
         text, deps = run.self_text(arguments.node.args[1], env)
         return Abs(Int(Dim.cond(f"{text} is None", otherwise.dim, given.dim, deps)), False, arguments.flags)
     return Abs(Unknown("merge_param"), False, arguments.flags)
+
+
+_INPUT_AXES = frozenset({"flax.core.lift.In", "flax.linen.partitioning.ScanIn", "flax.linen.transforms.In"})
+
+
+def _input_axis(arguments: Arguments, env: Any) -> Abs:
+    """`axis if initializing else ScanIn(axis)`: stacked along the axis. That the step's own variables are not written back,
+    where the module is not being initialized, is so for parameters anyway.
+
+    By itself `ScanIn(axis)` would make no parameters at all.
+    """
+    node = arguments.node
+    choice = env.source.parents.get(node)
+    if isinstance(choice, ast.IfExp) and choice.orelse is node and len(node.args) == 1 and not node.keywords:
+        if ast.dump(choice.body) == ast.dump(node.args[0]):
+            return arguments.positional[0][1]
+    return Abs(Unknown(f"`{ast.unparse(node)}`, an axis that is only read"), False, arguments.flags)
 
 
 def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:

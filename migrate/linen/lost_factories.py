@@ -11,6 +11,7 @@ from typing import Any
 
 from .arguments import Arguments
 from .choices import FactoryChoice
+from .factory_functions import FactoryFunction
 from .merging import Choice, Several
 from .sites import Factory, Repeated, Table, Unmigratable
 from .values import Tup, Value
@@ -26,6 +27,8 @@ def factories_in(value: Value) -> Iterator[Factory]:
     """Every factory that a value is, may be or holds."""
     if isinstance(value, Factory):
         yield value
+    elif isinstance(value, FactoryFunction):
+        yield value.factory
     elif isinstance(value, FactoryChoice):
         yield from factories_in(value.then)
         yield from factories_in(value.orelse)

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import bundles, shapes
+from . import bundles, factory_functions, shapes
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .evaluation import Evaluation
@@ -131,6 +131,8 @@ class Operators(Evaluation):
             values.append(found)
         if all(self.truth(v.value) is not None for v in values):
             return values[-1]
+        if all(self.truth(v.value) is not None for v in values[:-1]):
+            return values[-1]  # `None or x.shape[-1]`
         kinds = one_of([v.value for v in values])
         if kinds is not None:
             return Abs(kinds, False, frozenset().union(*[v.flags for v in values]))
@@ -228,6 +230,9 @@ class Operators(Evaluation):
         if isinstance(one, Int) and isinstance(other, Int) and either_size and test.static:
             cond, deps = self.self_text(node.test, env)
             return Abs(Int(Dim.cond(cond, one.dim, other.dim, deps)), static, flags)
+        outside = factory_functions.of_outside(self, node.test, localized, text, (a, b), env)
+        if outside is not None:
+            return outside
         if isinstance(a.value, Factory | FactoryChoice) and isinstance(b.value, Factory | FactoryChoice):
             return Abs(chosen(self, node.test, localized, text, a.value, b.value, env), static, flags)
         merged = self.merge_values([a, b])

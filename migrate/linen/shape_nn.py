@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..catalog import shape_table as table
 from . import shape_patterns as patterns
 from .dims import Dim
@@ -421,6 +423,16 @@ def _einops(call: Call) -> Value:
     shape = array_shape(value)  # a list of arrays is stacked in front, as einops does
     sizes = {name: item.dim if isinstance(item, Int) else None for name, item in call.extra.items()}
     return Array(patterns.rearrange(shape, call.text("pattern"), sizes))
+
+
+@rule("einshape jax_einshape numpy_einshape", "equation value", "einshape")
+def _einshape(call: Call) -> Value:
+    pattern = call.text("equation")  # as einops has it, but for names of one letter, which need no blanks
+    if not re.fullmatch(r"[A-Za-z1()\s.]*->[A-Za-z1()\s.]*", pattern):
+        raise stop(f"einshape pattern {pattern!r}")
+    spaced = " ".join(re.findall(r"\.\.\.|->|[^\s]", pattern))
+    sizes = {name: item.dim if isinstance(item, Int) else None for name, item in call.extra.items()}
+    return Array(patterns.rearrange(call.shape("value"), spaced, sizes))
 
 
 @rule("einsum", "*operands", "einops")

@@ -37,8 +37,16 @@ class Substitution:
                 return Dim.of(0)
             return replaced
 
-        found = dim.substitute(change)
+        found = dim.substitute(self._taken).substitute(change)
         return None if failed else found
+
+    def _taken(self, atom: Atom) -> Dim | None:
+        """Of two sizes the one that the site decides for: what the other is does not matter, and may not be known."""
+        certain = self._certain(str(atom.args[0])) if atom.kind == "cond" and asked(str(atom.args[0])) is None else None
+        if certain is None:
+            return None
+        taken: Dim = atom.args[1] if certain else atom.args[2]
+        return taken
 
     def lead(self, lead: Lead) -> Shape:
         if not lead.known:
@@ -148,6 +156,9 @@ class Substitution:
             return None
         if atom.kind == "opaque":
             read = ast.parse(str(atom.args[0]), mode="eval").body
+            item = self._item_of_field(read)
+            if item is not None:
+                return item
             passed = self._argument_of(read) if isinstance(read, ast.Attribute) else None
             if isinstance(passed, Int):
                 return passed.dim
@@ -157,10 +168,6 @@ class Substitution:
             if passed is not None:
                 return None
         if atom.kind == "cond":
-            certain = self._certain(str(atom.args[0]))
-            if certain is not None:
-                taken: Dim = atom.args[1] if certain else atom.args[2]
-                return taken
             if atom.args[1] == atom.args[2]:  # here the same either way: `Encoder(embed=self.embed if shared else None)`
                 same: Dim = atom.args[1]
                 return same
@@ -172,9 +179,30 @@ class Substitution:
             return Dim.cond(said, atom.args[1], atom.args[2], deps)
         return _dim_from_text(said, deps)
 
+    def _item_of_field(self, read: ast.expr) -> Dim | None:
+        """`self.features[0]`, where the site writes the tuple out and its items are made of the call's sizes."""
+        if not isinstance(read, ast.Subscript) or not isinstance(read.value, ast.Attribute):
+            return None
+        holder, place = read.value, ast.unparse(read.slice)
+        if not (isinstance(holder.value, ast.Name) and holder.value.id == "self") or not place.lstrip("-").isdigit():
+            return None
+        given = self._field(holder.attr)
+        if not isinstance(given, Tup) or not -len(given.items) <= int(place) < len(given.items) or not _made_of_call(given):
+            return None
+        found = given.items[int(place)]
+        return found.dim if isinstance(found, Int) else None
+
     def _certain(self, text: str) -> bool | None:
-        """`self.width is None`, where it is known what the site gives."""
+        """`self.width is None`, `self.width`, `not self.width`, where it is known what the site gives."""
         node = ast.parse(text, mode="eval").body
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self._certain(ast.unparse(node.operand))
+            return None if inner is None else not inner
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            held = self._field(node.attr)
+            if isinstance(held, Const):
+                return bool(held.value)
+            return bool(held.dim.value) if isinstance(held, Int) and held.dim.value is not None else None
         if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)):
             return None
         holder, none = node.left, node.comparators[0]
@@ -200,7 +228,7 @@ class Substitution:
                 if isinstance(node.value, ast.Name) and node.value.id == "self":
                     value = outer._field(node.attr)
                     said = outer.run.text_of_value(value) if value is not None else None
-                    if said is None or (isinstance(value, Int) and _from_call(value.dim)):
+                    if said is None or _made_of_call(value):
                         failed = True
                         return node
                     if isinstance(value, Static):
@@ -212,7 +240,7 @@ class Substitution:
                 kept = outer._argument_of(node)
                 if kept is not None:
                     said = outer.run.text_of_value(kept)
-                    if said is None or (isinstance(kept, Int) and _from_call(kept.dim)):
+                    if said is None or _made_of_call(kept):
                         failed = True
                         return node
                     deps.update(dependencies_of(kept))
@@ -245,6 +273,13 @@ def argument_value(run: Any, site: Site, name: str) -> Value:
         value: Value = run.constant(field.default, field.source).value
         return value
     return Unknown(f"`{name}` of a module that is passed")
+
+
+def _made_of_call(value: Value | None) -> bool:
+    """Does a value hold sizes of the call's arguments?"""
+    if isinstance(value, Tup):
+        return any(_made_of_call(item) for item in value.items)
+    return isinstance(value, Int) and _from_call(value.dim)
 
 
 def _from_call(dim: Dim) -> bool:

@@ -168,6 +168,8 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
     for name in merged_flags.moved(writer.text, site):
         value = site.bound[name].node
         assert value is not None
+        if any(k.arg == name for k in node.keywords):
+            continue  # the call says it already
         extra += [", " if extra or node.args or node.keywords else "", f"{name}=", source.span(value)]
     if not keywords and not extra:
         _close_up(writer, site, node, source)

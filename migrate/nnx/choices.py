@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..edits import Parts, Span
+from ..edits import Part, Parts, Span
 from ..linen.choices import FactoryChoice
 from ..linen.sites import Factory, PartialLift, Site, Unmigratable
 from ..source import SourceFile
@@ -31,7 +31,7 @@ def write(writer: ClassWriter, site: Site) -> None:
     if site.in_setup:
         if any(writer.text.built[s][0].before for s in group):
             raise Unmigratable("NNX132", "a stack of modules is made by one of several factories", site.node)
-        made = combined(source, group, {s: writer.text.built[s][0].expression for s in group})
+        made = combined(source, group, {s: writer.text.built[s][0].expression for s in group}, otherwise="None")
         writer.put(site.node, *writer.laid_out_at(site, made), source=source)
     else:
         writer.put(site.node, *combined(source, group, {s: writer.text.reference(s) for s in group}), source=source)
@@ -50,6 +50,9 @@ def write(writer: ClassWriter, site: Site) -> None:
                 raise Unmigratable("NNX132", reason, site.node)
             said[one] = here[0].parts if here else _as_it_stands(writer, one, span)
         writer.put(span, *combined(source, group, said), source=source)
+    put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
+    for test in {test for one in group for test, _ in one.choice if _own_words(source, test) in put}:
+        writer.asked |= {n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute)}
 
 
 def _as_it_stands(writer: ClassWriter, site: Site, span: Span) -> Parts:
@@ -60,16 +63,29 @@ def _as_it_stands(writer: ClassWriter, site: Site, span: Span) -> Parts:
     return (span,)
 
 
-def combined(source: SourceFile, group: Sequence[Site], said: dict[Site, Parts], depth: int = 0) -> Parts:
-    """`(a if test else b)` of what every site says; what all say alike stands by itself."""
+def combined(
+    source: SourceFile, group: Sequence[Site], said: dict[Site, Parts], depth: int = 0, *, otherwise: str = ""
+) -> Parts:
+    """`(a if test else b)` of what every site says; what all say alike stands by itself, also where a factory is there
+    under a condition only, unless `otherwise` says what to put for it."""
     first = said[group[0]]
-    if all(said[s] == first for s in group):
+    if not otherwise and all(said[s] == first for s in group):
+        return first
+    if depth == len(group[0].choice):
         return first
     test = group[0].choice[depth][0]
-    yes = [s for s in group if s.choice[depth][1]]
-    no = [s for s in group if not s.choice[depth][1]]
-    a, b = combined(source, yes, said, depth + 1), combined(source, no, said, depth + 1)
-    return a if a == b else ("(", *a, " if ", source.span(test), " else ", *b, ")")
+    sides: list[Parts] = []
+    for holds in (True, False):
+        side = [s for s in group if s.choice[depth][1] is holds]
+        nothing: Parts = (otherwise,) if otherwise else ()
+        sides.append(combined(source, side, said, depth + 1, otherwise=otherwise) if side else nothing)
+    a, b = (side or other for side, other in (sides, sides[::-1]))
+    return a if a == b else ("(", *a, " if ", _own_words(source, test), " else ", *b, ")")
+
+
+def _own_words(source: SourceFile, test: ast.expr) -> Part:
+    """A condition as it stands in the file, or as it reads in the terms of the class where a function asks it."""
+    return source.span(test) if test in source.parents else ast.unparse(test)
 
 
 # what is left over -------------------------------------------------------------------------------------------------

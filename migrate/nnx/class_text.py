@@ -410,7 +410,7 @@ class ClassText:
                 "known only when the module is called",
                 node or site.node,
             )
-        if site.in_setup and bound.node is not None and site.source is self.source:
+        if site.in_setup and bound.node is not None and site.source is self.source and _stands_by(site, bound.node):
             return (site.source.span(bound.node),)
         return self.said(bound.localized)
 
@@ -459,7 +459,7 @@ class ClassText:
                 raise Unmigratable("NNX160", f"{factory.text} is chosen by a condition", site.node)
             if spelled:
                 return (site.source.span(func),) if site.source is self.source else (ast.unparse(func),)
-        if site.lifted or site.choice or spelled:
+        if site.lifted or site.choice or spelled or site.renders.get("spelled"):
             if target.startswith("linen_parity."):
                 return (self.namer.parity(target.removeprefix("linen_parity.")),)
             if site.kind == "class":
@@ -489,3 +489,10 @@ class ClassText:
         while name in taken.definitions or name in taken.imports:
             name += "Variable"
         return name
+
+
+def _stands_by(site: Site, node: ast.expr) -> bool:
+    """Does an argument stand where its names mean the same as at the construction: not in another function?"""
+    source = site.source
+    around = {a for a in source.ancestors(site.node) if isinstance(a, ast.FunctionDef | ast.Lambda)}
+    return all(a in around for a in source.ancestors(node) if isinstance(a, ast.FunctionDef | ast.Lambda))

@@ -55,6 +55,7 @@ class ClassWriter:
         self.edits: list[MethodEdit] = []
         self.moved: list[tuple[SourceFile, Span]] = []
         self.collection_classes: set[str] = set()
+        self.asked: set[str] = set()  # fields that text which is put into the methods reads
         self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
         text.namer = namer
 

@@ -119,9 +119,10 @@ def _class(text: ClassText, site: Site) -> Parts:
     moved = merged_flags.moved(text, site)
     given = {n: b for n, b in site.bound.items() if b.given and n not in moved}
     positional = len(site.node.args)
+    in_place = True
     for position, (name, bound) in enumerate(given.items()):
         parts = text.argument(bound, name, site)
-        in_place = position < positional and position < len(order) and order[position] == name
+        in_place = in_place and position < positional and position < len(order) and order[position] == name
         arguments.append(parts if in_place else (f"{name}=", *parts))
     arguments += text.handed_on(site)
     details: Details = called.details

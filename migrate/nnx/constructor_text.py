@@ -160,13 +160,25 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
     if then:
         lines.append((depth, ("if ", *bare(test), ":")))
         lines += then
-        if orelse:
+        chained = _as_elif(orelse, depth)
+        if chained:
+            lines += chained
+        elif orelse:
             lines.append((depth, ("else:",)))
             lines += orelse
     else:
         lines.append((depth, ("if not (", *test, "):")))
         lines += orelse
     return lines, a | b | text.needs
+
+
+def _as_elif(lines: list[tuple[int, Parts]], depth: int) -> list[tuple[int, Parts]]:
+    """The lines of an `else` that holds one `if` and nothing else, as `elif`; empty where it holds more."""
+    own = [parts[0] for d, parts in lines if d == depth + 1]
+    if not own or own[0] != "if " or any(head not in ("elif ", "else:") for head in own[1:]):
+        return []
+    first, *rest = lines
+    return [(depth, ("elif ", *first[1][1:])), *[(d - 1, parts) for d, parts in rest]]
 
 
 def _placed(text: ClassText, site: Site, expression: Parts) -> Parts:

@@ -127,7 +127,7 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     for other in writer.text.analyser.classes.derived(writer.model):
         kept |= {n.attr for n in other.nodes if isinstance(n, ast.Attribute) and n.attr in names}
     # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
-    return kept | (names & (writer.loaded | writer.text.shadowed | set(writer.run.held)))
+    return kept | (names & (writer.loaded | writer.asked | writer.text.shadowed | set(writer.run.held)))
 
 
 def _stored_value(writer: ClassWriter, field: Field) -> Parts:

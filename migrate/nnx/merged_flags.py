@@ -33,12 +33,31 @@ def moved(text: ClassText, site: Site) -> list[str]:
     if not found:
         return []
     for node, called, env in site.calls:
-        given = {k.arg for k in node.keywords}
+        given = {k.arg for k in node.keywords} - {name for name in found if _twice(text, site, node, name)}
         order = [p.arg for p in method.positional][: len(node.args)]
         starred = None in given or any(isinstance(a, ast.Starred) for a in node.args)
         if called != "__call__" or env.source is not site.source or starred or given & set(found) or set(order) & set(found):
             raise Unmigratable("NNX172", f"`{found[0]}` of a module is given to its constructor and to its call", node)
     return found
+
+
+def _twice(text: ClassText, site: Site, node: ast.Call, name: str) -> bool:
+    """Is one value given to the constructor and to the call: `Block(train=train)(x, train=train)`?
+
+    `merge_param` refuses that, so a program that runs never asks it: the flag is not needed, and the call may keep it,
+    if nothing else reads the field.
+    """
+    model, held = text.analyser.classes.get(site.target), site.bound[name].node
+    said = next((k.value for k in node.keywords if k.arg == name), None)
+    if model is None or not (isinstance(held, ast.Name) and isinstance(said, ast.Name) and held.id == said.id):
+        return False
+    if held not in site.source.parents or site.source.statement_of(held) is not site.source.statement_of(node):
+        return False
+    for owner in model.mro():
+        merged = {n.args[1] for n in owner.nodes if isinstance(n, ast.Call) and _merges(text, owner.source, n, name)}
+        if any(isinstance(n, ast.Attribute) and n.attr == name and n not in merged for n in owner.nodes):
+            return False
+    return True
 
 
 def _merges(text: ClassText, source: object, node: ast.AST, name: str) -> bool:

@@ -46,7 +46,27 @@ class Net(nn.Module):
     return Norm()(x, not train)
 
 
+class Asked(nn.Module):
+  rate: float = 0.0
+  deterministic: bool | None = None
+  @nn.compact
+  def __call__(self, x, deterministic: bool | None = None):
+    sure = nn.merge_param("deterministic", self.deterministic, deterministic) if self.rate > 0.0 else True
+    y = nn.Dense(4)(x)
+    return y if sure else nn.tanh(y)
+
+
+class Twice(nn.Module):
+  """A flag that the constructor and the call are given: `merge_param` would refuse it, and is not asked."""
+  @nn.compact
+  def __call__(self, x, train: bool = True, deterministic: bool = True):
+    x = Asked(deterministic=deterministic, name="first")(x, deterministic=deterministic)
+    return Asked(0.0, deterministic)(x)
+
+
 CASES = [
   ("Net", {}, [(2, 3)], {}),
   ("Net", {}, [(2, 3)], {"train": True}),
+  ("Twice", {}, [(2, 3)], {}),
+  ("Twice", {}, [(2, 3)], {"deterministic": False}),
 ]
