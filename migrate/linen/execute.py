@@ -223,7 +223,8 @@ class Execution(LoopExecution):
             return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
         if name in ("train", "training", "deterministic", "is_training", "eval", "test", "rngs", "rng", "mode"):
             return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
-        if isinstance(default, ast.Constant) and default.value is None:
+        is_asked = default is None and _asks_for(method.node, name)
+        if (isinstance(default, ast.Constant) and default.value is None) or is_asked:
             self.optional_arguments.add(name)
         count = tuple_arguments.items(method, name)
         if count and default is None:
@@ -236,7 +237,7 @@ class Execution(LoopExecution):
         rank = self.ranks.get(name)
         if rank is not None:
             shape = Shape.ranked(name, rank)
-        return Abs(Array(shape), flags=frozenset({name}) if default is not None else frozenset())
+        return Abs(Array(shape), flags=frozenset({name}) if default is not None or is_asked else frozenset())
 
     def field_value(self, name: str) -> Abs:
         """A field as the constructor sees it: an int is a size, a known factory is that, anything else is text."""
@@ -444,3 +445,14 @@ def _tuple_length(annotation: ast.expr | None) -> int:
     if isinstance(items, ast.Tuple) and all(isinstance(i, ast.Name) and i.id == "int" for i in items.elts):
         return len(items.elts)
     return 0
+
+
+def _asks_for(function: ast.FunctionDef, name: str) -> bool:
+    """Does a condition ask whether an argument is None? Then callers give None, whether or not that is the default."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.IfExp) and not (isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)):
+            for test in ast.walk(node.test):
+                if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot):
+                    if [ast.unparse(side) for side in (test.left, *test.comparators)] == [name, "None"]:
+                        return True
+    return False

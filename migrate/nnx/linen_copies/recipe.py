@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from ...edits import Span
 from ...linen.classes import Classes
 from ...source import SourceFile
+from . import derived
 from .references import Reference, References, When, is_mutated, is_plain_value
 
 SUFFIX = "_linen"
@@ -30,6 +31,7 @@ class Recipe:
     from_copies: dict[str, str] = dataclasses.field(default_factory=dict)  # local name → key of another copy
     from_source: set[str] = dataclasses.field(default_factory=set)  # names imported from the original file
     moved: dict[Span, str] = dataclasses.field(default_factory=dict)  # reference → key of what is copied elsewhere
+    derived: dict[str, ast.ClassDef] = dataclasses.field(default_factory=dict)  # see `derived.values_of`
     back: list[Span] = dataclasses.field(default_factory=list)  # references to what stays in the original file alone
     postponed: bool = False  # annotations must not be evaluated
 
@@ -37,13 +39,22 @@ class Recipe:
 class Kitchen:
     """Makes the recipes of all modules of copies, given what is to be copied."""
 
-    def __init__(self, classes: Classes, references: References, needed: Mapping[str, str], users: Mapping[str, set[str]]):
-        """`needed`: keys of the definitions to copy. `users`: module → modules that refer to copies of its definitions."""
+    def __init__(
+        self,
+        classes: Classes,
+        references: References,
+        needed: Mapping[str, str],
+        users: Mapping[str, set[str]],
+        uses: derived.Uses,
+    ) -> None:
+        """`needed`: keys of the definitions to copy. `users`: module → modules that refer to copies of its definitions.
+        `uses`: where what stays Linen refers to them."""
         self.classes = classes
         self.project = classes.project
         self.references = references
         self.needed = needed
         self.users = _all_users(users)
+        self.uses = uses
         self.recipes: dict[str, Recipe] = {}
         self._reached: dict[str, dict[str, set[str]]] = {}
         self.failed: dict[str, str] = {}  # key → why no copy of it can be made
@@ -65,9 +76,22 @@ class Kitchen:
         self._check(recipe, key)
         found = self.project.definition(key)
         assert found is not None
-        recipe.definitions[name] = found[1]
+        node = found[1]
+        if isinstance(node, ast.ClassDef) and key not in self.project.linen_classes:
+            self._derive(recipe, key, node)
+            return
+        recipe.definitions[name] = node
         for reference in self.references.of(key):
             self._use(recipe, reference)
+
+    def _derive(self, recipe: Recipe, key: str, node: ast.ClassDef) -> None:
+        """A class that is no Linen class but names some: one derived from it names their copies instead."""
+        if self._is_circular(recipe.source.module):
+            raise Uncopyable(f"{node.name} is needed by {recipe.source.path.name}, which it is derived from")
+        recipe.derived[node.name] = node
+        wanted = {r.node: r for r in self.references.of(key) if r.key in self.needed}
+        for value in derived.values_of(node, set(wanted)):
+            self._use(recipe, wanted[value])
 
     # may it be copied? -------------------------------------------------------------------------------------------
     def _check(self, recipe: Recipe, key: str) -> None:
@@ -86,7 +110,12 @@ class Kitchen:
             if self._is_patched(key):
                 raise Uncopyable(f"attributes of {name} are set from outside")
         elif isinstance(node, ast.ClassDef):
-            raise Uncopyable(f"{name} is no Linen class and its identity may matter")
+            wanted = {r.node for r in self.references.of(key) if r.key in self.needed and r.when is not When.ANNOTATION}
+            if not derived.may_stand_in(self.uses, key) or not derived.values_of(node, wanted):
+                raise Uncopyable(f"{name} is no Linen class and its identity may matter")
+            if is_mutated(self.project, key):
+                raise Uncopyable(f"attributes of {name} are set from outside")
+            return
         elif isinstance(node, ast.FunctionDef):
             if any(isinstance(n, ast.Global) for n in ast.walk(node)):
                 raise Uncopyable(f"{name} writes global variables")

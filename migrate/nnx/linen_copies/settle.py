@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Iterator, MutableMapping, Set
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Set
 
 from ...catalog.shardings import MOVES
 from ...linen import local_classes
@@ -64,7 +64,7 @@ def settle(
         failed: dict[str, str] = {}
         kitchen = None
         if bridge:
-            kitchen = Kitchen(classes, references, demand.copies.needed, demand.users)
+            kitchen = Kitchen(classes, references, demand.copies.needed, demand.users, demand.uses())
             kitchen.cook()
             failed = kitchen.failed
         else:
@@ -113,6 +113,7 @@ class _Demand:
         self.copies = Copies()
         self.users: dict[str, set[str]] = {}  # module → modules that refer to copies of its definitions
         self._tainted: dict[str, bool] = {}
+        self._by_copies: set[str] = set()  # keys that copies use, too
 
     def collect(self) -> None:
         for model in self.classes:
@@ -138,10 +139,20 @@ class _Demand:
         module = key.rpartition(".")[0]
         for reference in self.references.of(key):
             if self._needs_copy(reference):
+                self._by_copies.add(reference.key)
                 inner = reference.key.rpartition(".")[0]
                 if inner != module:
                     self.users.setdefault(inner, set()).add(module + SUFFIX)
                 self._need(reference.key, outer)
+
+    def uses(self) -> Mapping[str, list[tuple[SourceFile, Reference]] | None]:
+        """Where what stays Linen refers to each key; None where a copy does."""
+        found: dict[str, list[tuple[SourceFile, Reference]] | None] = {}
+        for source, reference in self.copies.redirects:
+            known = found.setdefault(reference.key, [])
+            assert known is not None
+            known.append((source, reference))
+        return {**found, **dict.fromkeys(self._by_copies)}
 
     def _needs_copy(self, reference: Reference) -> bool:
         """Is it a class that becomes native, or a helper that comes to mean something else? Annotations mean nothing."""

@@ -16,6 +16,7 @@ from ...siblings import beside
 from ...source import SourceFile
 from ...trees import parse_text
 from ..imports import finish_imports, spell
+from . import derived
 from .recipe import SUFFIX, Recipe
 from .settle import MARK, Copies, copy_name
 
@@ -174,10 +175,24 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
         gap = "\n\n" if isinstance(statement, ast.ClassDef | ast.FunctionDef) else ""
         body = edits.render(_with_comments(source, statement))
         out.append(f"{gap}{body.rstrip()}\n".replace("\r\n", "\n"))
+    for name, node in sorted(recipe.derived.items(), key=lambda item: item[1].lineno):
+        base = f"_{name}"
+        imports[base] = f"{here}.{name}"
+        said = {s.value: edits.render(source.span(s.value)) for s in node.body if _names_copy(recipe, source, s)}
+        out.append(f"\n\n{derived.lines(node, base, said)}")
     if recipe.back:
         line = spell(source, module_name(here), here).statement()
         out.append(f"\n\n{line}  # noqa: E402  (last, because it imports this module)\n")
     return re.sub(r"\n{4,}", "\n\n\n", "".join(out)).replace("\n", newline), imports
+
+
+def _names_copy(recipe: Recipe, source: SourceFile, statement: ast.stmt) -> bool:
+    """Does a statement of a class give a name to something that is copied?"""
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    if value is None:
+        return False
+    text = ast.unparse(value)
+    return text in recipe.definitions or text in recipe.from_copies or source.span(value) in recipe.moved
 
 
 def _head(source: SourceFile) -> str:

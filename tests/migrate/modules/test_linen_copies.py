@@ -399,3 +399,83 @@ def test_copies_of_the_folder_above(tmp_path: Path) -> None:
     assert_same(expected, load(tmp_path / "after", "pkg.deep.model").run())
     again = migrate_project(sources(tmp_path / "after"))
     assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}
+
+
+# plain classes that name module classes ------------------------------------------------------------------------------
+NETS = """from flax import linen as nn
+
+
+class Net(nn.Module):
+  width: int = 4
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+
+
+class Base:
+  module_class = None
+  size = 3
+
+
+class Model(Base):
+  module_class = Net
+"""
+
+USER = """import jax
+from flax import linen as nn
+
+from pkg.nets import Model
+
+TABLE = {}
+
+
+def table():
+  return TABLE
+
+
+class Dual(nn.Module):
+  kind: str = "x"
+
+  def setup(self):
+    BODY
+    self.out = nn.Dense(Model.size)
+
+  def __call__(self, x):
+    return self.out(self.inner(x))
+
+
+def run():
+  x = jax.numpy.ones((2, 5))
+  variables = Dual().init(jax.random.key(0), x)
+  return [variables, Dual().apply(variables, x)]
+"""
+
+READ = {
+  "a default": "self.inner = table().get(self.kind, Model).module_class(6)",
+  "by itself": "self.inner = getattr(Model.module_class, '__call__') and Model.module_class(6)",
+}  # fmt: skip
+NOT_DERIVED = {
+    "compared": "self.inner = Model.module_class(6)\n    assert table().get(self.kind) is not Model",
+    "an instance": "self.inner = Model().module_class(6)",
+    "a key": "self.inner = Model.module_class(6)\n    assert Model not in table()",
+}
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("name", READ)
+def test_a_class_that_is_only_read_is_derived_from(name: str, tmp_path: Path) -> None:
+    files = {"pkg/__init__.py": "", "pkg/nets.py": NETS, "pkg/user.py": USER.replace("BODY", READ[name])}
+    before = write(tmp_path / "a", files)
+    expected = load(before, "pkg.nets", "pkg.user").run()
+    result = migrate(before, tmp_path / "b")
+    assert outcomes(result) == {"Net": "native", "Dual": "bridged"}
+    assert_same(load(tmp_path / "b", "pkg.nets", "pkg.user").run(), expected)
+
+
+@pytest.mark.parametrize("name", NOT_DERIVED)
+def test_a_class_whose_identity_may_matter_keeps_its_modules_linen(name: str, tmp_path: Path) -> None:
+    files = {"pkg/__init__.py": "", "pkg/nets.py": NETS, "pkg/user.py": USER.replace("BODY", NOT_DERIVED[name])}
+    result = migrate(write(tmp_path / "a", files), tmp_path / "b")
+    plans = {c.qualname: c for c in result.classes}
+    assert (plans["pkg.nets.Net"].outcome, plans["pkg.nets.Net"].code) == ("bridged", "NNX177")
