@@ -52,8 +52,9 @@ def lines(node: ast.ClassDef, base: str, said: Mapping[ast.expr, str]) -> str:
     """The derived class; `said`: how it says each value."""
     out = [f"class {node.name}({base}):"]
     for statement in node.body:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value in said:
-            out.append(f"    {_name_of(statement)} = {said[statement.value]}")
+        value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None and value in said:
+            out.append(f"    {_name_of(statement)} = {said[value]}")
     return "\n".join(out) + "\n"
 
 

@@ -178,7 +178,8 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     for name, node in sorted(recipe.derived.items(), key=lambda item: item[1].lineno):
         base = f"_{name}"
         imports[base] = f"{here}.{name}"
-        said = {s.value: edits.render(source.span(s.value)) for s in node.body if _names_copy(recipe, source, s)}
+        values = [value for s in node.body if (value := _names_copy(recipe, source, s)) is not None]
+        said = {value: edits.render(source.span(value)) for value in values}
         out.append(f"\n\n{derived.lines(node, base, said)}")
     if recipe.back:
         line = spell(source, module_name(here), here).statement()
@@ -186,13 +187,14 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     return re.sub(r"\n{4,}", "\n\n\n", "".join(out)).replace("\n", newline), imports
 
 
-def _names_copy(recipe: Recipe, source: SourceFile, statement: ast.stmt) -> bool:
-    """Does a statement of a class give a name to something that is copied?"""
+def _names_copy(recipe: Recipe, source: SourceFile, statement: ast.stmt) -> ast.expr | None:
+    """What a statement of a class gives a name to, where that is copied."""
     value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
     if value is None:
-        return False
+        return None
     text = ast.unparse(value)
-    return text in recipe.definitions or text in recipe.from_copies or source.span(value) in recipe.moved
+    copied = text in recipe.definitions or text in recipe.from_copies or source.span(value) in recipe.moved
+    return value if copied else None
 
 
 def _head(source: SourceFile) -> str:
