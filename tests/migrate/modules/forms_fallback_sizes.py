@@ -126,4 +126,36 @@ class U(nn.Module):
         return nn.Dense(3)(y)
 
 
-CASES = [(n, {}, [(2, 4, 6)], {}) for n in ("W1", "W2", "W3", "W4", "T1", "U")]
+class Mixed(nn.Module):
+    mlp_dim: int
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(x.shape[-1])(nn.gelu(nn.Dense(self.mlp_dim)(x)))
+
+
+class MixedHead(nn.Module):
+    mlp_dim: int | None = None
+
+    @nn.compact
+    def __call__(self, x):
+        d = x.shape[-1]
+        width = nn.merge_param("mlp_dim", self.mlp_dim, 4 * d)
+        return x + Mixed(width)(x)
+
+
+class MixedOuter(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(MixedHead()(x))
+
+
+class MixedDirect(nn.Module):
+    mlp_dim: int | None = None
+
+    @nn.compact
+    def __call__(self, x):
+        return Mixed(mlp_dim=nn.merge_param("mlp_dim", self.mlp_dim, 4 * x.shape[-1]))(x)
+
+
+CASES = [(n, {}, [(2, 4, 6)], {}) for n in ("W1", "W2", "W3", "W4", "T1", "U", "MixedHead", "MixedOuter", "MixedDirect")]
