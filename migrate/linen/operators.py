@@ -68,8 +68,7 @@ class Operators(Evaluation):
             assert isinstance(x, Int) and isinstance(y, Int)
             if x.dim.value is not None and y.dim.value is not None and y.dim.value >= 0:
                 return Int(Dim.of(x.dim.value**y.dim.value))
-            text = f"{x.dim.operand_text()} ** {y.dim.operand_text()}"
-            return Int(Dim.opaque(text, x.dim.dependencies() | y.dim.dependencies()))
+            return Int(Dim.expr("{0} ** {1}", x.dim, y.dim))
         if (isinstance(a, Static) and isinstance(b, Tup)) or (isinstance(b, Static) and isinstance(a, Tup)):
             return Unknown("")
         if op not in _ARITHMETIC and (isinstance(a, Static) or isinstance(b, Static)):

@@ -7,7 +7,7 @@ its stead does for what reads its attributes, but not for `is`, `isinstance` and
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ...source import SourceFile
 from .references import Reference
@@ -48,14 +48,26 @@ def _name_of(statement: ast.Assign | ast.AnnAssign) -> str:
     return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
 
 
-def lines(node: ast.ClassDef, base: str, said: Mapping[ast.expr, str]) -> str:
-    """The derived class; `said`: how it says each value."""
-    out = [f"class {node.name}({base}):"]
-    for statement in node.body:
-        value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None and value in said:
-            out.append(f"    {_name_of(statement)} = {said[value]}")
-    return "\n".join(out) + "\n"
+def text(source: SourceFile, made: Mapping[ast.ClassDef, Mapping[ast.expr, str]], imported: Callable[[str], str]) -> str:
+    """A module's `__getattr__` that makes the derived classes when they are first asked for: the file of the originals may
+    import this module. `made`: how each class says its values; `imported`: the statement that imports an original."""
+    out = [
+        "def __getattr__(name):",
+        f'    """Classes derived from those of {source.path.name}, made when they are first used."""',
+    ]
+    for node in sorted(made, key=lambda n: n.lineno):
+        out += [f'    if name == "{node.name}":', f"        {imported(node.name)}", ""]
+        out.append(f"        class Derived({node.name}):")
+        for statement in node.body:
+            value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None and value in made[node]:
+                out.append(f"            {_name_of(statement)} = {made[node][value]}")
+        out += [
+            "",
+            "        Derived.__name__ = Derived.__qualname__ = name",
+            "        return globals().setdefault(name, Derived)",
+        ]
+    return "\n".join([*out, "    raise AttributeError(name)", ""])
 
 
-__all__ = ["Uses", "lines", "may_stand_in", "values_of"]
+__all__ = ["Uses", "may_stand_in", "text", "values_of"]

@@ -86,8 +86,8 @@ class Kitchen:
 
     def _derive(self, recipe: Recipe, key: str, node: ast.ClassDef) -> None:
         """A class that is no Linen class but names some: one derived from it names their copies instead."""
-        if self._is_circular(recipe.source.module):
-            raise Uncopyable(f"{node.name} is needed by {recipe.source.path.name}, which it is derived from")
+        if may_be_run(recipe.source):
+            raise Uncopyable(f"it derives from {node.name} of {recipe.source.path.name}, which is run as a script")
         recipe.derived[node.name] = node
         wanted = {r.node: r for r in self.references.of(key) if r.key in self.needed}
         for value in derived.values_of(node, set(wanted)):

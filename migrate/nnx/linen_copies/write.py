@@ -175,12 +175,12 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
         gap = "\n\n" if isinstance(statement, ast.ClassDef | ast.FunctionDef) else ""
         body = edits.render(_with_comments(source, statement))
         out.append(f"{gap}{body.rstrip()}\n".replace("\r\n", "\n"))
-    for name, node in sorted(recipe.derived.items(), key=lambda item: item[1].lineno):
-        base = f"_{name}"
-        imports[base] = f"{here}.{name}"
+    made: dict[ast.ClassDef, dict[ast.expr, str]] = {}
+    for node in recipe.derived.values():
         values = [value for s in node.body if (value := _names_copy(recipe, source, s)) is not None]
-        said = {value: edits.render(source.span(value)) for value in values}
-        out.append(f"\n\n{derived.lines(node, base, said)}")
+        made[node] = {value: edits.render(source.span(value)) for value in values}
+    if made:
+        out.append(f"\n\n{derived.text(source, made, lambda name: spell(source, name, f'{here}.{name}').statement())}")
     if recipe.back:
         line = spell(source, module_name(here), here).statement()
         out.append(f"\n\n{line}  # noqa: E402  (last, because it imports this module)\n")

@@ -158,4 +158,23 @@ class MixedDirect(nn.Module):
         return Mixed(mlp_dim=nn.merge_param("mlp_dim", self.mlp_dim, 4 * x.shape[-1]))(x)
 
 
+def table(rng, width, length):
+    return jnp.ones((1, length, width))
+
+
+class Squared(nn.Module):
+    """Powers of sizes of the input, as shapes of parameters."""
+
+    width: int = 6
+    patch: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        places = (x.shape[1] // self.patch) ** 2
+        rest = (2 * x.shape[1]) ** 2 + (x.shape[-1] - 1) ** self.patch
+        found = self.param("table", table, self.width**2 - 30, places)
+        return found.sum() + self.param("rest", table, 1, rest).sum() + nn.Dense(self.width**self.patch)(x)
+
+
 CASES = [(n, {}, [(2, 4, 6)], {}) for n in ("W1", "W2", "W3", "W4", "T1", "U", "MixedHead", "MixedOuter", "MixedDirect")]
+CASES += [("Squared", {}, [(2, 4, 4, 3)], {})]
