@@ -204,7 +204,9 @@ class Localization(Evaluation):
 
     def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
         """A branch's condition in the constructor; (None, "", None) where it depends on how the module is called."""
-        localized = None if test.flags else self.localize(node, env)
+        # What is known of a shape holds however the module is called, also where a flag had a part in the array.
+        of_shapes = isinstance(node, ast.Compare) and localize.shape_condition(self, node) is not None
+        localized = None if test.flags and not of_shapes else self.localize(node, env)
         if localized is not None:
             return localized, "", None
         return None, test.value.text if isinstance(test.value, Presence) else "", None

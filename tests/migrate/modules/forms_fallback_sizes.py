@@ -176,5 +176,23 @@ class Squared(nn.Module):
         return found.sum() + self.param("rest", table, 1, rest).sum() + nn.Dense(self.width**self.patch)(x)
 
 
+class AfterFlags(nn.Module):
+    """A layer where shapes differ, of what a flag of the call had a part in."""
+
+    features: int
+    rate: float | None = None
+
+    @nn.compact
+    def __call__(self, x, train: bool = False):
+        residual = x
+        if self.rate is not None and self.rate > 0:
+            x = nn.Dropout(rate=self.rate)(x, deterministic=not train)
+        x = nn.Dense(self.features)(x)
+        if residual.shape != x.shape:
+            residual = nn.Dense(self.features)(residual)
+        return residual + x
+
+
 CASES = [(n, {}, [(2, 4, 6)], {}) for n in ("W1", "W2", "W3", "W4", "T1", "U", "MixedHead", "MixedOuter", "MixedDirect")]
 CASES += [("Squared", {}, [(2, 4, 4, 3)], {})]
+CASES += [("AfterFlags", {"features": n, "rate": r}, [(2, 6)], {}) for n in (6, 5) for r in (None, 0.5)]
