@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _JIT = {"jax.jit", "flax.nnx.jit"}
 _POSITIONS = ("static_argnums", "donate_argnums")
+# Options of tables that Linen and NNX share; other keywords are inputs of the model.
+_TABLE = {"depth", "table_kwargs", "column_kwargs", "console_kwargs", "compute_flops", "compute_vjp_flops"}
 
 
 # calls -------------------------------------------------------------------------------------------------------------
@@ -145,6 +147,23 @@ def _loads(form: _Native, name: ast.Name) -> list[ast.Name]:
         for n, _ in form.uses
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and form.flow.symbol(form.source(n), n) == symbol
     ]
+
+
+def tabulate(form: _Native, call: ast.Call) -> None:
+    """`cnn.tabulate(key, x, depth=1)` → `nnx.tabulate(cnn(in_features=..., rngs=nnx.Rngs(key)), x, depth=1)`."""
+    assert isinstance(call.func, ast.Attribute)
+    base = call.func.value
+    if form.direct or not isinstance(base, ast.Name) or not call.args:
+        raise Unsupported(call, "a table of a model that is not made yet")
+    if any(k.arg in (None, "mutable", "show_repeated") for k in call.keywords):
+        raise Unsupported(call, "a table with other options")
+    inputs = [k for k in call.keywords if k.arg not in _TABLE]
+    context = form.context(call)
+    made = [*form.sizes(call, call.args[1:], inputs), f"rngs={form.rngs(call.args[0], form.streams)}"]
+    parts: list[Part | ast.AST] = [f"{context.name('flax.nnx.tabulate')}({form.text(base)}({', '.join(made)})"]
+    for given in [*call.args[1:], *call.keywords]:
+        parts += [", ", given]
+    form.replace(call, *parts, ")")
 
 
 def create(form: _Native, call: ast.Call) -> None:

@@ -36,6 +36,7 @@ from . import (
     loops,
     masks,
     old_values,
+    one_model,
     saving,
     state_fields,
     state_updates,
@@ -102,7 +103,7 @@ class _Native(Rewrite):
     def run(self) -> None:
         self.one_class_each()
         collections.check(self)
-        self._one_model()
+        one_model.check_sites(self)
         self.by_name = masks.by_name(self)
         if collections.whole(self):
             collections.check_whole(self)
@@ -135,6 +136,7 @@ class _Native(Rewrite):
         self._declared()
         self.by_hand = by_hand.find(self)
         self._home()
+        one_model.check_calls(self, {self.home})
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
         self.copies = copies.find(self)
         hoisted = old_values.check(self)
@@ -160,19 +162,6 @@ class _Native(Rewrite):
             function.rewrite()
         if self.state_class is not None and self.state_class.fields:
             state_fields.write_class(self, self.state_class)
-
-    def _one_model(self) -> None:
-        """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`."""
-        spelled = set()
-        for site in self.component.sites:
-            source = self.source(site)
-            names = [n for a in [*site.args, *[k.value for k in site.keywords]] for n in ast.walk(a)]
-            local = any(isinstance(n, ast.Name) and source.names.binding_scope(n.id, n) is not None for n in names)
-            if len(self.component.sites) > 1 and local:
-                raise Unsupported(site, "several models of one kind")
-            spelled.add((tuple(map(ast.dump, site.args)), tuple(sorted(ast.dump(k) for k in site.keywords))))
-        if len(spelled) != 1 or len({plan.qualname for (plan,) in self.component.plans}) != 1:
-            raise Unsupported(self.component.sites[0], "several models of one kind")
 
     def _one_copy(self) -> None:
         """`pmap` keeps a copy of the state on each device, and lets them differ in statistics and keys."""
@@ -422,6 +411,9 @@ class _Native(Rewrite):
             if called and value.name == "apply":
                 assert isinstance(parent, ast.Call)
                 loops.apply(self, parent)
+            elif called and value.name == "tabulate":
+                assert isinstance(parent, ast.Call)
+                loops.tabulate(self, parent)
             elif not (value.name == "init" and self.initializes(node)) and not (
                 isinstance(parent, ast.keyword) and parent.arg == "apply_fn"
             ):

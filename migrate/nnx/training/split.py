@@ -11,7 +11,7 @@ from ...catalog.shardings import PLAIN
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Gradients, Method, Model, State, Value, Variables
-from . import collections, leaf_order, masks
+from . import collections, leaf_order, masks, one_model
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -60,6 +60,11 @@ class _Split(Rewrite):
         uses = list(self.tracked())
         if not any(isinstance(value, State) for _, value in uses) or collections.whole(self):
             raise Unsupported(self.component.sites[0], "no TrainState of params")
+        one_model.check_sites(self)
+        inits = [
+            node for node, value in uses if isinstance(value, Method) and value.name == "init" and self.initializes(node)
+        ]
+        one_model.check_calls(self, set(map(self.function, inits)))
         for node, value in uses:
             self._use(node, value)
 

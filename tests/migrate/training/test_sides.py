@@ -20,6 +20,8 @@ PROGRAMS = Path(__file__).with_name("programs")
 MESHES = ("2x4", "2x2x2", *(pytest.param(mesh, marks=pytest.mark.slow) for mesh in ("4x2", "8x1")))
 # Program → the form that it takes.
 SHARDED = {
+    "partitioned_model_for_tests": "NNX603",
+    "partitioned_models_of_a_function": "NNX603",
     "batch_sharded_only": "NNX603",
     "fully_sharded_by_size": "NNX603",
     "mapped_by_hand": "NNX603",
@@ -39,6 +41,10 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "a_table_first": "NNX601",
+    "models_made_twice_with_their_states": "NNX601",
+    "models_of_a_function_apart": "NNX603",
+    "models_of_a_function_for_training_and_tests": "NNX603",
     "a_second_name_goes_back": "NNX601",
     "a_second_name_in_a_function": "NNX601",
     "by_hand_applied_by_a_function": "NNX601",
