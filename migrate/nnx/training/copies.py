@@ -64,9 +64,19 @@ def write(form: _Native, node: ast.Name) -> bool:
     old, new = (form.flow.symbol(form.source(name), name) for name in (node, statement.targets[0]))
     if old == new:
         return False
+    if form.new_names[old] == form.new_names[new] or _is_parameter(new):
+        raise Unsupported(node, "a copy of a state under a name that its updates have too")
     form.visible(node, old, form.new_names[old])
     form.visible(node, old, form.optimizers[old])
     pair = f"{form.new_names[old]}, {form.optimizers[old]}"
     clone = form.context(node).name("flax.nnx.clone")
     form.replace(statement, f"{form.new_names[new]}, {form.optimizers[new]} = {clone}(({pair}))")
     return True
+
+
+def _is_parameter(symbol: Symbol) -> bool:
+    """What a caller gave is updated for the caller: a function cannot put a copy in its place."""
+    scope = symbol[1]
+    if not isinstance(scope, ast.FunctionDef | ast.Lambda):
+        return False
+    return symbol[2] in [a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]]

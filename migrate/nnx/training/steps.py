@@ -308,6 +308,7 @@ class Step:
         if isinstance(form.flow.value(value), State):
             if isinstance(value, ast.Name):
                 symbol = form.flow.symbol(form.source(value), value)
+                self._no_copy(value, symbol)
                 if not self.updates:
                     form.replace(value, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
                 elif is_last(form, statement) and len(form.block(statement)) > 1:
@@ -337,6 +338,7 @@ class Step:
                     raise Unsupported(element, "a state within an expression")
                 continue
             symbol = form.flow.symbol(form.source(element), element)
+            self._no_copy(element, symbol)
             if self.updates:
                 gone.append(element)
             else:
@@ -348,6 +350,10 @@ class Step:
                 form.replace(statement, "return")
         elif gone:
             without(form, value, gone)
+
+    def _no_copy(self, node: ast.AST, symbol: Symbol) -> None:
+        if self.updates and symbol in self.form.copies:
+            raise Unsupported(node, "a copy of a state that an update returns")
 
     def _caller_by_hand(self, source: SourceFile, call: ast.Call, positions: list[int]) -> None:
         """A call of a function that returned params and the optimizer's state: both go out of the result."""

@@ -41,6 +41,10 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "a_copy_that_an_update_returns": "NNX603",
+    "a_copy_put_back_in_a_function": "NNX603",
+    "a_copy_of_like_name": "NNX603",
+    "a_copy_in_a_function_goes_on": "NNX603",
     "a_table_first": "NNX601",
     "models_made_twice_with_their_states": "NNX601",
     "models_of_a_function_apart": "NNX603",
