@@ -120,12 +120,14 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
             return held
     builtin = func.id if isinstance(func, ast.Name) and env.get(func.id) is None else None
     check_handed(run, qualname or builtin, arguments)
-    if isinstance(value, Global) or qualname is not None:
+    if isinstance(value, PartialFunction):
+        result = call_function(run, value, arguments)  # also where it can be said as it is: it may make modules
+        if not (target.static and arguments.static):
+            return Abs(result, False, arguments.flags | target.flags)
+    elif isinstance(value, Global) or qualname is not None:
         return library_call(run, qualname or value.name, arguments, env)  # type: ignore[union-attr]
     if isinstance(func, ast.Name) and env.get(func.id) is None:
         return builtin_call(run, func.id, arguments, env)
-    if isinstance(value, PartialFunction) and not (target.static and arguments.static):
-        return Abs(call_function(run, value, arguments), False, arguments.flags | target.flags)
     if isinstance(value, Static) and not arguments.static:
         given = call_field(run, value.text, arguments)
         if given is not None:

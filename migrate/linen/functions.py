@@ -9,6 +9,7 @@ from ..catalog import layers
 from . import aliases, default_values, helpers, layer_calls
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
 from .environment import Env
+from .given_functions import PartialFunction
 from .higher_order import TRANSPARENT
 from .layer_classes import layer_class
 from .lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
@@ -48,11 +49,18 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
             constant = run.constant(value, source)
         finally:
             run.looked_up.discard(value)
-        if isinstance(constant.value, Int | Const | Factory | Tup):
+        if isinstance(constant.value, Int | Const | Factory | Tup) or _may_make(constant.value):
             return Abs(constant.value, static=True)
         if isinstance(constant.value, Table) and any(isinstance(v, Factory) for v in constant.value.items.values()):
             return Abs(constant.value, static=True)
     return None
+
+
+def _may_make(value: Value) -> bool:
+    """Is it a partial of a function of the project, which may make modules?"""
+    while isinstance(value, PartialFunction):
+        value = value.function
+    return isinstance(value, Function)
 
 
 def _is_simple(node: ast.expr) -> bool:
@@ -121,7 +129,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     result: Abs = run.run_function(target, inner)
     aliases.forget_given(run, target, nodes, env)
     if helper is not None:
-        helpers.finished(run, helper, function, node, nodes, env)
+        helpers.finished(run, helper, function, node, nodes, env, result.value)
     static_arguments = arguments.static and len(run.sites) == before and function.env is not None
     static = arguments.static and result.static and len(run.sites) == before
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:

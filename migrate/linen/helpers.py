@@ -21,7 +21,9 @@ from typing import Any
 
 from ..catalog import layers
 from ..source import SourceFile
-from .sites import Abs, Function, Passage, SelfModule, Site, Unmigratable
+from .late_makes import needed_by
+from .sites import Abs, Function, Make, Module, Passage, SelfModule, Site, Unmigratable
+from .values import Value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +63,9 @@ def _asked(run: Any) -> int:
     return len(run.constants) + len(run.sows) + len(run.controls)
 
 
-def finished(run: Any, before: Started, function: Function, node: ast.Call, nodes: Mapping[str, ast.expr], env: Any) -> None:
+def finished(
+    run: Any, before: Started, function: Function, node: ast.Call, nodes: Mapping[str, ast.expr], env: Any, result: Value
+) -> None:
     """Record the call `node` for everything that the function made; raises Unmigratable where it cannot be handed in."""
     made: list[Site] = run.sites[before.sites :]
     if _asked(run) > before.asked:
@@ -72,7 +76,8 @@ def finished(run: Any, before: Started, function: Function, node: ast.Call, node
     if isinstance(target, ast.Lambda) or target.decorator_list:
         raise _refused(node, "makes submodules in its caller's scope, and is a lambda or decorated")
     if run.in_setup:
-        raise _refused(node, "makes submodules for `setup`")
+        _made_for_setup(run, made, function, node, env, result)
+        return
     found: list[tuple[Site, str, bool]] = []
     for site in made:
         found.append((site, *_slot_of(run, site, function.source, target, node)))
@@ -92,6 +97,37 @@ def finished(run: Any, before: Started, function: Function, node: ast.Call, node
         slots[name] = Slot((where.lineno, where.col_offset), required)
         if inner is not None:
             run.analyser.handed_on.setdefault(inner.call, {})[inner.slot] = name
+
+
+def _made_for_setup(run: Any, made: list[Site], function: Function, node: ast.Call, env: Any, result: Value) -> None:
+    """`self.head = make_head(8)`, of a function that returns one new module: the constructor makes that in its stead."""
+    site, target = made[0], function.node
+    assert isinstance(target, ast.FunctionDef)
+    place = site.through[0].call if site.through else site.node
+    alone = len(made) == 1 and isinstance(result, Module) and result.site is site and site.kind in ("layer", "class")
+    inside = target in function.source.ancestors(place) and _only_makes(function.source, target, place)
+    odd = site.lifted or site.scopes or site.alternatives or site.choice or site.name is not None or site.passed
+    if not (alone and inside) or odd or len(site.loops) > len(run.loops) or _own_conditions(site, target):
+        raise _refused(node, "makes submodules for `setup`")
+    within = {id(n) for n in ast.walk(node)}
+    if any(id(other.anchor()[1]) in within for other in run.sites if other is not site):
+        raise _refused(node, "makes submodules for `setup`, of others that are made in its arguments")
+    functions = [target, *[passage.function for passage in site.through]]
+    stored = {n.id for f in functions for n in ast.walk(f) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if needed_by([Make(site)]) & stored:
+        raise _refused(node, "computes what it makes for `setup`")
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    if layer is not None and any(name in site.bound for name in layer.call_time_fields):
+        raise _refused(node, "makes a layer for `setup` that NNX gives its flags at the call")
+    site.through = (Passage(node, env.source, target, function.source, ""), *site.through)
+
+
+def _only_makes(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> bool:
+    """Does the function do nothing but make what it makes at `place` and return it?"""
+    made = source.statement_of(place)
+    says = [s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    returned = bool(says) and isinstance(says[-1], ast.Return)
+    return returned and all(s is made for s in says[:-1]) and isinstance(source.parents.get(place), ast.Assign | ast.Return)
 
 
 def _flags_in_own_words(site: Site, function: ast.FunctionDef) -> None:

@@ -55,6 +55,8 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         found_size = rounding.rounded(run, name, arguments, env)
         if found_size is not None:
             return found_size
+    if name in ("map", "filter"):
+        run_functions(run, arguments)
     args, keywords = arguments.values(run)
     if name in ("list", "tuple") and len(arguments.positional) == 1:
         inner = arguments.positional[0][1].value

@@ -157,6 +157,10 @@ class Site:
         """The call in the class's own code that makes it: the construction, or that of a helper function."""
         return (self.through[0].source, self.through[0].call) if self.through else (self.source, self.node)
 
+    def in_own_words(self, source: SourceFile) -> bool:
+        """Does it stand in setup's own text, which the constructor keeps?"""
+        return self.in_setup and not self.through and self.source is source
+
     def place_key(self) -> tuple[object, ...]:
         """The same for everything that is made at one place of the class's own code."""
         return (*[id(p.call) for p in self.through], id(self.node), self.choice)

@@ -63,11 +63,11 @@ def keep_needed(text: ClassText) -> None:
 
 def loop_of(site: Site) -> ast.ListComp | ast.For | None:
     """The comprehension or loop that makes the list, one module in every iteration; None where it is not so plain."""
-    source = site.source
-    for node in source.ancestors(site.node):
+    source, call = site.anchor()
+    for node in source.ancestors(call):
         if isinstance(node, ast.ListComp):
             statement = source.parents.get(node)
-            plain = len(node.generators) == 1 and not node.generators[0].ifs and node.elt is site.node
+            plain = len(node.generators) == 1 and not node.generators[0].ifs and node.elt is call
             return node if plain and isinstance(statement, ast.Assign) and statement.value is node else None
         if isinstance(node, ast.For):
             leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for n in ast.walk(node))
@@ -83,8 +83,8 @@ def available(run: Execution, site: Site) -> set[str]:
     found: set[str] = set()
     for other, carried in run.carried.items():
         loop = loop_of(other)
-        if loop is not None and other.source is site.source:
-            if (loop.end_lineno or 0) < site.node.lineno:
+        if loop is not None and other.anchor()[0] is site.anchor()[0]:
+            if (loop.end_lineno or 0) < site.anchor()[1].lineno:
                 found |= {tracker for tracker, _, _ in carried}
     return found
 
@@ -108,7 +108,7 @@ def _comprehension(
     writer: ClassWriter, site: Site, comprehension: ast.ListComp, carried: Carried, expression: Parts
 ) -> None:
     """`self.layers = [Dense(f) for f in ...]` becomes a loop."""
-    source = site.source
+    source = site.anchor()[0]
     statement = source.parents[comprehension]
     assert isinstance(statement, ast.Assign)
     generator = comprehension.generators[0]
@@ -126,8 +126,8 @@ def _comprehension(
 
 def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expression: Parts) -> None:
     """The loop that appends the modules: the sizes are set before it and at the end of its body."""
-    source = site.source
-    writer.put(site.node, *writer.laid_out(expression, source.indent_of(site.source.statement_of(site.node))), source=source)
+    source, call = site.anchor()
+    writer.put(call, *writer.laid_out(expression, source.indent_of(source.statement_of(call))), source=source)
     indent, inner, newline = source.indent_of(loop), source.indent_of(loop.body[0]), source.newline
     for tracker, first, following in carried:
         if (loop, tracker) in writer.carried:  # two modules of one iteration

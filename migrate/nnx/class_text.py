@@ -410,7 +410,7 @@ class ClassText:
                 "known only when the module is called",
                 node or site.node,
             )
-        if site.in_setup and bound.node is not None and site.source is self.source and _stands_by(site, bound.node):
+        if bound.node is not None and site.in_own_words(self.source) and _stands_by(site, bound.node):
             return (site.source.span(bound.node),)
         return self.said(bound.localized)
 
@@ -468,12 +468,12 @@ class ClassText:
         localized = site.renders.get("func")
         if localized is None:
             raise Unmigratable("NNX138", f"`{ast.unparse(func)}` is known only when the module is called", func)
-        if site.in_setup and site.source is self.source:
+        if site.in_own_words(self.source):
             return (site.source.span(func),)
         return self.said(localized)
 
     def expression(self, localized: Localized, site: Site) -> Parts:
-        if site.in_setup and site.source is self.source:
+        if site.in_own_words(self.source):
             return (localized.span,)
         return self.said(localized)
 

@@ -174,7 +174,7 @@ class ClassWriter:
         if site.choice and site.kind in ("layer", "class"):
             choices.write(self, site)
             return
-        if site.through:
+        if site.through and not site.in_setup:
             helper_functions.site_edit(self, site)
             return
         if site.in_setup and site.kind != "rng":
@@ -251,11 +251,12 @@ class ClassWriter:
         if carried:
             carried_lists.write(self, site, carried, expression)
             return
-        laid = self.laid_out(expression, site.source.indent_of(site.source.statement_of(site.node)))
+        source, call = site.anchor()
+        laid = self.laid_out(expression, source.indent_of(source.statement_of(call)))
         when = setup_conditions.made_when(self.text, site)
         if when is not None:
             laid = (*laid, f" if {when} else None") if when else ("None",)
-        self.put(site.node, *laid, source=site.source)
+        self.put(call, *laid, source=source)
 
     def put_before(self, source: SourceFile, statement: ast.stmt, lines: Sequence[Parts]) -> None:
         """Lines of their own before a statement; one that stands behind its `def` moves to the next line."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog.functions import function
 from ..edits import Overlay, Part, Parts, Span
-from ..linen.sites import Localized, LocalizedPart, Unmigratable
+from ..linen.sites import Localized, LocalizedPart, Site, Unmigratable
 from ..source import SourceFile
 
 if TYPE_CHECKING:
@@ -120,4 +120,16 @@ def here(writer: ClassText, dotted: str) -> str | None:
     return None
 
 
-__all__ = ["here", "is_own", "parity_of", "said"]
+def class_here(writer: ClassText, site: Site, node: ast.expr) -> str:
+    """The class of a construction that stands in another file, as the class's own file calls it."""
+    project, text = writer.run.project, ast.unparse(node)
+    if project.qualname(writer.source, ast.parse(text, mode="eval").body) == site.target:
+        return text
+    found = here(writer, site.target)
+    if found is None:
+        reason = f"`{text}` of {site.source.path.name} is needed in the constructor, whose file does not have it"
+        raise Unmigratable("NNX135", reason, node)
+    return found
+
+
+__all__ = ["class_here", "here", "is_own", "parity_of", "said"]

@@ -36,7 +36,7 @@ def delegated(text: ClassText) -> set[Site]:
     if owner is None or not needs_constructor(text):
         return set()
     own = {id(n) for m in text.model.own_methods.values() for n in m.nodes}
-    return {s for s in text.run.sites if s.in_setup and s.kind != "rng" and id(s.node) not in own}
+    return {s for s in text.run.sites if s.in_setup and s.kind != "rng" and id(s.anchor()[1]) not in own}
 
 
 def needs_constructor(text: ClassText) -> bool:
@@ -44,7 +44,8 @@ def needs_constructor(text: ClassText) -> bool:
     model = text.model
     own = {id(n) for m in model.own_methods.values() for n in m.nodes}
     makes = [s for s in text.run.sites if s.kind != "rng" and not s.lazy]
-    return bool(model.own_fields) or not makes or any(id(s.node) in own for s in makes) or "setup" in model.own_methods
+    made_here = any(id(s.anchor()[1]) in own for s in makes)
+    return bool(model.own_fields) or not makes or made_here or "setup" in model.own_methods
 
 
 def call_of_base(text: ClassText) -> Parts:
@@ -126,10 +127,10 @@ class _Bindings:
 
 
 def _bindings(base_sites: list[Site], text: ClassText) -> _Bindings:
-    here = {id(s.node): s for s in text.run.sites if s.in_setup}
+    here = {id(s.anchor()[1]): s for s in text.run.sites if s.in_setup}
     pairs: list[tuple[Shape, Shape, ast.AST]] = []
     for site in base_sites:
-        other = here.get(id(site.node))
+        other = here.get(id(site.anchor()[1]))
         if not site.in_setup or other is None or site.call is None:
             continue
         if other.call is None:

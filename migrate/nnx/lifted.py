@@ -19,6 +19,7 @@ from ..linen.lifting import members_needed, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
+from . import elsewhere
 from .drawn import names_unknown, streams_of
 from .sown import check as check_sown
 from .text_parts import InitLines
@@ -46,7 +47,7 @@ def base_text(writer: ClassText, site: Site) -> Parts:
             return (writer.namer.name(_layer_target(site)),)
         if site.source is writer.source:
             return (site.source.span(node),)
-        return (ast.unparse(node),)
+        return (elsewhere.class_here(writer, site, node),)
     if site.kind == "layer":
         return (writer.namer.name(_layer_target(site)),)
     module, _, name = site.target.rpartition(".")

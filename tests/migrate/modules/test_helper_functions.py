@@ -109,13 +109,112 @@ class M(nn.Module):
   def __call__(self, x):
     return scaled(self, nn.Dense(3)(x))
 """,
-    "a helper for setup": """def dense(n):
+    "a helper for setup that makes one of two": """def dense(n):
+  if n > 3:
+    return nn.Dense(n)
+  return nn.Dense(2 * n)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = dense(3)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup that makes two": """def dense(n):
+  return nn.Dense(n), nn.Dense(n)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head, self.other = dense(3)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup that makes a layer of layers": """def mlp(n):
+  return nn.Sequential([nn.Dense(n), nn.relu])
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = mlp(3)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup that checks its argument": """def dense(n):
+  assert n > 3
   return nn.Dense(n)
 
 
 class M(nn.Module):
   def setup(self):
     self.head = dense(3)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup that computes the size": """def dense(n):
+  m = 2 * n
+  return nn.Dense(m)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = dense(3)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup that names what it makes": """def dense(n, name):
+  return nn.Dense(n, name=name)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = dense(3, "other")
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup under a transform of layers": """def dense(n):
+  return nn.remat(nn.Dense)(n)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = dense(3)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup whose layer takes its flag at the call": """def drop(rate):
+  return nn.Dropout(rate, deterministic=False)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = drop(0.5)
+
+  def __call__(self, x):
+    return self.head(x)
+""",
+    "a helper for setup of what is made in its arguments": """class Plus(nn.Module):
+  inner: nn.Module
+
+  def __call__(self, x):
+    return self.inner(x)
+
+
+def plus(inner):
+  return Plus(inner)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.head = plus(nn.Dense(3))
 
   def __call__(self, x):
     return self.head(x)
@@ -167,7 +266,7 @@ class M(nn.Module):
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_a_helper_cannot_be_handed_stays_linen(what: str) -> None:
-    (plan,) = _migrated({"m": HEAD + REFUSED[what]}).classes
+    plan = _migrated({"m": HEAD + REFUSED[what]}).classes[-1]
     assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
 
 
@@ -210,3 +309,107 @@ class M(nn.Module):
 """
     (plan,) = _migrated({"m": HEAD + body}).classes
     assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
+
+
+@pytest.mark.parametrize("make,code", [
+    ("functools.partial(dense, b=False)(self.n)", "NNX135"), ("PLAIN(self.n)", "NNX135"),
+    ("list(map(dense, (3, 4), (True, False)))[0]", "NNX134"),
+])  # fmt: skip
+def test_a_helper_for_setup_by_another_name_stays_linen(make: str, code: str) -> None:
+    body = f"""def dense(n, b):
+  return nn.Dense(n, use_bias=b)
+
+
+PLAIN = functools.partial(dense, b=False)
+
+
+class M(nn.Module):
+  n: int = 3
+
+  def setup(self):
+    self.head = {make}
+
+  def __call__(self, x):
+    return self.head(x)
+"""
+    (plan,) = _migrated({"m": HEAD + body}).classes
+    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
+
+
+MAKERS = """import functools
+import math
+
+import flax.linen as nn
+
+WIDE = 3
+init = nn.initializers.ones
+Plain = functools.partial(nn.Dense, use_bias=False)
+
+
+class Own(nn.Module):
+  n: int
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.n)(x)
+
+
+def wide(n):
+  return nn.Dense(n * WIDE)
+
+
+def ones(n, i=init):
+  return nn.Dense(math.ceil(n / 2), kernel_init=i)
+
+
+def plain(n):
+  return Plain(n)
+
+
+def own(n):
+  return Own(n)
+"""
+USER = """import flax.linen as nn
+
+import {maker}
+
+
+class Model(nn.Module):
+  def setup(self):
+    self.a, self.b = {maker}.wide(2), {maker}.ones(5)
+    self.c, self.d = {maker}.plain(3), {maker}.own(4)
+
+  def __call__(self, x):
+    return self.d(self.c(self.b(self.a(x))))
+"""
+
+
+def test_a_helper_of_another_file_makes_modules_for_setup() -> None:
+    files = {"setup_makers": MAKERS, "setup_user": USER.format(maker="setup_makers")}
+    result = _migrated(files)
+    assert {c.outcome for c in result.classes} == {"native"}, [c.reason for c in result.classes]
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 5), jnp.float32)
+    _load("setup_makers", MAKERS)
+    linen = _load("setup_user", files["setup_user"]).Model()
+    variables = linen.init(jax.random.key(0), x)
+    expected = linen.apply(variables, x)
+    after = {f.path.stem: f.after for f in result.files}
+    for name in files:
+        text = after[name]
+        assert text is not None
+        module = _load(name, text)
+    native = module.Model(in_features=5, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, native)
+    assert jnp.array_equal(native(x), expected)
+
+
+def test_a_class_that_a_helper_of_another_file_makes_must_have_a_name_here() -> None:
+    user = USER.replace("import {maker}", "from setup_makers import own").replace("{maker}.own", "own")
+    user = user.replace(
+        "self.a, self.b = {maker}.wide(2), {maker}.ones(5)\n    self.c, self.d = {maker}.plain(3), ", "self.d = "
+    )
+    user = user.replace("self.d(self.c(self.b(self.a(x))))", "self.d(x)")
+    result = _migrated({"setup_makers": MAKERS, "setup_user": user})
+    (plan,) = [c for c in result.classes if c.qualname.endswith("Model")]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
+    assert "does not have it" in plan.reason
