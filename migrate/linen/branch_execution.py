@@ -15,7 +15,7 @@ from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .environment import Env, Returned
 from .factory_functions import returned_choice
-from .merging import Either, decided, dependencies_of, last_of_both, same_width, under_step
+from .merging import Either, decided, dependencies_of, last_of_both, question, same_width, under_step
 from .presence import Step, either_result, step_of
 from .sites import (
     Abs,
@@ -41,7 +41,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     Returns whether every path has returned, and whether `rest` was executed.
     """
     run.mark = (run.block, len(run.block.steps))
-    test = run.evaluate(node.test, env)
+    test = question(run.evaluate(node.test, env))
     certain = run.truth(test.value)
     if certain is not None:
         return run.run_block(node.body if certain else node.orelse, env, returned), False
@@ -235,11 +235,11 @@ def _merge_tracked(
     return Abs(merged.value, static, flags)
 
 
-def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block) -> Abs | None:
+def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block, sides: tuple[Step, Step] | None) -> Abs | None:
     """Two arrays, of which a condition of the constructor decides; None for anything else."""
     if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
         return None
-    return _merge_tracked(run, "", a, b, then, orelse, False, None)
+    return _merge_tracked(run, "", a, b, then, orelse, False, sides)
 
 
 def _tracked_dim(

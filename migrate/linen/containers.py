@@ -22,7 +22,7 @@ from .sites import (
 from .size_lists import SizeList, indexed
 from .unknown_callees import made_by_unknown
 from .unpacking import entry, merged
-from .values import Array, Const, Int, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
+from .values import Array, Const, Int, NeedsRank, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
 
 
 class Containers(Evaluation):
@@ -240,7 +240,8 @@ class Containers(Evaluation):
 
     def unpack(self, value: Abs, count: int, star: int | None) -> list[Abs]:
         """The items that an assignment to `count` targets gives, of which the one at `star` takes all that is left."""
-        unknown = [Abs(Unknown("unpacked"), False, value.flags)] * count
+        why = value.value if isinstance(value.value, NeedsRank) else Unknown("unpacked")
+        unknown = [Abs(why, False, value.flags)] * count
         if star is not None:
             parts = shapes.unpack_star(value.value, star, count - star - 1) if isinstance(value.value, ShapeOf) else None
             if parts is None:

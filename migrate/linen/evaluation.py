@@ -11,7 +11,7 @@ from typing import Any
 from ..source import SourceFile
 from .dims import Dim
 from .environment import Env
-from .merging import Either, members
+from .merging import Either, OptionalModule, members
 from .presence import Step
 from .sites import (
     Abs,
@@ -67,7 +67,7 @@ class Evaluation:
     def merge_values(self, values: list[Abs]) -> Abs:
         raise NotImplementedError
 
-    def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block) -> Abs | None:
+    def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block, sides: tuple[Step, Step] | None) -> Abs | None:
         raise NotImplementedError
 
     def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
@@ -192,7 +192,7 @@ class Evaluation:
         if isinstance(value, Tup):
             return bool(value.items)
         if isinstance(value, Module | Function):
-            return None if isinstance(value, Module) and value.site.held else True
+            return None if isinstance(value, OptionalModule) or (isinstance(value, Module) and value.site.held) else True
         return None
 
     def holds_module(self, value: Value) -> bool:

@@ -391,9 +391,9 @@ class Execution(LoopExecution):
         assignment.bind(self, target, value, env)
 
     # what several paths give -----------------------------------------------------------------------------------
-    def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block) -> Abs | None:
+    def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block, sides: tuple[Step, Step] | None) -> Abs | None:
         """Two arrays, of which a condition of the constructor decides; None for anything else."""
-        return branch_execution.merge_tracked(self, a, b, then, orelse)
+        return branch_execution.merge_tracked(self, a, b, then, orelse, sides)
 
     def merge_pair(self, a: Abs, b: Abs) -> Abs:
         return self.merge_values([a, b])

@@ -27,7 +27,7 @@ from .sites import (
     Unmigratable,
     Variable,
 )
-from .values import Array, Const, DtypeOf, Int, NeedsRank, Shape, Tup, Unknown, Value
+from .values import Array, Const, DtypeOf, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "mT", "real", "imag", "value", "aval"})
 
@@ -85,6 +85,8 @@ class Expressions(Containers, Operators, Localization):
                 return Abs(Array(Shape.argument(f"{lead.argument}.{node.attr}")), False, base.flags)
         if isinstance(value, NeedsRank):
             return Abs(value, base.static, base.flags)
+        if node.attr == "shape" and type(value) is Unknown and not base.static:
+            return Abs(ShapeOf(Shape.unknown()), False, base.flags)  # `y.reshape(y.shape[:2] + (width,))` has that width
         return Abs(Unknown(ast.unparse(node)), base.static, base.flags)
 
     def _rooted_local(self, node: ast.expr, env: Any) -> bool:

@@ -9,7 +9,7 @@ from . import localize, mutation
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
-from .presence import Presence
+from .presence import Presence, condition_text
 from .replacing import sayable
 from .sites import (
     Abs,
@@ -204,6 +204,9 @@ class Localization(Evaluation):
 
     def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
         """A branch's condition in the constructor; (None, "", None) where it depends on how the module is called."""
+        known = condition_text(test.value)
+        if known and not self.in_setup:
+            return None, known, None
         # What is known of a shape holds however the module is called, also where a flag had a part in the array.
         of_shapes = isinstance(node, ast.Compare) and localize.shape_condition(self, node) is not None
         localized = None if test.flags and not of_shapes else self.localize(node, env)

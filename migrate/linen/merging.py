@@ -9,8 +9,8 @@ from typing import Any
 
 from .bundles import Bundle, common, map_values
 from .dims import Dim
-from .presence import OptionalArray, Step, certain, with_none
-from .sites import Factory, Function, Module, Repeated, Static
+from .presence import Known, OptionalArray, Step, certain, with_none
+from .sites import Abs, Factory, Function, Module, Repeated, Static
 from .values import Array, Const, Global, Int, NeedsRank, Shape, Tup, Unknown, Value
 
 
@@ -24,6 +24,26 @@ class Either(Value):
     modules: tuple[Module, ...]
     test: tuple[str, frozenset[str]] | None = None
     sides: tuple[Value, Value] | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OptionalModule(Module):
+    """A module, or None where `step` does not hold; `step` is None where the constructor cannot ask."""
+
+    step: Step | None = None
+
+
+def question(test: Abs) -> Abs:
+    """`if self.head:` of a module that may be None asks whether it is there."""
+    value = test.value
+    if isinstance(value, OptionalModule) and value.step is not None:
+        return Abs(Known("is there a module", value.step, True), False, test.flags)
+    return test
+
+
+def _or_none(value: Module | Either) -> Module | Either:
+    """The module where on another way there is None."""
+    return OptionalModule(value.site, value.element) if isinstance(value, Module) else value
 
 
 def decided(value: Value, text: str, deps: frozenset[str], then: Value, orelse: Value) -> Value:
@@ -52,6 +72,10 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
         there = [side for side, value in zip(sides, (a, b)) if type(value) is Array]
         if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
             return with_none(merged, there[0])
+    if isinstance(merged, OptionalModule) and merged.step is None and not merged.site.held:
+        there = [side for side, value in zip(sides, (a, b)) if type(value) is Module or getattr(value, "step", None) == side]
+        if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
+            return dataclasses.replace(merged, step=there[0])
     if isinstance(merged, Either) and merged.test is None and isinstance(a, Module) and isinstance(b, Module):
         then, other = (a, b) if sides[0].holds else (b, a)
         return decided(merged, sides[0].text, sides[0].deps, then, other)
@@ -80,9 +104,9 @@ def members(value: Value) -> tuple[Module, ...]:
 def either(run: Any, a: Value, b: Value, node: ast.AST) -> Value:
     """One of two modules, by a condition of the constructor."""
     if isinstance(a, Const) and a.value is None:
-        return b
+        return _or_none(b) if isinstance(b, Module | Either) else b
     if isinstance(b, Const) and b.value is None:
-        return a
+        return _or_none(a) if isinstance(a, Module | Either) else a
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
         return Either((*members(a), *members(b)))
     return Unknown("one of several things")
@@ -119,7 +143,9 @@ def merge(a: Value, b: Value) -> Value:
     if bundle is not None:
         return bundle
     for x, y in ((a, b), (b, a)):
-        if isinstance(x, Module | Either) and (isinstance(y, Static) or y == Const(None)):
+        if isinstance(x, Module | Either) and y == Const(None):
+            return _or_none(x)
+        if isinstance(x, Module | Either) and isinstance(y, Static):
             return x  # made here, or handed in through a field: what is known of the one made here holds
     if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
         return a

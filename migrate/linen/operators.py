@@ -12,7 +12,7 @@ from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .evaluation import Evaluation
 from .lost_factories import one_of
-from .merging import decided, either, under_step
+from .merging import OptionalModule, decided, either, question, under_step
 from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
 from .sites import (
     Abs,
@@ -103,6 +103,7 @@ class Operators(Evaluation):
         value = self.evaluate(node.operand, env)
         op = OPERATORS[type(node.op).__name__]
         if op == "not":
+            value = question(value)
             certain = self.truth(value.value)
             if certain is not None:
                 return Abs(Const(not certain), value.static, value.flags)
@@ -160,7 +161,7 @@ class Operators(Evaluation):
                 known = self._is_none(other, operands)
                 if known is not None:
                     return Abs(Const(known if op in ("is", "==") else not known), static, flags)
-                step = other.step if isinstance(other, OptionalArray) else None
+                step = other.step if isinstance(other, OptionalArray | OptionalModule) else None
                 argument = "" if step is not None else whole_argument(other)
                 if step is not None:
                     return Abs(Known(ast.unparse(node), step, op in ("is not", "!=")), False, flags)
@@ -180,6 +181,8 @@ class Operators(Evaluation):
     def _is_none(self, value: Value, operands: Sequence[Abs]) -> bool | None:
         if isinstance(value, Const):
             return value.value is None
+        if isinstance(value, OptionalModule):
+            return None
         if any(s.held for s in self.modules_in(value)):
             return None  # handed in through a field, which others may leave out
         if isinstance(value, Int | Tup | Module | Factory | Function | Table | Repeated) and not (
@@ -192,7 +195,7 @@ class Operators(Evaluation):
         return None
 
     def _eval_IfExp(self, node: ast.IfExp, env: Any) -> Abs:
-        test = self.evaluate(node.test, env)
+        test = question(self.evaluate(node.test, env))
         certain = self.truth(test.value)
         if certain is not None:
             return self.evaluate(node.body if certain else node.orelse, env)
@@ -215,7 +218,7 @@ class Operators(Evaluation):
         if then.steps or orelse.steps:
             outer.steps.append(branch)
         elif localized is not None or text:
-            followed = self.merge_tracked(a, b, then, orelse)
+            followed = self.merge_tracked(a, b, then, orelse, sides)
             if then.steps:  # widths that differ: known before the layer that the statement makes of them
                 before_statement(self, branch, "")
             if followed is not None:

@@ -93,6 +93,17 @@ def whole_argument(value: Value) -> str:
     return ""
 
 
+def condition_text(value: Value) -> str:
+    """Whether something is there, as the condition under which it was made; "" where the constructor cannot say that."""
+    if not isinstance(value, Known) or value.step is None or value.step.deps:
+        return ""
+    holds = value.step.holds == value.present
+    question = asked(value.step.text)
+    if question is not None:
+        return f"{_PRESENT if question[1] == holds else _ABSENT}{question[0]}"
+    return value.step.text if holds else f"not ({value.step.text})"
+
+
 def step_of(run: Any, node: Any, test: Any, text: str, env: Any) -> tuple[Step, Step] | None:
     """The two sides of a condition that the constructor can say; None where it depends on the call."""
     if isinstance(test.value, Known) and test.value.step is not None:

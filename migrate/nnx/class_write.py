@@ -75,10 +75,11 @@ class ClassWriter:
         source: SourceFile | None = None,
         in_place: bool = False,
         parity: tuple[str, ...] = (),
+        imports: tuple[str, ...] = (),
     ) -> None:
         where = source or self.source
         span = node if isinstance(node, Span) else where.span(node)
-        edit = MethodEdit(where, span, tuple(parts), in_place=in_place, parity=parity)
+        edit = MethodEdit(where, span, tuple(parts), in_place=in_place, parity=parity, imports=imports)
         for other in self.edits:
             if other.source is where and other.span == span and not other.insert:
                 if other.parts != edit.parts:
@@ -144,7 +145,8 @@ class ClassWriter:
         for read in self.run.variable_reads.values():
             self.put(read.node, *self.text.variable_read(read), source=read.source)
         for where, span, parts in lifted_functions.edits(self.text):
-            self.put(span, *parts, source=where, parity=elsewhere.parity_of(self.source, where, parts))
+            parity, imports = elsewhere.named_in(self.source, where, parts)
+            self.put(span, *parts, source=where, parity=parity, imports=imports)
         for applied in self.run.applied.values():
             self._applied(applied)
         for sow in self.run.sows:

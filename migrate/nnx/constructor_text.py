@@ -145,10 +145,13 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
         return [], live
     text.needs = set()
     negative = False
+    question = asked(step.text)
     if step.test is not None:
         test = text.said(step.test)
+    elif question is None:  # a condition in terms of the fields
+        test = (text.own_text(step.text),)
     else:
-        argument, present = asked(step.text) or ("", True)
+        argument, present = question
         text.optional.add(argument)
         text.used.setdefault(argument, {-1})
         name = text.size_name(argument)

@@ -63,15 +63,28 @@ def said(writer: ClassText, localized: Localized) -> Parts:
     return tuple(found)
 
 
-def parity_of(own: SourceFile, where: SourceFile, parts: Parts) -> tuple[str, ...]:
-    """The parts of linen_parity that new text in a file other than the class's names; it must name nothing else new."""
+_SAID = {"nnx": "flax.nnx", "functools": "functools", "jnp": "jax.numpy", "jax": "jax"}
+
+
+def named_in(own: SourceFile, where: SourceFile, parts: Parts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What new text in a file other than the class's names: parts of linen_parity, and modules to import there."""
     if where is own:
-        return ()
+        return (), ()
     text = "".join(part for part in parts if isinstance(part, str))
-    for name in re.findall(r"(?<![.\w])(nnx|functools|jnp|jax)\.", text):
-        if name not in where.names.imports:
-            raise Unmigratable("NNX135", f"{where.path.name} would have to import {name} for what it does with modules")
-    return tuple(dict.fromkeys(re.findall(r"\blinen_parity\.(\w+)", text)))
+    modules: list[str] = []
+    for name in dict.fromkeys(re.findall(r"(?<![.\w])(nnx|functools|jnp|jax)\.", text)):
+        known = where.names.imports.get(name)
+        if known not in (None, _SAID[name]) or name in where.names.definitions or _bound_inside(where, name):
+            raise Unmigratable("NNX135", f"{where.path.name} would have to import {name}, which is something else there")
+        if known is None:
+            modules.append(_SAID[name])
+    return tuple(dict.fromkeys(re.findall(r"\blinen_parity\.(\w+)", text))), tuple(modules)
+
+
+def _bound_inside(source: SourceFile, name: str) -> bool:
+    """Is the name an argument or a variable somewhere in the file?"""
+    stored = any(n.id == name and not isinstance(n.ctx, ast.Load) for n in source.by_kind.get(ast.Name, ()))  # type: ignore[attr-defined]
+    return stored or any(n.arg == name for n in source.by_kind.get(ast.arg, ()))  # type: ignore[attr-defined]
 
 
 def _names(writer: ClassText, localized: Localized) -> Iterator[tuple[Span, str]]:
@@ -132,4 +145,4 @@ def class_here(writer: ClassText, site: Site, node: ast.expr) -> str:
     return found
 
 
-__all__ = ["class_here", "here", "is_own", "parity_of", "said"]
+__all__ = ["class_here", "here", "is_own", "named_in", "said"]

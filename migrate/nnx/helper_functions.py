@@ -132,7 +132,6 @@ def _hand_in(writer: ClassWriter, call: ast.Call, source: SourceFile, slots: dic
     writer.put(Span(end - 1, end), *out, ")", source=source)
 
 
-
 def _take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile) -> None:
     """The function's new keyword-only parameters."""
     slots = writer.run.analyser.slots.get(function)

@@ -445,6 +445,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
             change = Edit(edit.span, edit.parts, edit.code, edit.order, edit.in_place)
             for part in edit.parity:
                 target.parity(part)
+            for module in edit.imports:
+                target.name(module)
             try:
                 target.edits.add(change)
             except Conflict as conflict:

@@ -55,6 +55,7 @@ class MethodEdit:
     order: int = 0
     in_place: bool = False
     parity: tuple[str, ...] = ()  # the parts of linen_parity that the text names, where its file is not the class's
+    imports: tuple[str, ...] = ()  # the modules that it names, which that file has to import
 
 
 @dataclasses.dataclass

@@ -413,3 +413,57 @@ def test_a_class_that_a_helper_of_another_file_makes_must_have_a_name_here() -> 
     (plan,) = [c for c in result.classes if c.qualname.endswith("Model")]
     assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
     assert "does not have it" in plan.reason
+
+
+CHUNKED = """import flax.linen as nn
+import jax
+
+def chunked(ffn, x, size):
+  b, n, d = x.shape
+  x = x.reshape(b, size, n // size, d)
+  def body(module, carry, h):
+    return carry, module(h)
+  _, y = nn.scan(body, variable_broadcast="params", split_rngs={"params": False}, in_axes=2, out_axes=2)(ffn, None, x)
+  return y.reshape(b, n, d)
+"""
+CHUNK_USER = """import flax.linen as nn
+from chunk_ops import chunked
+
+class Ffn(nn.Module):
+  n: int = 4
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.n)(x)
+
+class Model(nn.Module):
+  n: int = 4
+  def setup(self):
+    self.ffn = Ffn(self.n)
+  def __call__(self, x):
+    return chunked(self.ffn, x, 2)
+"""
+
+
+def test_a_lifted_function_of_another_file_gets_its_imports() -> None:
+    files = {"chunk_ops": CHUNKED, "chunk_user": CHUNK_USER}
+    result = _migrated(files)
+    assert {c.outcome for c in result.classes} == {"native"}, [c.reason for c in result.classes]
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 4, 4), jnp.float32)
+    _load("chunk_ops", CHUNKED)
+    linen = _load("chunk_user", CHUNK_USER).Model()
+    variables = linen.init(jax.random.key(0), x)
+    expected = linen.apply(variables, x)
+    for name in files:
+        text = {f.path.stem: f.after for f in result.files}[name]
+        assert text is not None and "linen" not in text
+        module = _load(name, text)
+    native = module.Model(in_features=4, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, native)
+    assert jnp.array_equal(native(x), expected)
+
+
+def test_a_lifted_function_of_a_file_that_calls_something_else_nnx_stays_linen() -> None:
+    ops = CHUNKED + "\n\ndef unused(nnx):\n  return nnx\n"
+    result = _migrated({"chunk_ops": ops, "chunk_user": CHUNK_USER})
+    (plan,) = [c for c in result.classes if c.qualname.endswith("Model")]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
