@@ -9,6 +9,7 @@ from typing import Any
 from . import detached_cells
 from .arguments import arguments_of, is_self
 from .bundles import record
+from .chains import Chain, Cycle
 from .choices import FactoryChoice, construct_choice
 from .construction import construct, lifted_factory, partial_factory
 from .factory_functions import construct_by, maker
@@ -104,7 +105,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return call_module(run, value, "__call__", node, env)
     if isinstance(value, Either):
         return call_either(run, value, "__call__", node, env)
-    if isinstance(value, Repeated | Tup) and run.holds_module(value):
+    if isinstance(value, Repeated | Tup | Chain | Cycle) and run.holds_module(value):
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
     if isinstance(value, Function):
         made_by = maker(run, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import bundles, iteration, shapes, variable_reads
+from . import bundles, chains, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
@@ -81,6 +81,8 @@ class Containers(Evaluation):
         value = base.value
         if isinstance(value, bundles.Bundle):
             return Abs(bundles.index(value, key.value), False, flags)
+        if isinstance(value, chains.Chain):
+            return Abs(chains.item(value, key.value), static, flags)
         if isinstance(value, Repeated):
             if isinstance(key.value, Slice):
                 return Abs(value, static, flags)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..source import SourceFile
+from .chains import Chain, Cycle
 from .dims import Dim
 from .environment import Env
 from .merging import Either, OptionalModule, members
@@ -208,6 +209,9 @@ class Evaluation:
                 yield from self.modules_in(item)
         elif isinstance(value, Repeated):
             yield from self.modules_in(value.element)
+        elif isinstance(value, Chain | Cycle):
+            for item in value.parts if isinstance(value, Chain) else value.items:
+                yield from self.modules_in(item)
         elif isinstance(value, Table):
             for item in value.items.values():
                 yield from self.modules_in(item)

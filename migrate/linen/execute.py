@@ -98,6 +98,7 @@ class Execution(LoopExecution):
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
         self.sized_arguments: dict[str, list[Dim]] = {}
         self.path: list[Step] = []
+        self.running_loops: list[ast.AST] = []
         self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
         self.trackers: set[str] = set()

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import list_items, list_loops, size_lists
+from . import chains, list_items, list_loops, size_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -15,7 +15,7 @@ from .expressions import Expressions
 from .iteration import name_elements, unrolled
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
-from .values import OPAQUE, Array, Int, Shape, Tup, Value, size_stem
+from .values import OPAQUE, Array, Int, Shape, Tup, Unknown, Value, size_stem
 
 
 class LoopExecution(Expressions):
@@ -25,6 +25,7 @@ class LoopExecution(Expressions):
     trackers: set[str]
     trial: int
     repeating: int = 0  # how many loops that are not taken apart are being followed
+    running_loops: list[ast.AST]  # loops that are being followed, outermost first
     loose: set[str]
     closed: dict[str, Dim]
     all_carried: dict[Site, list[tuple[str, Dim, Dim]]]
@@ -43,18 +44,26 @@ class LoopExecution(Expressions):
         iterator: ast.expr,
         env: Env,
         body: Callable[[Env], None],
+        over: Abs | None = None,
     ) -> For | None:
-        """Execute a loop body for any iteration: sizes that change from one to the next become tracked names."""
-        iterated = self.evaluate(iterator, env)
-        one_by_one = unrolled(self, iterator, iterated, env)
+        """Execute a loop body for any iteration: sizes that change from one to the next become tracked names.
+
+        `over`: the loop runs over these items alone, a part of what its text says (see `chains`).
+        """
+        iterated = over if over is not None else self.evaluate(iterator, env)
+        chain = chains.listed(self, iterator, iterated) if over is None else None
+        if chain is not None:
+            chains.run_through(self, node, target, iterator, env, body, *chain)
+            return None
+        one_by_one = unrolled(self, iterator, iterated, env) if over is None else None
         if one_by_one is not None:
             for element in one_by_one:
                 self.bind(target, element, env)
                 body(env)
             return None
-        elements = self.elements(iterator, iterated, env)
+        elements = self.elements(iterator, iterated, env) if over is None else Abs(Unknown("an item of a list"))
         localized = self.localize(iterator, env) if iterated.static else None
-        sized = size_lists.loop_iterator(self, iterator, env) if localized is None else None
+        sized = size_lists.loop_iterator(self, iterator, env) if localized is None and over is None else None
         if sized is not None:
             localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
         names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
@@ -70,6 +79,7 @@ class LoopExecution(Expressions):
         # Trial runs find what changes along the loop; nothing of them is kept.
         start = env.copy()
         self.repeating += 1
+        self.running_loops.append(node)
         phis: dict[tuple[str, int], str | None] = {}
         rank_lost: set[str] = set()
         outer_loose, self.loose = self.loose, set(self.loose)
@@ -101,7 +111,7 @@ class LoopExecution(Expressions):
         step: For | None = None
         carries = makes or any(tracker is not None for tracker in phis.values())
         lists = None
-        if sized is None:
+        if sized is None and over is None:
             lists = list_loops.followed(self, node, target, iterator, env, localized, not carries)
         outer, place = self.block, self.mark
         block = lists.step.body if lists is not None else Block()
@@ -132,6 +142,7 @@ class LoopExecution(Expressions):
         finally:
             self.block, self.mark = outer, place
             self.repeating -= 1
+            self.running_loops.pop()
             if kept:
                 self.loops.pop()
         if not kept:
@@ -150,13 +161,13 @@ class LoopExecution(Expressions):
             elif dim != Dim.local(tracker):
                 block.steps.append(Track(tracker, dim))
             if dim is not None:
-                over = lists.made[0].node if lists is not None and localized is None else None
-                runs = (target, iterator) if over is None else (over.target, over.iter)
+                other = lists.made[0].node if lists is not None and localized is None else None
+                runs = (target, iterator) if other is None else (other.target, other.iter)
                 followed = {t for t in phis.values() if t is not None}
                 last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
                 if last is not None:
                     self.closed[tracker] = last
-        self._carry_sizes(target, iterator, start, inner, phis)
+        self._carry_sizes(target, iterator, start, inner, phis, over is not None)
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(node))
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
@@ -169,7 +180,13 @@ class LoopExecution(Expressions):
         return step if localized is not None else None
 
     def _carry_sizes(
-        self, target: ast.expr, iterator: ast.expr, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]
+        self,
+        target: ast.expr,
+        iterator: ast.expr,
+        start: Env,
+        inner: Env,
+        phis: Mapping[tuple[str, int], str | None],
+        ordered: bool,
     ) -> None:
         """A loop over a list made in setup: the sizes that its elements see follow the loop that made them."""
         if not phis or self.trial:
@@ -182,9 +199,9 @@ class LoopExecution(Expressions):
                 if tracker is None or tracker not in used:
                     continue
                 sliced = any(isinstance(n, ast.Slice) for n in ast.walk(iterator))
-                if sliced or not list_items.in_order(self, site, iterator):
+                if sliced or (not ordered and not list_items.in_order(self, site, iterator)):
                     raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
-                if not _runs_along(site, target, iterator):
+                if not ordered and not _runs_along(site, target, iterator):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
                     raise Unmigratable("NNX114", reason, site.node)
                 first, after = dim_at(start.names[name].value, index), inner.get(name)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..catalog import layers
-from . import layer_calls, shapes
+from . import chains, layer_calls, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
@@ -19,7 +19,7 @@ from .list_items import check_call, given_back
 from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
-from .sites import Abs, BoundArg, CallRecord, Function, Lifted, Module, ModuleField, Site, Static, Unmigratable
+from .sites import Abs, BoundArg, CallRecord, Function, Lifted, Module, ModuleField, Repeated, Site, Static, Unmigratable
 from .values import Array, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
 
 _CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
@@ -160,22 +160,42 @@ def _inner_results(
         members = list(value.items) if isinstance(value, Tup) else [value] if value is not None else []
         record = CallRecord(inner.args, dict(inner.keywords))
         result: Value = Unknown(f"the result of `{field}`")
+        if isinstance(value, Repeated | chains.Chain):
+            results[field] = _through_list(run, layer, value, record, site.source, result)
+            continue
         for member in members:
-            if isinstance(member, Module):
-                record = _with_carry(run, layer, member.site, record)
-                if member.site.call is None or member.site.renders.get("method") == INITIAL_CARRY:
-                    member.site.call = record
-                    member.site.renders["method"] = "__call__"
-                result = module_output(run, member.site, "__call__", record)
-            elif isinstance(member, Function):
-                result = invoke(run, Abs(member), record.args)
-            elif isinstance(member, Global):
-                result = shapes.call(member.name, list(record.args), {})
-            else:
-                result = Unknown(f"the result of `{field}`")
+            result = _member_result(run, layer, member, record, field)
             record = CallRecord((result,), {})
         results[field] = result
     return results
+
+
+def _member_result(run: Any, layer: layers.Layer, member: Value, record: CallRecord, field: str) -> Value:
+    """What one of the modules or functions that a layer holds gives."""
+    if isinstance(member, Module):
+        record = _with_carry(run, layer, member.site, record)
+        if member.site.call is None or member.site.renders.get("method") == INITIAL_CARRY:
+            member.site.call = record
+            member.site.renders["method"] = "__call__"
+        return module_output(run, member.site, "__call__", record)
+    if isinstance(member, Function):
+        return invoke(run, Abs(member), record.args)
+    if isinstance(member, Global):
+        return shapes.call(member.name, list(record.args), {})
+    return Unknown(f"the result of `{field}`")
+
+
+def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecord, source: Any, unknown: Value) -> Value:
+    """What a list that setup filled in loops gives, as nn.Sequential calls it."""
+    made = list(run.modules_in(value))
+    plain = layer.linen == "flax.linen.Sequential" and len(record.args) == 1 and not record.keywords
+    if not plain or not all(s.in_setup for s in made) or (isinstance(value, Repeated) and value.turned):
+        return unknown
+
+    def call(member: Value, given: Value) -> Value:
+        return _member_result(run, layer, member, CallRecord((given,), {}), "layers")
+
+    return chains.sequence(run, value, record.args[0], call, source)
 
 
 INITIAL_CARRY = "initialize_carry"

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import bundles, factory_functions, shapes
+from . import bundles, chains, factory_functions, shapes
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .evaluation import Evaluation
@@ -91,6 +91,10 @@ class Operators(Evaluation):
 
     def extended(self, a: Value, b: Value, node: ast.AST) -> Value:
         """`+` or `+=` of lists of modules."""
+        if self.in_setup:
+            chained = chains.extended(self, a, b)
+            if chained is not None:
+                return chained
         if isinstance(a, Tup) and isinstance(b, Tup):
             if self.loops and not self.in_setup:
                 raise Unmigratable("NNX121", "a list of submodules grows in a loop by `+`", node)

@@ -310,6 +310,7 @@ class Repeated(Value):
     loop: Any
     kind: str = "list"
     turned: bool = False
+    grown: tuple[ast.AST, tuple[Any, ...]] | None = None  # the loop that appends them, and under which conditions
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import shapes, size_lists
+from . import chains, shapes, size_lists
 from .arguments import arguments_of, is_self
 from .higher_order import run_functions
 from .library_calls import reshaped_width
@@ -35,7 +35,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         changed = _change_sizes(run, node, func, base, env)
         if changed is not None:
             return changed
-    if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated):
+    if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated | chains.Chain):
         return _append(run, node, func, base, env)
     if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
         arguments_of(run, node, env)
@@ -113,9 +113,11 @@ def _appended(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, added: A
     value = base.value
     if func.attr == "extend":
         new: Value = run.extended(value, added.value, node) if run.holds_module(added.value) else Unknown("list")
+    elif func.attr == "append" and run.in_setup and (run.holds_module(added.value) or run.holds_module(value)):
+        new = chains.appended(run, value, added.value)
     elif run.loops or run.repeating or isinstance(value, Repeated):
         turned = func.attr == "insert"  # each before all others: the last one made comes first
-        new = Repeated(added.value, run.loops[-1] if run.loops else None, turned=turned)
+        new = chains.repeated(run, added.value, turned)
         first = not turned or (isinstance(node.args[0], ast.Constant) and node.args[0].value == 0)
         if not first or (isinstance(value, Repeated) and value.turned != turned):
             new = Unknown("a list in an order of its own")

@@ -30,6 +30,14 @@ def write(writer: ClassWriter, node: ast.Assign, source: SourceFile) -> None:
         writer.run.carried.get(site) for site in writer.run.modules_in(found.value)
     ):
         return
+    for operand in [o for b in ast.walk(node.value) if isinstance(b, ast.BinOp) for o in (b.left, b.right)]:
+        held = writer.run.evaluated.get(operand)
+        if (
+            isinstance(operand, ast.Attribute)
+            and held is not None
+            and next(writer.run.modules_in(held.value), None) is not None
+        ):
+            writer.put(operand, "tuple(", source.span(operand), ")", source=source)
     for container in [node.value, *_inner_containers(writer, node.value)]:
         kind = "Dict" if isinstance(container, ast.Dict | ast.DictComp) else "List"
         span = source.span(container)
@@ -42,7 +50,12 @@ def _inner_containers(writer: ClassWriter, outer: ast.expr) -> Iterator[ast.expr
         if not isinstance(child, ast.expr) or isinstance(child, ast.Call | ast.Lambda):
             continue
         found = writer.run.evaluated.get(child)
-        if isinstance(child, ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.DictComp) and found is not None:
+        operand = isinstance(outer, ast.BinOp)  # lists that are added are plain lists: their sum is the nnx.List
+        if (
+            isinstance(child, ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.DictComp)
+            and found is not None
+            and not operand
+        ):
             if next(writer.run.modules_in(found.value), None) is not None:
                 yield child
         yield from _inner_containers(writer, child)

@@ -1,0 +1,180 @@
+"""Lists that `setup` fills bit by bit: single items, and what the passes of loops append, in their order.
+
+    layers = [nn.Dense(8)]                      Chain((Dense, Repeated(Cycle((Dense, relu)))))
+    for width in self.widths:
+      layers.append(nn.Dense(width))
+      layers.append(nn.relu)
+
+What goes through such a list (a loop, nn.Sequential) sees its items one after the other, each with what the one before
+it gave.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from .environment import Env
+from .sites import Abs, Repeated
+from .values import Int, Slice, Tup, Unknown, Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cycle(Value):
+    """What every pass of a loop appends, in this order."""
+
+    items: tuple[Value, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chain(Value):
+    """A list of items and of `Repeated` ones."""
+
+    parts: tuple[Value, ...]
+
+
+def parts_of(value: Value) -> tuple[Value, ...] | None:
+    """The parts of a list that may be one of these; None for anything else."""
+    if isinstance(value, Chain):
+        return value.parts
+    if isinstance(value, Repeated):
+        return (value,) if not value.turned and value.kind == "list" else None
+    return value.items if isinstance(value, Tup) else None
+
+
+def joined(parts: tuple[Value, ...], kind: str = "list") -> Value:
+    """The list of these parts, as simply as it can be said."""
+    if not any(isinstance(part, Repeated) for part in parts):
+        return Tup(parts, kind)
+    return parts[0] if len(parts) == 1 else Chain(parts)
+
+
+def appended(run: Any, old: Value, added: Value) -> Value:
+    """A list of `setup` after `append(added)`."""
+    parts = parts_of(old)
+    if parts is None:
+        return Unknown("a list that is not known")
+    if not run.running_loops:
+        return joined((*parts, added), getattr(old, "kind", "list"))
+    loop = run.running_loops[-1]
+    last = parts[-1] if parts else None
+    if isinstance(last, Repeated) and last.grown is not None:
+        node, path = last.grown
+        if node is loop and path == tuple(run.path):
+            items = last.element.items if isinstance(last.element, Cycle) else (last.element,)
+            grown = dataclasses.replace(last, element=Cycle((*items, added)))
+            return joined((*parts[:-1], grown))
+        if any(inner is node for inner in ast.walk(loop)):  # under another condition, or in a loop of this loop
+            return Unknown("a list that grows in several ways in one loop")
+    if len(run.running_loops) > 1 and parts:
+        return Unknown("a list that grows in several loops around one another")
+    return joined((*parts, repeated(run, added)))
+
+
+def repeated(run: Any, added: Value, turned: bool = False) -> Repeated:
+    """The items that a loop adds, one in every pass."""
+    grown = (run.running_loops[-1], tuple(run.path)) if run.running_loops else None
+    return Repeated(added, run.loops[-1] if run.loops else None, turned=turned, grown=grown)
+
+
+def extended(run: Any, a: Value, b: Value) -> Value | None:
+    """`a + b` of lists of `setup`; None where they cannot be followed."""
+    left, right = parts_of(a), parts_of(b)
+    if left is None or right is None:
+        return None
+    if not run.running_loops:
+        return joined((*left, *right), getattr(a, "kind", "list"))
+    if any(isinstance(part, Repeated) for part in right):
+        return None
+    for item in right:
+        a = appended(run, a, item)
+    return a
+
+
+def item(value: Chain, key: Value) -> Value:
+    """`layers[0]`, `layers[-1]`, `layers[1:]`, where single items stand at that end."""
+    first, last = not isinstance(value.parts[0], Repeated), not isinstance(value.parts[-1], Repeated)
+    if isinstance(key, Int) and key.dim.value == 0 and first:
+        return value.parts[0]
+    if isinstance(key, Int) and key.dim.value == -1 and last:
+        return value.parts[-1]
+    if isinstance(key, Slice) and key.step is None:
+        start = key.start.dim.value if isinstance(key.start, Int) else 0 if key.start is None else None
+        stop = key.stop.dim.value if isinstance(key.stop, Int) else 0 if key.stop is None else None
+        if (start, stop) == (1, 0) and first:
+            return joined(value.parts[1:])
+        if (start, stop) == (0, -1) and last:
+            return joined(value.parts[:-1])
+    return Unknown("an item of a list")
+
+
+def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | None:
+    """(the list, is it counted) of a loop over one of these, or over its enumeration; None for another loop."""
+    counted = isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id == "enumerate"
+    value = iterated.value
+    if counted and isinstance(iterator, ast.Call) and len(iterator.args) == 1 and iterator.args[0] in run.evaluated:
+        value = run.evaluated[iterator.args[0]].value
+    if isinstance(value, Chain) or (isinstance(value, Repeated) and isinstance(value.element, Cycle)):
+        return value, counted
+    return None
+
+
+def run_through(
+    run: Any,
+    node: ast.For | ast.comprehension,
+    target: ast.expr,
+    iterator: ast.expr,
+    env: Env,
+    body: Callable[[Env], None],
+    value: Value,
+    counted: bool = False,
+) -> None:
+    """Execute a loop body for the items of such a list, one after the other."""
+
+    def bound(part: Value, inner: Env) -> None:
+        element: Value = Tup((Unknown("the number of a pass"), part)) if counted else part
+        run.bind(target, Abs(element), inner)
+        body(inner)
+
+    for part in parts_of(value) or ():
+        if not isinstance(part, Repeated):
+            bound(part, env)
+            continue
+        items = part.element.items if isinstance(part.element, Cycle) else (part.element,)
+
+        def passed(inner: Env, items: tuple[Value, ...] = items) -> None:
+            for one in items:
+                bound(one, inner)
+
+        run.loop(node, target, iterator, env, passed, over=Abs(part))
+
+
+def sequence(run: Any, value: Value, first: Value, call: Callable[[Value, Value], Value], source: Any) -> Value:
+    """What the items of a list give, each called with what the one before gave, the first with `first`."""
+    loop = ast.parse("for item in items:\n  result = item(result)").body[0]
+    assert isinstance(loop, ast.For)
+    env = Env({"items": Abs(value), "result": Abs(first), "item": Abs(Unknown("an item"))}, source)
+    run.evaluated[loop.iter] = Abs(value)
+
+    def body(inner: Env) -> None:
+        inner.names["result"] = Abs(call(inner.names["item"].value, inner.names["result"].value))
+
+    run_through(run, loop, loop.target, loop.iter, env, body, value)
+    return env.names["result"].value
+
+
+__all__ = [
+    "Chain",
+    "Cycle",
+    "appended",
+    "extended",
+    "item",
+    "joined",
+    "listed",
+    "parts_of",
+    "repeated",
+    "run_through",
+    "sequence",
+]

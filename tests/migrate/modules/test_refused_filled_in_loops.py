@@ -1,0 +1,259 @@
+"""Lists that `setup` fills in loops, in ways that do not say which item follows which: they stay Linen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """from typing import Any
+
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Cat(nn.Module):
+  def __call__(self, x):
+    return jnp.concatenate([x, x], -1)
+
+
+"""
+REFUSED = {
+    "an item under a condition, first in every pass": """class M(nn.Module):
+  n: int = 3
+  act: bool = True
+
+  def setup(self):
+    layers = []
+    for i in range(self.n):
+      if self.act:
+        layers.append(Cat())
+      layers.append(nn.Dense(4))
+    self.layers = layers
+
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+""",
+    "an item under a condition, last in every pass": """class M(nn.Module):
+  n: int = 3
+  norm: bool = True
+
+  def setup(self):
+    layers = []
+    for _ in range(self.n):
+      layers.append(nn.Dense(4))
+      if self.norm:
+        layers.append(nn.LayerNorm())
+    self.layers = layers
+
+  def __call__(self, x):
+    for layer in self.layers:
+      x = nn.relu(layer(x))
+    return x
+""",
+    "an activation but for the last pass": """class M(nn.Module):
+  n: int = 3
+
+  def setup(self):
+    layers = []
+    for i in range(self.n):
+      layers.append(nn.Dense(4))
+      if i < self.n - 1:
+        layers.append(nn.relu)
+    self.net = nn.Sequential(layers)
+
+  def __call__(self, x):
+    return self.net(x)
+""",
+    "a loop in a loop, behind an item": """class M(nn.Module):
+  n: int = 2
+  m: int = 2
+
+  def setup(self):
+    layers = []
+    for i in range(self.n):
+      layers.append(nn.Dense(4))
+      for j in range(self.m):
+        layers.append(nn.Dense(5))
+    self.layers = layers
+
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+""",
+    "a loop in a loop, before an item": """class M(nn.Module):
+  n: int = 2
+  m: int = 2
+
+  def setup(self):
+    layers = []
+    for i in range(self.n):
+      for j in range(self.m):
+        layers.append(nn.Dense(5))
+      layers.append(nn.Dense(4))
+    self.layers = layers
+
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+""",
+    "a loop that there may not be": """class M(nn.Module):
+  widths: Any = (4, 5)
+  deep: bool = True
+
+  def setup(self):
+    layers = [nn.Dense(3)]
+    if self.deep:
+      for w in self.widths:
+        layers.append(nn.Dense(w))
+    layers.append(nn.Dense(2))
+    self.layers = layers
+
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+""",
+    "called in reverse": """class M(nn.Module):
+  widths: Any = (4, 5)
+
+  def setup(self):
+    layers = []
+    for w in self.widths:
+      layers.append(nn.Dense(w))
+      layers.append(nn.Dense(w))
+    self.layers = layers
+    self.out = nn.Dense(2)
+
+  def __call__(self, x):
+    for layer in reversed(self.layers):
+      x = layer(x)
+    return x
+""",
+    "every second item": """class M(nn.Module):
+  widths: Any = (4, 5)
+
+  def setup(self):
+    layers = []
+    for w in self.widths:
+      layers.append(nn.Dense(w))
+      layers.append(nn.Dense(w))
+    self.layers = layers
+    self.out = nn.Dense(2)
+
+  def __call__(self, x):
+    for layer in self.layers[::2]:
+      x = layer(x)
+    for layer in self.layers[1::2]:
+      x = layer(x)
+    return self.out(x)
+""",
+    "the first item by a slice": """class M(nn.Module):
+  widths: Any = (4, 5)
+
+  def setup(self):
+    layers = [nn.Dense(4)]
+    for w in self.widths:
+      layers.append(nn.Dense(w))
+    self.layers = layers
+
+  def __call__(self, x):
+    y = self.layers[0](x)
+    for layer in self.layers[1:]:
+      y = layer(y)
+    for layer in self.layers[:1]:
+      z = layer(x)
+    return y + z.sum()
+""",
+    "items by computed numbers": """class M(nn.Module):
+  n: int = 3
+
+  def setup(self):
+    layers = []
+    for i in range(self.n):
+      layers.append(nn.Dense(4))
+      layers.append(nn.Dense(5))
+    self.layers = layers
+
+  def __call__(self, x):
+    for i in range(self.n):
+      x = self.layers[2 * i](x)
+      x = self.layers[2 * i + 1](x)
+    return x
+""",
+    "items in pairs": """class M(nn.Module):
+  n: int = 3
+
+  def setup(self):
+    layers = []
+    for i in range(self.n):
+      layers.append(nn.Dense(4))
+      layers.append(nn.Dense(4))
+    self.layers = layers
+
+  def __call__(self, x):
+    for a, b in zip(self.layers[::2], self.layers[1::2]):
+      x = b(a(x))
+    return x
+""",
+    "another size in the first pass of the call": """class M(nn.Module):
+  widths: Any = (4, 5)
+
+  def setup(self):
+    layers = []
+    for w in self.widths:
+      layers.append(nn.Dense(w))
+      layers.append(nn.Dense(w))
+    self.layers = layers
+
+  def __call__(self, x):
+    skips = []
+    for i, layer in enumerate(self.layers):
+      x = layer(x)
+      if i == 0:
+        x = jnp.concatenate([x, x], -1)
+      skips.append(x)
+    return x
+""",
+    "lists of sizes that change, joined": """class M(nn.Module):
+  n: int = 3
+  w: int = 4
+
+  def setup(self):
+    self.layers = [nn.Dense(self.w) for _ in range(self.n)] + [nn.Dense(2)]
+
+  def __call__(self, x):
+    for layer in self.layers:
+      x = nn.relu(layer(x))
+    return x
+""",
+    "a list that grows under a condition": """class M(nn.Module):
+  n: int = 2
+  w: int = 4
+
+  def setup(self):
+    self.layer = (nn.Dense(self.w),)
+    if self.n > 1:
+      self.layer += (nn.LayerNorm(),)
+    self.layer += (nn.Dense(3),)
+
+  def __call__(self, x):
+    x = self.layer[0](x)
+    if self.n > 1:
+      x = self.layer[1](x)
+    return self.layer[-1](x)
+""",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_list_without_one_order_stays_linen(what: str) -> None:
+    plans = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + REFUSED[what])]).classes
+    plan = next(p for p in plans if p.qualname == "m.M")
+    assert plan.outcome == "bridged" and plan.code in ("NNX110", "NNX114", "NNX121", "NNX132"), (plan.code, plan.reason)
