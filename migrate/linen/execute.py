@@ -11,14 +11,14 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from . import aliases, assignment, branch_execution, jumps, mutation, size_lists, tuple_arguments, uncertain
+from . import aliases, assignment, branch_execution, jumps, list_items, mutation, size_lists, tuple_arguments, uncertain
 from .applied import Applied
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
 from .environment import Env, Returned
 from .lifting import lift_method, run_method
 from .loop_execution import LoopExecution
-from .merging import map_dims, merge
+from .merging import dependencies_of, map_dims, merge
 from .module_calls import INITIAL_CARRY
 from .presence import Step
 from .sites import (
@@ -99,6 +99,8 @@ class Execution(LoopExecution):
         self.sized_arguments: dict[str, list[Dim]] = {}
         self.path: list[Step] = []
         self.running_loops: list[ast.AST] = []
+        self.before_last: dict[str, tuple[str, frozenset[Site]]] = {}  # see `all_but_last`
+        self.last_called: set[str] = set()
         self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
         self.trackers: set[str] = set()
@@ -205,6 +207,8 @@ class Execution(LoopExecution):
         def change(atom: Atom) -> Dim | None:
             return self.closed.get(atom.args[0]) if atom.kind == "local" else None
 
+        if dependencies_of(value) & set(self.before_last):
+            value = list_items.without(value, frozenset(self.before_last))
         return map_dims(value, lambda dim: dim.substitute(change))
 
     def sites_of(self, entry: str) -> list[Site]:

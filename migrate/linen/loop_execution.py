@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import chains, list_items, list_loops, size_lists
+from . import all_but_last, chains, list_items, list_loops, size_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -167,10 +167,11 @@ class LoopExecution(Expressions):
                 last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
                 if last is not None:
                     self.closed[tracker] = last
-        self._carry_sizes(target, iterator, start, inner, phis, over is not None)
+        short = self._carry_sizes(target, iterator, start, inner, phis, over is not None)
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(node))
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
+        all_but_last.leave(self, iterator, env, short)
         if not kept:  # what the loop assigns is not in the constructor
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
             for name in dropped & env.local:
@@ -187,10 +188,15 @@ class LoopExecution(Expressions):
         inner: Env,
         phis: Mapping[tuple[str, int], str | None],
         ordered: bool,
-    ) -> None:
-        """A loop over a list made in setup: the sizes that its elements see follow the loop that made them."""
+    ) -> dict[str, frozenset[Site]]:
+        """A loop over a list made in setup: the sizes that its elements see follow the loop that made them.
+
+        Returns the names of these sizes, with the modules that see them.
+        """
+        followed: dict[str, frozenset[Site]] = {}
         if not phis or self.trial:
-            return
+            return followed
+        short = not ordered and not self.running_loops and all_but_last.is_all_but_last(iterator)
         made = {s for s in self.sites if s.in_setup and s.loops and s.call is not None}
         for site in made:
             assert site.call is not None
@@ -199,7 +205,7 @@ class LoopExecution(Expressions):
                 if tracker is None or tracker not in used:
                     continue
                 sliced = any(isinstance(n, ast.Slice) for n in ast.walk(iterator))
-                if sliced or (not ordered and not list_items.in_order(self, site, iterator)):
+                if (sliced and not short) or (not ordered and not list_items.in_order(self, site, iterator)):
                     raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
                 if not ordered and not _runs_along(site, target, iterator):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
@@ -210,6 +216,8 @@ class LoopExecution(Expressions):
                     known = self.all_carried.setdefault(site, [])
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
+                        followed[tracker] = followed.get(tracker, frozenset()) | {site}
+        return followed
 
     def _forgotten(self, phis: Mapping[tuple[str, int], str | None], block: Block) -> dict[str, Dim | None]:
         """Tracked sizes of a loop that the constructor does not have → what is known of them after it.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..catalog import layers
-from . import chains, layer_calls, shapes
+from . import all_but_last, chains, layer_calls, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .dims import Dim
@@ -69,7 +69,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         known: CallRecord | None = None
     else:
         args, keywords = arguments.values(run)
-        known = CallRecord(tuple(args), keywords)
+        known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
         check_call(run, site, node, known, env)
     site.calls.append((node, method, env))
     levels = transforms_of(site.lifted, method)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..edits import Part, Parts, Span
+from ..linen import all_but_last
 from ..linen.analyser import Analyser
 from ..linen.dims import Atom, Dim
 from ..linen.execute import Execution
@@ -170,6 +171,7 @@ class ClassText:
 
     def _build_all(self) -> None:
         self.built.clear()
+        all_but_last.check(self.run)
         for site in self.run.sites:
             if site.kind != "rng" and not site.lazy:
                 if setup_conditions.made_when(self, site) == "":
@@ -181,6 +183,9 @@ class ClassText:
                 self.closing, self.building = False, None
                 unmet = self.needs & self.run.trackers if site.in_setup and site not in self.run.carried else set()
                 carried.check_passes(self.run, site, self.needs)
+                if self.needs & set(self.run.before_last):
+                    reason = "a size is asked for that is known before the last item of a list only"
+                    raise Unmigratable("NNX114", reason, site.node)
                 if unmet - (carried.available(self.run, site) if unmet else set()):
                     raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
                 self.built[site] = (lines, set(self.needs))

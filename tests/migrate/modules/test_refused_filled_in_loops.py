@@ -249,6 +249,104 @@ REFUSED = {
       x = self.layer[1](x)
     return self.layer[-1](x)
 """,
+    "the size before the last item, for another layer": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+    self.out = nn.Dense(2)
+
+  def __call__(self, x):
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return self.layers[-1](x).sum() + self.out(x)
+""",
+    "all but the last item": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+
+  def __call__(self, x):
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return x
+""",
+    "the last item with another size": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+
+  def __call__(self, x):
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return self.layers[-1](jnp.concatenate([x, x], -1))
+""",
+    "the first item after all but the last": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+
+  def __call__(self, x):
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return self.layers[0](x)
+""",
+    "all but the last, zipped": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+    self.norms = [nn.LayerNorm() for w in self.widths[:-1]]
+
+  def __call__(self, x):
+    for layer, n in zip(self.layers[:-1], self.norms):
+      x = nn.relu(n(layer(x)))
+    return self.layers[-1](x)
+""",
+    "the list once more after the last item": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+
+  def __call__(self, x):
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    x = self.layers[-1](x)
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return x
+""",
+    "all but the last of pairs": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    layers = []
+    for w in self.widths:
+      layers.append(nn.Dense(w))
+      layers.append(nn.Dense(w))
+    self.layers = layers
+
+  def __call__(self, x):
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return self.layers[-1](x)
+""",
+    "the size before the last item, in a compact method": """class M(nn.Module):
+  widths: Any = (4, 5, 6)
+
+  def setup(self):
+    self.layers = [nn.Dense(w) for w in self.widths]
+
+  @nn.compact
+  def __call__(self, x):
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return self.layers[-1](x).sum() + nn.Dense(3)(x)
+""",
 }
 
 

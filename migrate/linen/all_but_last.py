@@ -1,0 +1,77 @@
+"""Lists of `setup` that are called but for their last item, which comes after:
+
+    for layer in self.layers[:-1]:
+      x = nn.relu(layer(x))
+    return self.layers[-1](x)
+
+The constructor's loop goes through all of the list: the size that it follows is, after it, that behind the last item. In
+the call it is the size before the last item, which nothing but the last item may ask for. It has a name of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from .dims import Atom, Dim
+from .merging import map_dims
+from .sites import CallRecord, Site, Unmigratable
+from .values import Int, Value
+
+
+def is_all_but_last(iterator: ast.expr) -> bool:
+    """Is this `layers[:-1]`, counted or not?"""
+    if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id == "enumerate":
+        iterator = iterator.args[0] if len(iterator.args) == 1 else iterator
+    part = iterator.slice if isinstance(iterator, ast.Subscript) else None
+    if not isinstance(part, ast.Slice) or part.lower is not None or part.step is not None or part.upper is None:
+        return False
+    plain = not any(isinstance(n, ast.Subscript) for n in ast.walk(iterator) if n is not iterator)
+    return plain and ast.unparse(part.upper) == "-1"
+
+
+def leave(run: Any, iterator: ast.expr, env: Any, trackers: Mapping[str, frozenset[Site]]) -> None:
+    """After such a loop: the sizes that it followed are those before the last item."""
+    if not is_all_but_last(iterator):
+        return
+    for tracker, sites in trackers.items():
+        before = run.tracker(f"{tracker}_before_last")
+        run.before_last[before] = (tracker, sites)
+        for name, bound in list(env.names.items()):
+            changed = _renamed(bound.value, tracker, before)
+            if changed is not bound.value:
+                env.names[name] = type(bound)(changed, bound.static, bound.flags)
+
+
+def of_last(run: Any, site: Site, node: ast.Call, record: CallRecord) -> CallRecord:
+    """The arguments of `layers[-1](x)`, in the words of the loop that went through the others."""
+    place = node.func.slice if isinstance(node.func, ast.Subscript) else None
+    index = run.evaluated[place].value if place is not None and place in run.evaluated else None
+    if not isinstance(index, Int) or index.dim.value != -1:
+        return record
+    for before, (tracker, sites) in run.before_last.items():
+        if site in sites:
+            if not run.path:
+                run.last_called.add(before)
+            args = tuple(_renamed(value, before, tracker) for value in record.args)
+            record = CallRecord(args, {k: _renamed(v, before, tracker) for k, v in record.keywords.items()})
+    return record
+
+
+def check(run: Any) -> None:
+    """Refuse lists whose last item is not called, so that Linen has no parameters for it."""
+    for before, (_, sites) in run.before_last.items():
+        if before not in run.last_called:
+            node = next(iter(sites)).node
+            raise Unmigratable("NNX114", "all items of a list but the last are called", node)
+
+
+def _renamed(value: Value, old: str, new: str) -> Value:
+    def change(atom: Atom) -> Dim | None:
+        return Dim.local(new) if atom.kind == "local" and atom.args == (old,) else None
+
+    return map_dims(value, lambda dim: dim.substitute(change))
+
+
+__all__ = ["check", "is_all_but_last", "leave", "of_last"]
