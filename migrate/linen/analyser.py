@@ -248,6 +248,10 @@ class Analyser:
         for parameter, rank in self.ranks.get(site.target, {}).items():
             given = inputs.get(parameter)
             if isinstance(given, Array) and given.shape.rank not in (None, rank):
+                run = self._specialised(execution, site, called, method, inputs, as_given=True)
+                special = run.summaries.get(method) if run is not None else None
+                if special is not None:  # the branch that asks for the other number is not taken here
+                    return replace_dims(special.result, self.substitution(execution, site, called, inputs))
                 return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
@@ -256,7 +260,7 @@ class Analyser:
         if run is not None:
             tell_giver_of_items(site, run, substitution)
         result = Unknown(f"what {name} makes of a list") if listed else replace_dims(summary.result, substitution)
-        if _is_vague(result) or (_is_loose(result) and _ranks_of(inputs, called)):
+        if _is_vague(result) or (_is_loose(result) and _ranks_of(inputs, called.ranks)):
             run = self._specialised(execution, site, called, method, inputs)
             special = run.summaries.get(method) if run is not None else None
             if special is not None:
@@ -264,11 +268,18 @@ class Analyser:
         return said_by_itself(execution, site, called, summary.result, result) if method == "__call__" else result
 
     def _specialised(
-        self, execution: Execution, site: Site, called: Execution, method: str, inputs: Mapping[str, Value]
+        self,
+        execution: Execution,
+        site: Site,
+        called: Execution,
+        method: str,
+        inputs: Mapping[str, Value],
+        as_given: bool = False,
     ) -> Execution | None:
         """The execution of a class for the constants that one site and one call give it, and the ranks of what the call
-        gives it, where in general nothing is known."""
-        ranks = _ranks_of(inputs, called)
+        gives it, where in general nothing is known; `as_given`: also where something else is taken in general."""
+        known = {} if as_given else called.ranks
+        ranks = {**called.ranks, **_ranks_of(inputs, known), **known}
         flags = {k: Abs(v, static=True) for k, v in inputs.items() if isinstance(v, Const)}
         given: dict[str, Abs] = {}
         passed: dict[str, Passed | Apart] = {}
@@ -295,11 +306,11 @@ class Analyser:
             elif isinstance(value, Static) and not value.sequence and _may_be_int(field):
                 given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
         constants = sorted((k, repr(v.value)) for k, v in [*given.items(), *flags.items()])
-        key = (site.target, method, repr((constants, sorted({**ranks, **called.ranks}.items()), passed)))
+        key = (site.target, method, repr((constants, sorted(ranks.items()), passed)))
         if key not in self.special:
             self.special[key] = None
             run = Execution(called.model, self, given, passed)
-            run.ranks = {**ranks, **called.ranks}
+            run.ranks = ranks
             run.given_arguments = {method: flags}
             try:
                 run.run()
@@ -347,10 +358,10 @@ class Analyser:
 _DIFFERENT = "its field `{}` is given different kinds of modules"
 
 
-def _ranks_of(inputs: Mapping[str, Value], called: Execution) -> dict[str, int]:
+def _ranks_of(inputs: Mapping[str, Value], known: Mapping[str, int]) -> dict[str, int]:
     """The numbers of dimensions of what a call gives, where they are known and the class does not know them."""
     found = {name: value.shape.rank for name, value in inputs.items() if isinstance(value, Array)}
-    return {name: rank for name, rank in found.items() if rank is not None and name not in called.ranks}
+    return {name: rank for name, rank in found.items() if rank is not None and name not in known}
 
 
 def _may_be_int(field: Field) -> bool:

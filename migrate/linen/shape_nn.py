@@ -167,14 +167,18 @@ def _conv(call: Call) -> Value:
     sizes = [lhs.dims[specs[0].index(c)] for c in spatial]
     kernel = [rhs.dims[specs[1].index(c)] for c in spatial]
     holes = [[_known(d) for d in call.dims(name)] if call.has(name) else None for name in ("lhs_dilation", "rhs_dilation")]
-    out = conv_output_dims(
-        sizes,
-        kernel,
-        call.dims("window_strides"),
-        read_padding(call.value("padding")),
-        input_dilation=holes[0],
-        kernel_dilation=holes[1],
-    )
+    padding = call.value("padding")
+    if isinstance(padding, Const | Tup):
+        out = conv_output_dims(
+            sizes,
+            kernel,
+            call.dims("window_strides"),
+            read_padding(padding),
+            input_dilation=holes[0],
+            kernel_dilation=holes[1],
+        )
+    else:
+        out = (None,) * len(spatial)  # a padding that only the fields know: the features are known all the same
     batch, features = lhs.dims[specs[0].index("N")], rhs.dims[specs[1].index("O")]
     by_letter = dict(zip(spatial, out)) | {"N": batch, "C": features}
     return Array(Shape(tuple(by_letter[c] for c in specs[2])))

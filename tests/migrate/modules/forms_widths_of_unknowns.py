@@ -1,6 +1,7 @@
 """Widths that are written although nothing else is known of an array: what foreign code gives, splits of unknown rank."""
 
 import dataclasses
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -77,7 +78,29 @@ class Gated(nn.Module):
     return self.out(self.gate(x))
 
 
+class Depthwise(nn.Module):
+  pad: Any = "SAME"
+
+  @nn.compact
+  def __call__(self, x):
+    kernel = self.param("k", nn.initializers.normal(), (3, 3, 1, x.shape[-1]))
+    return jax.lax.conv_general_dilated(
+      x, kernel, (1, 1), self.pad, dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=x.shape[-1]
+    )
+
+
+class Separable(nn.Module):
+  pad: Any = "SAME"
+
+  @nn.compact
+  def __call__(self, x):
+    x = Depthwise(self.pad)(x)
+    return nn.Conv(5, (1, 1))(x)
+
+
 CASES = [
+  ("Separable", {}, [(2, 6, 6, 3)], {}),
+  ("Separable", {"pad": ((0, 1), (2, 1))}, [(2, 6, 6, 3)], {}),
   ("Attention", {}, [(2, 3, 4)], {}),
   ("Reshaped", {}, [(2, 3, 6)], {}),
   ("Gate", {}, [(2, 3, 5)], {}),
