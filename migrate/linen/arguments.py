@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from typing import Any
 
 from .environment import Env
@@ -64,6 +65,8 @@ def substituted(env: Any, name: str) -> Localized | None:
     """How the constructor says a parameter of a function that is being followed; None where it cannot."""
     while env is not None:
         if name in env.names:
+            if name in env.given and env.names[name] is not env.given[name]:
+                return None  # the body has given it another value
             return env.substituted.get(name)  # type: ignore[no-any-return]
         env = env.parent
     return None
@@ -85,4 +88,12 @@ def defaults_of(node: ast.FunctionDef | ast.Lambda) -> dict[str, ast.expr]:
 
 def function_env(run: Any, function: Function, names: dict[str, Abs]) -> Any:
     """The environment of a function's body: its arguments, inside the environment of its definition."""
-    return Env(names, function.source, method=function.method, parent=function.env)
+    stored = stored_names(function.node)
+    given = {name: value for name, value in names.items() if name in stored}
+    return Env(names, function.source, method=function.method, parent=function.env, given=given)
+
+
+@functools.lru_cache(maxsize=4096)
+def stored_names(node: ast.AST) -> frozenset[str]:
+    """Names that a function's body assigns, in whatever way."""
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))

@@ -83,11 +83,18 @@ def keep_stale(run: Execution, names: set[str], env: Env) -> None:
             affected[dim] = Dim.local(tracker)
         return affected[dim]
 
-    for name, bound in list(env.names.items()):
-        if name not in names:
-            changed = map_dims(bound.value, saved)
-            if changed is not bound.value:
-                env.names[name] = dataclasses.replace(bound, value=changed)
+    around, waiting = [env], [env.parent, env.caller]
+    while waiting:  # a function that is followed has its names in the constructor, beside those of who calls it
+        outer = waiting.pop()
+        if outer is not None and all(outer is not e for e in around):
+            around.append(outer)
+            waiting += [outer.parent, outer.caller]
+    for place in around:
+        for name, bound in list(place.names.items()):
+            if name not in names or place is not env:
+                changed = map_dims(bound.value, saved)
+                if changed is not bound.value:
+                    place.names[name] = dataclasses.replace(bound, value=changed)
 
 
 def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:

@@ -63,7 +63,7 @@ class Atom:
 Monomial = tuple[Atom, ...]
 DimLike = Union["Dim", int]
 
-_SUM, _QUOTIENT, _PRODUCT, _ATOM = 1, 2, 3, 4  # precedence of the printed text
+_SUM, _QUOTIENT, _PRODUCT, ATOM = 1, 2, 3, 4  # precedence of the printed text
 # What an `expr` atom may call when all its sizes are numbers; templates are written by this package only.
 _EXPR_NAMES = {"int": int, "float": float, "round": round, "abs": abs, "max": max, "min": min, "math": math}
 
@@ -332,14 +332,14 @@ class Dim:
     def operand_text(self, render: Render | None = None) -> str:
         """Python source that can stand anywhere in an expression."""
         text, level = self._text(render)
-        return text if level == _ATOM else f"({text})"
+        return text if level == ATOM else f"({text})"
 
     def __str__(self) -> str:
         return self.text()
 
     def _text(self, render: Render | None) -> tuple[str, int]:
         if not self.terms:
-            return "0", _ATOM
+            return "0", ATOM
         shifted = _with_shift(self)
         if shifted is not None:
             return _floordiv_text(*shifted, render)
@@ -480,19 +480,19 @@ def _substitute_atom(atom: Atom, change: Callable[[Atom], Dim | None]) -> Dim:
 
 def _monomial_text(monomial: Monomial, coefficient: int, place: dict[Atom, int], render: Render | None) -> tuple[str, int]:
     factors = [str(coefficient)] if coefficient != 1 or not monomial else []
-    levels: list[int] = [_ATOM] if factors else []
+    levels: list[int] = [ATOM] if factors else []
     counted: dict[Atom, int] = {}
     for atom in sorted(monomial, key=lambda a: place.get(a, len(place))):
         counted[atom] = counted.get(atom, 0) + 1
     for atom, power in counted.items():
         text, level = _atom_text(atom, render)
         if power > 1:
-            factors.append(f"{text if level == _ATOM else f'({text})'} ** {power}")
+            factors.append(f"{text if level == ATOM else f'({text})'} ** {power}")
             levels.append(_PRODUCT)
         else:
             # `a * b // c` would divide the product: a quotient is bracketed unless it stands alone.
             alone = len(counted) == 1 and coefficient == 1
-            factors.append(text if level == _ATOM or alone else f"({text})")
+            factors.append(text if level == ATOM or alone else f"({text})")
             levels.append(level)
     if len(factors) == 1:
         return factors[0], levels[0]
@@ -502,32 +502,32 @@ def _monomial_text(monomial: Monomial, coefficient: int, place: dict[Atom, int],
 def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
     custom = render(atom) if render else None
     if custom is not None:
-        return custom, _level_of(custom)
+        return custom, level_of(custom)
     kind, args = atom.kind, atom.args
     if kind == "field":
-        return f"self.{args[0]}", _ATOM
+        return f"self.{args[0]}", ATOM
     if kind == "input":
-        return f"{args[0]}.shape[{args[1]}]", _ATOM
+        return f"{args[0]}.shape[{args[1]}]", ATOM
     if kind == "rank":
-        return f"{args[0]}.ndim", _ATOM
+        return f"{args[0]}.ndim", ATOM
     if kind == "lead":
         start = str(args[2]) if len(args) > 2 and args[2] else ""
         stop = f"-{args[1]}" if args[1] else ""
-        return f"math.prod({args[0]}.shape{f'[{start}:{stop}]' if start or stop else ''})", _ATOM
+        return f"math.prod({args[0]}.shape{f'[{start}:{stop}]' if start or stop else ''})", ATOM
     if kind in ("local", "opaque"):
-        return str(args[0]), _level_of(str(args[0]))
+        return str(args[0]), level_of(str(args[0]))
     if kind == "floordiv":
         return _floordiv_text(args[0], args[1], render)
     if kind == "mod":
         return f"{args[0].operand_text(render)} % {args[1].operand_text(render)}", _QUOTIENT
     if kind in ("max", "min"):
-        return f"{kind}({', '.join(d.text(render) for d in args)})", _ATOM
+        return f"{kind}({', '.join(d.text(render) for d in args)})", ATOM
     if kind == "cond":
-        return f"({args[1].text(render)} if {args[0]} else {args[2].text(render)})", _ATOM
+        return f"({args[1].text(render)} if {args[0]} else {args[2].text(render)})", ATOM
     if kind == "expr":
         alone = str(args[0]).endswith("({0})")  # the argument of a function
         text = str(args[0]).format(*[d.text(render) if alone else d.operand_text(render) for d in args[1:]])
-        return text, _level_of(text)
+        return text, level_of(text)
     raise ValueError(f"unknown kind of atom: {kind}")
 
 
@@ -550,7 +550,7 @@ def _with_shift(dim: Dim) -> tuple[Dim, Dim] | None:
     return above + dim.constant * below, below
 
 
-def _level_of(text: str) -> int:
+def level_of(text: str) -> int:
     """Precedence of opaque text: a name, call, index or bracket is an atom; anything else is bracketed when nested."""
     depth = 0
     for index, char in enumerate(text):
@@ -560,7 +560,7 @@ def _level_of(text: str) -> int:
             depth -= 1
         elif depth == 0 and (char == " " or (char == "-" and index == 0)):
             return _SUM
-    return _ATOM
+    return ATOM
 
 
 # proofs --------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ class Env:
     method: Method | None = None
     parent: Env | None = None
     substituted: dict[str, Localized] = dataclasses.field(default_factory=dict)
+    given: dict[str, Abs] = dataclasses.field(default_factory=dict)  # parameters that the body assigns anew: as given
     scope: object = dataclasses.field(default_factory=object)  # the same in all copies
     caller: Env | None = None  # where the function that is followed here was called
 

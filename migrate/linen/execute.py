@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -259,13 +260,7 @@ class Execution(LoopExecution):
         length = _tuple_length(field.annotation)
         if length:
             return Abs(Tup(tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(length))), static=True)
-        many = annotation.lower().startswith(("tuple", "sequence", "typing.tuple"))
-        if many and isinstance(field.default, ast.Tuple) and self.model.alike(name, self.analyser.classes):
-            default = self.constant(field.default, field.source).value
-            if isinstance(default, Tup) and default.items and all(isinstance(i, Int) for i in default.items):
-                items = tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(len(default.items)))
-                return Abs(Tup(items), static=True)
-        return Abs(Static(f"self.{name}"), static=True)
+        return Abs(Static(f"self.{name}", sequence=_is_sequence_type(annotation)), static=True)
 
     # bodies ----------------------------------------------------------------------------------------------------
     def _run_body(self, method: Method, arguments: Mapping[str, Abs]) -> Abs:
@@ -440,6 +435,12 @@ class Execution(LoopExecution):
         returned.values[results:] = [
             jumps.forget_sizes(self, v, self.trackers - trackers) for v in returned.values[results:]
         ]
+
+
+def _is_sequence_type(annotation: str) -> bool:
+    """`Sequence[int]`, `tuple[int, ...]`: how many items there are is not known, and it is no number."""
+    text = annotation.strip("'\"").replace("typing.", "").replace("collections.abc.", "").replace("Optional[", "", 1)
+    return re.match(r"(tuple|Tuple|Sequence|list|List|Iterable)\b", text) is not None and "|" not in text
 
 
 def _tuple_length(annotation: ast.expr | None) -> int:

@@ -7,12 +7,13 @@ from typing import Any
 
 from ..catalog import layers
 from . import aliases, default_values, helpers, layer_calls
-from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of
+from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
 from .environment import Env
 from .given_functions import PartialFunction
 from .higher_order import TRANSPARENT
 from .layer_classes import layer_class
 from .lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
+from .merging import dependencies_of
 from .module_calls import Transformed
 from .sites import Abs, BoundArg, Factory, Function, Lifted, LiftedFunction, Localized, Module, Static, Table, Unmigratable
 from .values import Const, Global, Int, Tup, Unknown, Value
@@ -108,8 +109,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
             said = run.localize(default, place) if bound[name].static else None
             if said is not None and isinstance(bound[name].value, Global | Static):
                 defaults[name] = said
-    own = function.method is not None and "staticmethod" not in function.method.decorators
-    for name in parameters_of(target)[1 if own else 0 :]:  # `self` stays what it is
+    method = function.method is not None and "staticmethod" not in function.method.decorators
+    for name in parameters_of(target)[1 if method else 0 :]:  # `self` stays what it is
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
     inner.caller = env
@@ -130,8 +131,13 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
     aliases.forget_given(run, target, nodes, env)
     if helper is not None:
         helpers.finished(run, helper, function, node, nodes, env, result.value)
-    static_arguments = arguments.static and len(run.sites) == before and function.env is not None
-    static = arguments.static and result.static and len(run.sites) == before
+    pure = arguments.static and len(run.sites) == before
+    static_arguments = pure and function.env is not None
+    static = pure and result.static
+    if pure and function.method is None and isinstance(result.value, Static | Int) and env.source is run.model.source:
+        if dependencies_of(result.value) & stored_names(target) and run.localize(node, env) is not None:
+            found: Abs = run._static_text(node, True, arguments.flags, env)  # `round_up(8 * n)`: called there, too
+            return found
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
         # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
         return run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result

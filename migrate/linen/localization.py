@@ -103,7 +103,7 @@ class Localization(Evaluation):
         needs: set[str],
     ) -> bool:
         def put(*parts: InitPart) -> bool:
-            replaced.append((env.source.span(node), parts))
+            replaced.append((env.source.span(node), localize.bracketed(node, parts, env)))
             return True
 
         if isinstance(node, ast.Name):

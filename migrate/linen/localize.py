@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import Any
 
 from .dims import Dim
@@ -11,9 +12,12 @@ from .sites import (
     Factory,
     Function,
     InitPart,
+    Localized,
+    LocalizedPart,
     Module,
     ModuleField,
     Repeated,
+    ShapePart,
     SitePart,
     Table,
     Variable,
@@ -25,6 +29,52 @@ BUILTINS = frozenset({"int", "min", "max", "len", "tuple", "list", "abs", "round
 _PLAIN = BUILTINS | {"enumerate", "zip", "sorted", "reversed", "set", "float", "any", "all", "divmod", "pow", "isinstance"}
 # Linen's own helpers for axes, which NNX has too.
 _AXES_HELPERS = frozenset({"_canonicalize_tuple", "_normalize_axes", "_canonicalize_axes"})
+
+
+def bracketed(node: ast.AST, parts: tuple[InitPart, ...], env: Any) -> tuple[InitPart, ...]:
+    """What takes the place of an expression, bracketed where the operator around it would bind it otherwise."""
+    parent = env.source.parents.get(node)
+    if len(parts) != 1 or not _binds(parent, node):
+        return parts
+    part = parts[0]
+    if isinstance(part, DimPart | ShapePart):
+        return (dataclasses.replace(part, factor=True),)
+    if isinstance(part, LocalizedPart):
+        return parts if _stands_alone(part.localized) else ("(", part, ")")
+    if isinstance(part, str) and part.startswith("-"):
+        return (f"({part})",)
+    return parts
+
+
+def _binds(parent: ast.AST | None, node: ast.AST) -> bool:
+    """Does what is around an expression take part of it, if its own operators bind less?"""
+    if isinstance(parent, ast.Attribute | ast.Subscript | ast.Starred):
+        return parent.value is node
+    if isinstance(parent, ast.Call):
+        return parent.func is node
+    if isinstance(parent, ast.comprehension):
+        return parent.target is not node
+    return parent is None or isinstance(
+        parent, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.IfExp | ast.Await | ast.Lambda
+    )
+
+
+def _stands_alone(localized: Localized) -> bool:
+    """Is an expression a name, a constant, a call or the like, also with what is put into it?"""
+    text = localized.source.text[localized.span.start : localized.span.end]
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        return False  # it has lines of its own
+    if isinstance(body, ast.Call | ast.Attribute | ast.Subscript | ast.Tuple | ast.List | ast.Dict) and text[0] != "(":
+        whole = [parts for span, parts in localized.replaced if span == localized.span]
+        return not whole and not isinstance(body, ast.Tuple)
+    if isinstance(body, ast.Name | ast.Constant):
+        inner = [part for _, parts in localized.replaced for part in parts]
+        if not inner:
+            return not text.startswith("-")
+        return len(inner) == 1 and isinstance(inner[0], LocalizedPart) and _stands_alone(inner[0].localized)
+    return False
 
 
 def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:

@@ -66,7 +66,7 @@ class DimPart:
     """Stands in generated text for a size, printed when names are known."""
 
     dim: Dim
-    factor: bool = False
+    factor: bool = False  # an operator stands beside it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +74,7 @@ class ShapePart:
     """Stands in generated text for a whole shape."""
 
     shape: Any
+    factor: bool = False  # an operator stands beside it, or an index
 
 
 @dataclasses.dataclass(frozen=True)

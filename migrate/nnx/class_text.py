@@ -16,7 +16,7 @@ from ..catalog import layers
 from ..edits import Part, Parts, Span
 from ..linen import all_but_last
 from ..linen.analyser import Analyser
-from ..linen.dims import Atom, Dim
+from ..linen.dims import ATOM, Atom, Dim, level_of
 from ..linen.execute import Execution
 from ..linen.passed import attribute_name, held_modules
 from ..linen.presence import asked
@@ -382,12 +382,13 @@ class ClassText:
 
     def resolve(self, part: SitePart | DimPart | ShapePart | DtypePart) -> str:
         if isinstance(part, ShapePart):
-            return self.shape(part.shape)
+            text = self.shape(part.shape)
+            return f"({text})" if part.factor and level_of(text) != ATOM else text
         if isinstance(part, DtypePart):
             return part.argument
         if isinstance(part, DimPart):
             text = self.dim(part.dim)
-            return f"({text})" if part.factor and " " in text else text
+            return f"({text})" if part.factor and level_of(text) != ATOM else text
         place = self.names.places.get(part.site)
         if place is None or place.kind != "attribute":
             raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", part.site.node)

@@ -55,6 +55,10 @@ def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
         lines, live = _emit(text, block, 0, set())
     if live & text.run.trackers:
         raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", text.model.node)
+    unbound = live - text.run.trackers - constructor_names.bound_in_setup(text.run) - set(text.run.fields)
+    if unbound:
+        reason = f"sizes depend on `{min(unbound)}`, which the constructor does not have"
+        raise Unmigratable("NNX113", reason, text.model.node)
     return lines if said is None else [*lines, (0, (said[0],))]
 
 
