@@ -159,12 +159,6 @@ class ClassModel:
         nodes = [node for method in self.methods().values() for node in method.nodes]
         return frozenset(n.id if isinstance(n, ast.Name) else n.arg for n in nodes if isinstance(n, ast.Name | ast.arg))
 
-    def alike(self, name: str, classes: Classes) -> bool:
-        """Has a field a tuple of as many items for its default in all classes that may share the code reading it?"""
-        family = {other for base in self.mro() for other in (base, *classes.derived(base))}
-        defaults = [f.default for model in family for f in model.own_fields if f.name == name]
-        return len({len(d.elts) if isinstance(d, ast.Tuple) else None for d in defaults}) == 1
-
     def class_attribute(self, name: str) -> tuple[ClassModel, ast.expr] | None:
         for model in self.mro():
             if name in model.class_attributes:

@@ -103,9 +103,6 @@ class Containers(Evaluation):
             if static:
                 return self._static_text(node, True, flags, env)
             return Abs(Unknown(ast.unparse(node)), False, flags)
-        from_end = self._from_end(value, key.value)
-        if from_end is not None:
-            return Abs(from_end, static, flags)
         if isinstance(value, SizeList):
             return Abs(indexed(self, value, node, env), False, flags)
         if isinstance(value, Variable):
@@ -138,20 +135,6 @@ class Containers(Evaluation):
             if static:
                 return self._static_text(node, True, flags, env)
         return Abs(found, static, flags)
-
-    def _from_end(self, value: Value, key: Value) -> Value | None:
-        """`self.features[-1]` of a field whose length is that of its default: another length may be given."""
-        if not (isinstance(value, Tup) and value.items and isinstance(key, Int)):
-            return None
-        first, place = value.items[0], key.dim.value
-        atom = first.dim.single_atom() if isinstance(first, Int) else None
-        if atom is None or atom.kind != "opaque" or place is None or place >= 0:
-            return None
-        head, _, _ = str(atom.args[0]).rpartition("[0]")
-        field = self.fields.get(head.removeprefix("self."))
-        if field is None or not isinstance(field.default, ast.Tuple):
-            return None
-        return Int(Dim.opaque(f"{head}[{place}]"))
 
     def _eval_Slice(self, node: ast.Slice, env: Any) -> Abs:
         return self._index(node, env)
