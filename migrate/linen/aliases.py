@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 from collections.abc import Iterable
 from typing import Any
 
 from . import mutation, size_lists
-from .sites import Abs, Repeated, Static, Table
+from .merging import Either
+from .sites import Abs, Module, ModuleField, Repeated, Static, Table
 from .values import Tup, Unknown, Value
 
 _VIEWS = frozenset({"setdefault", "get", "values", "items"})
@@ -139,11 +141,20 @@ def forget(run: Any, names: Iterable[str], env: Any) -> None:
     for name in names:
         scope = mutation.scope_of(name, env)
         held = scope.names.get(name)
-        if held is None or run.holds_module(held.value) or not _is_changeable(held.value):
+        if held is None or not _is_changeable(held.value):
+            continue
+        if run.holds_module(held.value) and isinstance(held.value, Repeated):
+            scope.names[name] = dataclasses.replace(held, value=held.value.disordered())
+            continue
+        if run.holds_module(held.value) and not _is_list_of_modules(held.value):
             continue
         size_lists.broken(run, {size_lists.variable_of(held.value)} - {""})
         scope.local.discard(name)
         scope.names[name] = Abs(Unknown(name), False, held.flags)
+
+
+def _is_list_of_modules(value: Value) -> bool:
+    return isinstance(value, Tup) and all(isinstance(item, Module | ModuleField | Either) for item in value.items)
 
 
 __all__ = ["changed_parameters", "forget", "forget_given", "forget_others"]

@@ -85,7 +85,7 @@ class Containers(Evaluation):
             return Abs(chains.item(value, key.value), static, flags)
         if isinstance(value, Repeated):
             if isinstance(key.value, Slice):
-                return Abs(value, static, flags)
+                return Abs(value.sliced(key.value), static, flags)
             return Abs(value.element, static, flags)
         if isinstance(value, Table):
             if isinstance(key.value, Const) and key.value.value in value.items:

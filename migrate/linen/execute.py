@@ -352,6 +352,8 @@ class Execution(LoopExecution):
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     env.names.pop(target.id, None)
+                elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                    aliases.forget(self, {target.value.id}, env)
         elif isinstance(node, ast.Match):
             uncertain.run_match(self, node, env, returned)
         elif isinstance(node, ast.Nonlocal | ast.Global):

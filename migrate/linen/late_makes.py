@@ -76,7 +76,7 @@ def movable(steps: Sequence[Any], between: Sequence[Any], counted: bool = False)
     """May these steps of a skeleton stand behind those that follow them? `counted`: whatever number Linen gives them."""
     moved = [s.site for s in _inside(steps) if isinstance(s, Make)]
     passed = [s.site for s in _inside(between) if isinstance(s, Make)]
-    if not counted and any(_counted_together(a, b) for a in moved for b in passed):
+    if not counted and any(counted_together(a, b) for a in moved for b in passed):
         return False
     binds, reads = defined_in(steps), needed_by(steps)
     if (reads | binds) & defined_in(between) or binds & needed_by(between):
@@ -140,7 +140,7 @@ def alone(site: Site) -> bool:
     return _alone(site)
 
 
-def _counted_together(a: Site, b: Site) -> bool:
+def counted_together(a: Site, b: Site) -> bool:
     """Does Linen count the two with one another, or might it?"""
     if a.name is not None or b.name is not None:
         return a.name is not None and b.name is not None and a.name.constant == b.name.constant
@@ -192,4 +192,4 @@ def _sites_of(localized: Localized) -> Iterator[Site]:
                 yield from _sites_of(part.localized)
 
 
-__all__ = ["alone", "called_late", "defined_in", "movable", "move", "names_in", "needed_by", "taken_out"]
+__all__ = ["alone", "called_late", "counted_together", "defined_in", "movable", "move", "names_in", "needed_by", "taken_out"]

@@ -69,7 +69,7 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     if name == "reversed" and len(arguments.positional) == 1:
         inner = arguments.positional[0][1].value
         if isinstance(inner, Repeated) and all(site.name is None for site in run.modules_in(inner)):
-            return Abs(dataclasses.replace(inner, turned=not inner.turned), arguments.static, arguments.flags)
+            return Abs(inner.reversed(), arguments.static, arguments.flags)
     if arguments.starred():
         found: Value = Unknown(name)
     else:

@@ -33,9 +33,10 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     if run.trial or not site.in_setup:
         return
     widths = tuple(v.shape.dim(-1) for v in given)
+    asked = 1 if site.kind == "layer" else len(widths)  # a layer has the width of what it is given first
     before = run.item_widths.setdefault(site, [])
     for other, other_picked in before:
-        differ = any(a is not None and b is not None and a != b for a, b in zip(widths, other))
+        differ = any(a != b for a, b in zip(widths[:asked], other))  # what is not known may be another one
         if differ and (picked or other_picked):
             raise Unmigratable("NNX114", "items of a list are picked, and are given inputs of several sizes", site.node)
     before.append((widths, picked))
@@ -144,10 +145,10 @@ def in_order(run: Any, site: Site, iterator: ast.expr) -> bool:
         items = iterator.args[0] if iterator.args else iterator
     going = run.evaluated[items].value if items in run.evaluated else None
     if isinstance(going, Repeated):
-        return not going.turned
+        return going.in_order
     parts = [run.evaluated[node].value for node in ast.walk(iterator) if node in run.evaluated]
     held = run.attributes.get(site.container)
-    turned = any(isinstance(v, Repeated) and v.turned for v in [*parts, *([held.value] if held is not None else [])])
+    turned = any(isinstance(v, Repeated) and not v.in_order for v in [*parts, *([held.value] if held is not None else [])])
     return not turned and all(getattr(n, "id", "") != "reversed" for n in ast.walk(iterator))
 
 

@@ -12,8 +12,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .late_makes import alone, defined_in, movable, names_in, needed_by, taken_out
-from .sites import Block, For, Local, Localized, LocalizedPart, Make, Module, Repeated, Unmigratable
+from .late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
+from .sites import Block, For, Local, Localized, LocalizedPart, Make, Module, Repeated, Site, Unmigratable, steps_of
 from .values import Value
 
 
@@ -26,6 +26,7 @@ class Followed:
     names: frozenset[str]  # what it binds there
     place: int | None = None  # where it stands in the skeleton, if not at its end
     between: tuple[Any, ...] = ()  # the steps from there to the end
+    lists: tuple[frozenset[Site], ...] = ()  # the modules of each list
 
     def put(self, block: Block, before: Sequence[Any]) -> None:
         """Into the skeleton, behind `before`."""
@@ -39,6 +40,18 @@ class Followed:
         if lost:
             reason = f"the sizes of a list of modules depend on `{min(lost)}`, which is set after the list is made"
             raise Unmigratable("NNX110", reason, self.step.node.iter)
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        """Linen counts modules list after list, and those of the loop's body behind them all."""
+        inside = [s.site for s in steps_of(self.step.body) if isinstance(s, Make)]
+        groups = [*self.lists, frozenset(inside).difference(*self.lists)]
+        pairs = [(a, b) for i, group in enumerate(groups) for other in groups[:i] for a in group for b in other]
+        pairs += [(a, s.site) for a in groups[-1] for s in steps_of(Block(list(self.between))) if isinstance(s, Make)]
+        for a, b in pairs:
+            if a.name is None and b.name is None and counted_together(a, b):
+                reason = "a list of modules is called in a loop that goes on with others which Linen counts with them"
+                raise Unmigratable("NNX158", reason, a.node)
 
 
 def followed(
@@ -49,6 +62,8 @@ def followed(
     `own`: what the loop runs over itself, where the constructor can say that; `several`: only for lists of several loops.
     """
     body: list[ast.AST] = list(node.body) if isinstance(node, ast.For) else []
+    if any(isinstance(n, ast.Break | ast.Continue | ast.Return) for part in body for n in ast.walk(part)):
+        return None  # it may leave items out
     if isinstance(node, ast.comprehension):
         around = env.source.parents.get(node)
         body = [part for part in ast.iter_child_nodes(around) if part is not node] if around is not None else []
@@ -87,6 +102,7 @@ def followed(
     here = end == len(run.block.steps)
     after = () if here else tuple(run.block.steps[last + 1 :])
     steps: list[Any] = []
+    made = tuple(frozenset(s.site for s in steps_of(loop.body) if isinstance(s, Make)) for loop in loops)
     for loop in loops:
         taken_out(run, run.block, run.block.steps.index(loop))
         steps += loop.body.steps
@@ -96,7 +112,7 @@ def followed(
             step.site.renders["block"] = block
     hidden = frozenset(n for loop in loops if isinstance(loop.node, ast.comprehension) for n in names_in(loop.target))
     step = For(node, joined[0], joined[1], block, env.source, counter, hidden=hidden - {"_"})
-    return Followed(tuple(loops), step, names, None if here else last + 1 - len(loops), after)
+    return Followed(tuple(loops), step, names, None if here else last + 1 - len(loops), after, made)
 
 
 def _stored(nodes: Sequence[ast.AST]) -> set[str]:
@@ -121,7 +137,8 @@ def _lists(run: Any, target: ast.expr, iterator: ast.expr, env: Any) -> list[Rep
 
 
 def _is_list(value: Value) -> bool:
-    return isinstance(value, Repeated) and isinstance(value.element, Module) and value.kind == "list" and not value.turned
+    whole = isinstance(value, Repeated) and value.in_order and not value.part
+    return whole and isinstance(value.element, Module) and value.kind == "list"
 
 
 def _counters(target: ast.expr, iterator: ast.expr, env: Any) -> frozenset[str]:

@@ -153,10 +153,11 @@ def merge(a: Value, b: Value) -> Value:
         return Several((a, b))
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
         return Either((*members(a), *members(b)))
-    if isinstance(a, Repeated) and isinstance(b, Repeated) and (a.kind, a.turned) == (b.kind, b.turned):
+    if isinstance(a, Repeated) and isinstance(b, Repeated) and a.kind == b.kind:
         element = merge(a.element, b.element)
         if isinstance(element, Module | Either):  # one list or the other: an element is one of either's
-            return Repeated(element, a.loop, a.kind, a.turned)
+            same = (a.turned, a.part) == (b.turned, b.part)
+            return Repeated(element, a.loop, a.kind, a.turned, a.part if same else "other")
     if isinstance(a, Const) and a.value is None and isinstance(b, Array):
         return with_none(b)
     if isinstance(b, Const) and b.value is None and isinstance(a, Array):

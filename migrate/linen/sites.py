@@ -14,7 +14,7 @@ from typing import Any
 from ..edits import Edit, Overlay, Part, Parts
 from ..source import SourceFile
 from .dims import Dim
-from .values import Unknown, Value
+from .values import Const, Int, Slice, Unknown, Value
 
 
 class Unmigratable(Exception):
@@ -304,7 +304,8 @@ class LiftedCall:
 class Repeated(Value):
     """A list of modules made by a loop or comprehension: every element is the site's.
 
-    `turned`: it is in the reverse of the order in which they were made.
+    `turned`: it is in the reverse of the order in which they were made. `part`: only its first items ("head"), or items
+    of it in an order of their own ("other").
     """
 
     element: Value
@@ -312,6 +313,30 @@ class Repeated(Value):
     kind: str = "list"
     turned: bool = False
     grown: tuple[ast.AST, tuple[Any, ...]] | None = None  # the loop that appends them, and under which conditions
+    part: str = ""
+
+    @property
+    def in_order(self) -> bool:
+        """Does it begin with the module made first, and go on as they were made?"""
+        return not self.turned and self.part != "other"
+
+    def reversed(self) -> Repeated:
+        return dataclasses.replace(self, turned=not self.turned, part="other" if self.part else "")
+
+    def sliced(self, key: Slice) -> Repeated:
+        """What an index of several items gives."""
+        start, stop, step = (None if part == Const(None) else part for part in (key.start, key.stop, key.step))
+        first = start is None or (isinstance(start, Int) and start.dim == 0)
+        if step is not None and not (isinstance(step, Int) and step.dim == 1):
+            back = isinstance(step, Int) and step.dim == -1 and start is None and stop is None
+            return self.reversed() if back else dataclasses.replace(self, part="other")
+        if first and stop is None:
+            return self
+        return dataclasses.replace(self, part="head" if first and not self.turned and self.part != "other" else "other")
+
+    def disordered(self) -> Repeated:
+        """The list after a change in place that is not followed."""
+        return dataclasses.replace(self, part="other")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

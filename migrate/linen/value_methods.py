@@ -7,6 +7,7 @@ from typing import Any
 
 from . import chains, shapes, size_lists
 from .arguments import arguments_of, is_self
+from .dims import Dim
 from .higher_order import run_functions
 from .library_calls import reshaped_width
 from .lost_factories import one_of
@@ -14,7 +15,11 @@ from .merging import Either
 from .module_calls import call_either, call_module
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
 from .size_lists import SizeList
-from .values import Array, Const, Global, NeedsRank, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, NeedsRank, Tup, Unknown, Value
+
+
+# Methods by which a list's items are no longer those that were made, in that order.
+_REORDERING = frozenset({"reverse", "pop", "remove", "sort", "clear"})
 
 
 def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> Abs | None:
@@ -37,6 +42,8 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
             return changed
     if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated | chains.Chain):
         return _append(run, node, func, base, env)
+    if func.attr in _REORDERING and isinstance(value, Tup | Repeated) and run.holds_module(value):
+        return _reordered(run, node, func, base, env)
     if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
         arguments_of(run, node, env)
         if func.attr == "items":
@@ -99,6 +106,28 @@ def _rebind(run: Any, node: ast.expr, value: Abs, env: Any) -> None:
     if scope is not None:
         scope.names[node.id] = value
         scope.local.discard(node.id)
+
+
+def _reordered(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) -> Abs:
+    """A list of modules that is turned, or loses items."""
+    arguments = arguments_of(run, node, env)
+    value, once = base.value, not (run.loops or run.repeating)
+    taken: Value = Unknown("an item of a list")
+    place = arguments.values(run)[0][0] if arguments.positional else Int(Dim.of(-1))
+    new: Value = value.disordered() if isinstance(value, Repeated) else Unknown("a list in an order of its own")
+    if func.attr == "reverse" and once:
+        new = value.reversed() if isinstance(value, Repeated) else Tup(value.items[::-1], value.kind)
+    elif func.attr == "pop" and once and isinstance(value, Tup) and isinstance(place, Int):
+        index = place.dim.value
+        if index is not None and -len(value.items) <= index < len(value.items):
+            items = list(value.items)
+            taken = items.pop(index)
+            new = Tup(tuple(items), value.kind)
+    if isinstance(func.value, ast.Name):
+        _rebind(run, func.value, Abs(new, False, base.flags), env)
+    elif isinstance(func.value, ast.Attribute) and isinstance(func.value.value, ast.Name):
+        run.attributes[func.value.attr] = Abs(new, False, base.flags)
+    return Abs(taken if func.attr == "pop" else Const(None), False, base.flags | arguments.flags)
 
 
 def _append(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: Any) -> Abs:
