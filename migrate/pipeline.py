@@ -47,18 +47,35 @@ def migrate_project(
 
     `per_file`: the options of files that have their own (which rules to select there). `unread`: modules of the project
     that could not be read; what they define may be Linen modules.
+
+    A file whose rewrite fails is left as it was, and the others are then rewritten to work with it as it is.
     """
+    sources, options = list(sources), options or Options()
+    result = _migrated(sources, options, per_file or {}, unread)
+    failed = {file.path: file for file in result.files if file.after is None}
+    if not failed:
+        return result
+    given = {path: (per_file or {}).get(path, options) for path in failed}
+    left = {path: dataclasses.replace(own, ignore=(*own.ignore, "NNX")) for path, own in given.items()}
+    result = _migrated(sources, options, {**(per_file or {}), **left}, unread)
+    result.files = [failed.get(file.path, file) for file in result.files]
+    return result
+
+
+def _migrated(
+    sources: Iterable[SourceFile], options: Options, per_file: Mapping[Path, Options], unread: Collection[str]
+) -> RunResult:
+    """One pass of all steps."""
     from .nnx import linen_copies, modules, training
 
-    options = options or Options()
     project = Project(sources, unread)
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
     linen = project if len(concerned) == len(project.files) else Project([project.files[name] for name in concerned], unread)
     copies = modules.decide(linen, plan, options, per_file)
-    own = per_file or {}
     contexts = {
-        name: FileContext(source, plan, own.get(source.path, options), project) for name, source in project.files.items()
+        name: FileContext(source, plan, per_file.get(source.path, options), project)
+        for name, source in project.files.items()
     }
     linen_contexts = {name: contexts[name] for name in linen.files}
     modules.write(linen, plan, copies, linen_contexts)

@@ -17,7 +17,6 @@ from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static
 from .size_lists import SizeList
 from .values import Array, Const, Global, Int, NeedsRank, Tup, Unknown, Value
 
-
 # Methods by which a list's items are no longer those that were made, in that order.
 _REORDERING = frozenset({"reverse", "pop", "remove", "sort", "clear"})
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import io
 import re
 import tokenize
 from typing import TYPE_CHECKING, Any
 
-from ..edits import Parts
+from ..edits import Parts, Span
 from ..linen.presence import asked
 from ..linen.sites import (
     Block,
@@ -16,6 +17,7 @@ from ..linen.sites import (
     Counted,
     For,
     Local,
+    Localized,
     Make,
     Site,
     SizeStep,
@@ -71,6 +73,28 @@ def _emit(text: ClassText, block: Block, depth: int, live: set[str]) -> tuple[li
     return [line for lines in reversed(out) for line in lines], live
 
 
+def _indented(text: ClassText, step: Local, depth: int) -> Localized:
+    """A statement as the constructor says it; the lines of a function go as deep as its head does there."""
+    localized, source = step.localized, step.source
+    if not isinstance(step.statement, ast.FunctionDef) or localized.span is None:
+        return localized
+    own, unit = text.source, text.source.indent_unit
+    body = (own.indent_of(text.model.node.body[0]) or own.indent_of(text.model.node) + unit) + unit
+    old, new = source.indent_of(step.statement), body + unit * depth
+    if old == new:
+        return localized
+    strings = [source.span(n) for n in ast.walk(step.statement) if isinstance(n, ast.Constant | ast.JoinedStr)]
+    edits: list[tuple[Span, tuple[str, ...]]] = []
+    at = source.text.find("\n", localized.span.start) + 1
+    while 0 < at < localized.span.end:
+        start = Span(at, at + len(old))
+        within = any(s.start < at < s.end for s in strings)  # a line of a longer string
+        if old and source.text.startswith(old, at) and not within:
+            edits.append((start, (new,)))
+        at = source.text.find("\n", at) + 1
+    return dataclasses.replace(localized, replaced=(*localized.replaced, *edits))
+
+
 def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
     if isinstance(step, Make):
         if text.is_wrapper(step.site):
@@ -86,7 +110,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         if not constructor_names.is_identity(step):
             text.emitted |= step.names
         text.needs = set()
-        parts = text.said(step.localized)
+        parts = text.said(_indented(text, step, depth))
         kept = live if step.changes or isinstance(step.statement, ast.AugAssign) else live - step.names
         return [(depth, parts)], kept | text.needs
     if isinstance(step, Track):

@@ -14,6 +14,7 @@ from . import (
     constructor_text,
     inheritance,
     inherited_fields,
+    kept_fields,
     post_init,
     rank_checks,
     shared_scopes,
@@ -114,6 +115,8 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     kept_spans = [p for e in writer.edits if e.source is writer.source for p in e.parts if isinstance(p, Span)]
     deleted = [e.span for e in writer.edits if e.source is writer.source and not e.parts and not e.insert]
     names = {f.name for f in fields}
+    if kept_fields.handed_on(writer.model):
+        return names | kept
     for owner in writer.model.mro():
         for node in owner.nodes:
             if isinstance(node, ast.Attribute) and node.attr in names:

@@ -19,7 +19,7 @@ from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
-from . import drawn, linen_copies, rank_checks, sown
+from . import drawn, kept_fields, linen_copies, rank_checks, sown
 from .class_text import ClassText
 from .class_write import ClassWriter
 from .field_kinds import Misfit
@@ -342,7 +342,7 @@ def _streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
 
 
 def _loaded_attributes(project: Project) -> frozenset[str]:
-    """Attribute names read on anything but self, in any file."""
+    """Attribute names read on anything but self, or asked for by a string, in any file."""
     found: set[str] = set()
     for source in project.files.values():
         for node in source.by_kind.get(ast.Attribute, ()):
@@ -351,6 +351,7 @@ def _loaded_attributes(project: Project) -> frozenset[str]:
                 continue
             if source.names.qualname(node) is None:
                 found.add(node.attr)
+        found.update(kept_fields.asked_by_name(source))
     return frozenset(found)
 
 

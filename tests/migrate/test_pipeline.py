@@ -103,6 +103,26 @@ def test_a_rewrite_that_does_not_parse_is_dropped(monkeypatch: pytest.MonkeyPatc
     assert second.after == "y = 1\n"
 
 
+def test_the_other_files_work_with_one_whose_rewrite_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = pipeline.apply_rules
+
+    def spoil(ctx: FileContext, rules: list[Rule]) -> None:
+        real(ctx, rules)
+        if ctx.source.module == "a":
+            ctx.edits.insert(0, "def f(:\n")
+
+    files = [
+        source("a", "from flax import linen as nn\nclass Scale(nn.Module):\n  @nn.compact\n"
+               "  def __call__(self, x):\n    return x * self.param('s', nn.initializers.ones, ())\n"),
+        source("b", "from a import Scale\nimport jax\n\ndef f(x):\n  return Scale().init(jax.random.key(0), x)\n"),
+    ]  # fmt: skip
+    assert "Functional" in (migrate_project(files).files[1].after or "")
+    monkeypatch.setattr(pipeline, "apply_rules", spoil)
+    first, second = migrate_project(files).files
+    assert first.after is None and [d.code for d in first.diagnostics if d.code == "NNX001"] == ["NNX001"]
+    assert second.after == second.before
+
+
 def test_linen_classes_are_found_through_files_that_never_say_flax() -> None:
     files = [
         source("pkg.base", "import flax.linen as nn\nclass Base(nn.Module): pass\n"),

@@ -1,0 +1,73 @@
+"""Fields that are read in other ways than as `self.field`: they stay attributes, as Linen has them.
+
+A module that is handed on whole (`scaled(self, x)`, a decorator of one of its methods, `vars(self)`) may be asked for any
+of them, and `hasattr` answers without an error where one is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..source import SourceFile
+
+if TYPE_CHECKING:
+    from ..linen.classes import ClassModel, Method
+
+_ASKING = frozenset({"getattr", "hasattr", "attrgetter"})
+_ASKS_NO_FIELD = frozenset({"super", "isinstance", "type", "id"})
+_WHOLE = frozenset({"__dict__", "__getattribute__", "__getattr__", "__dataclass_fields__", "__repr__", "__str__"})
+# Decorators of methods that read nothing of the module, or whose functions are followed.
+_READING_NOTHING = (
+    "flax.", "jax.", "property", "staticmethod", "classmethod", "functools.", "typing.", "abc.", "contextlib.", "warnings.",
+    "typing_extensions.", "jaxtyping.", "beartype.",
+)  # fmt: skip
+
+
+def asked_by_name(source: SourceFile) -> Iterator[str]:
+    """The attributes of anything that a file asks for by a string: `getattr(m, "scale")`, `case Block(scale=s)`."""
+    for node in source.by_kind.get(ast.Call, ()):
+        assert isinstance(node, ast.Call)
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called in _ASKING:
+            for part in node.args:
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield from part.value.split(".")
+    for pattern in source.by_kind.get(ast.MatchClass, ()):
+        assert isinstance(pattern, ast.MatchClass)
+        yield from pattern.kwd_attrs
+
+
+def handed_on(model: ClassModel) -> bool:
+    """May code that is not the class's own read fields of it?"""
+    return any(_hands_on(method) for owner in model.mro() for method in owner.own_methods.values())
+
+
+def _hands_on(method: Method) -> bool:
+    if any(not name.startswith(_READING_NOTHING) for name in method.decorators):
+        return True
+    parents = method.source.parents
+    for node in method.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in _WHOLE and _is_self(node.value):
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec"):
+            return True
+        if not _is_self(node) or not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
+            continue
+        around = parents.get(node)
+        if isinstance(around, ast.Attribute):
+            continue
+        if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in _ASKS_NO_FIELD:
+            continue
+        if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in ("getattr", "hasattr"):
+            continue  # by a constant name: see `asked_by_name`; others are refused
+        return True
+    return False
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+__all__ = ["asked_by_name", "handed_on"]
