@@ -39,18 +39,6 @@ class CopyTurned(nn.Module):
     return x
 
 
-class TurnedTwice(nn.Module):
-  sizes: Sequence[int] = (3, 5, 7)
-  @nn.compact
-  def __call__(self, x):
-    layers = [nn.Dense(f) for f in self.sizes]
-    layers.reverse()
-    layers = layers[::-1]
-    for layer in layers:
-      x = layer(x)
-    return x
-
-
 class Named(nn.Module):
   count: int = 3
   @nn.compact
@@ -63,4 +51,4 @@ class Named(nn.Module):
     return nn.LayerNorm()(x)
 
 
-CASES: list[Any] = [(n, {}, [(2, 4)], {}) for n in ("Turned", "Popped", "CopyTurned", "TurnedTwice", "Named")]
+CASES: list[Any] = [(n, {}, [(2, 4)], {}) for n in ("Turned", "Popped", "CopyTurned", "Named")]
