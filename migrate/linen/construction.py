@@ -76,6 +76,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     positional = [*held, *[_bound(run, n, a, env) for n, a in arguments.positional]]
     if len(positional) > len(order):
         raise Unmigratable("NNX140", f"`{ast.unparse(node)}` has more arguments than fields", node)
+    if set(order[: len(positional)]) & set(keywords):  # it inherits fields that are not known, which come first
+        raise Unmigratable("NNX140", f"`{ast.unparse(node)}` gives fields that its class does not show", node)
     for parameter, argument in zip(order, positional):
         bound[parameter] = argument
     for key, (value_node, value) in keywords.items():

@@ -39,6 +39,7 @@ class Evaluation:
     model: Any
     analyser: Any
     project: Any
+    grown_from_one: set[str]
     fields: Mapping[str, Any]
     attributes: dict[str, Abs]
     sites: list[Site]

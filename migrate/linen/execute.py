@@ -105,6 +105,7 @@ class Execution(LoopExecution):
         self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
         self.trackers: set[str] = set()
+        self.grown_from_one: set[str] = set()
         self.looked_up: set[ast.AST] = set()  # values of global names that are being evaluated
         self.used_streams: set[str] = set()
         self.super_calls: list[tuple[ast.Call, Method]] = []

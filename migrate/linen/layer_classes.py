@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import Any
 
 from ..catalog import layers
 from .classes import Classes, ClassModel, Field
+from .values import Unknown
 
 # Layers whose NNX counterparts are called with the same arguments and keep nothing but parameters.
 _PLAIN = frozenset(
@@ -50,7 +52,16 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
     call = model.own_methods.get("__call__")
     if call is not None and not (name in _ONE_WIDTH and set(call.decorators) <= _COMPACT and _calls_only(call.node)):
         return None
-    return LayerClass(model, name, model.own_fields)
+    return LayerClass(model, name, model.own_fields) if _has_defaults(layer, model.own_fields) else None
+
+
+def _has_defaults(layer: Any, fields: tuple[Field, ...]) -> bool:
+    """Has the layer's counterpart in NNX the parameters of which a class changes the defaults, under the same names?"""
+    try:
+        built = layer.partial({f.name: layers.Arg((f.name,), Unknown()) for f in fields})
+    except layers.Unsupported:
+        return False
+    return list(built.keywords) == [(f.name, (f.name,)) for f in fields]
 
 
 def super_param(node: ast.AST) -> bool:

@@ -19,7 +19,7 @@ from .module_calls import Transformed, assume_rank
 from .presence import Known
 from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from .size_lists import SizeList, joined
-from .type_tests import attribute_test, instance_test
+from .type_tests import attribute_test, check_asked, check_kind_named, instance_test
 from .unpacking import dict_call
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
@@ -37,6 +37,10 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         made = has_attribute(run, node)
         if made is not None:
             return made
+    if name in ("hasattr", "getattr") and len(arguments.positional) >= 2:
+        check_asked(run, arguments.positional[0][1].value, node)
+    if name == "type" and len(arguments.positional) == 1:
+        check_kind_named(arguments.positional[0][1].value, node, env)
     if name == "hasattr" and len(arguments.positional) == 2:
         there = attribute_test(arguments.positional[0][1].value, node.args[1])
         if there is not None:

@@ -23,6 +23,7 @@ class LoopExecution(Expressions):
 
     all_names: frozenset[str]
     trackers: set[str]
+    grown_from_one: set[str]  # those that are 1 before their loop
     trial: int
     repeating: int = 0  # how many loops that are not taken apart are being followed
     running_loops: list[ast.AST]  # loops that are being followed, outermost first
@@ -335,7 +336,9 @@ class LoopExecution(Expressions):
                             if y is None or x is None:
                                 phis[key] = None
                             else:
-                                phis[key] = self.tracker(size_stem(index - len(left.dims), left))
+                                made = self.tracker(size_stem(index - len(left.dims), left))
+                                phis[key] = made
+                                self.grown_from_one = self.grown_from_one - {made} | ({made} if x.value == 1 else set())
                             found = True
                         elif y is None and phis.get(key) is not None:
                             phis[key] = None

@@ -14,6 +14,7 @@ from .evaluation import Evaluation
 from .lost_factories import one_of
 from .merging import OptionalModule, decided, either, question, under_step
 from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
+from .scalars import widened
 from .sites import (
     Abs,
     Block,
@@ -78,6 +79,11 @@ class Operators(Evaluation):
                 return b
             return Unknown("")
         result = shapes.binary(op, self.plain(a), self.plain(b))
+        text = next((v for v in (a, b) if isinstance(v, Static)), None)
+        if isinstance(result, Array) and text is not None:
+            result = widened(self, result, text)
+        if isinstance(a, Array) and isinstance(b, Array) and any(_is_one_of(v, self.grown_from_one) for v in (a, b)):
+            return result  # it was 1 before the loop, and may still be
         if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):
             return _same_width(a, b, result)
         if isinstance(result, Unknown) and op in ("+", "-", "*", "/"):
@@ -324,6 +330,12 @@ def _plainer(a: Dim, b: Dim) -> Dim:
 
 def _of_inputs(dim: Dim) -> bool:
     return any(atom.kind == "input" for atom in dim.atoms())
+
+
+def _is_one_of(value: Array, trackers: set[str]) -> bool:
+    """Is the width a size that a loop changes, one of `trackers`?"""
+    width = value.shape.dim(-1)
+    return width is not None and bool(width.dependencies() & trackers)
 
 
 def _same_width(a: Array, b: Array, result: Value) -> Value:

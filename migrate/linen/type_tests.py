@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ..catalog.shape_table import ARRAY_ATTRIBUTES, ARRAY_METHODS
+from .sites import Module, Unmigratable
 from .values import Array, Const, Int, ShapeOf, Tup, Value
 
 _COLLECTION = frozenset({"object", "Iterable", "Sequence", "Collection", "Container", "Sized", "Reversible"})
@@ -40,6 +41,32 @@ def attribute_test(value: Value, name: ast.expr) -> bool | None:
     if type(value) is not Array or not isinstance(name, ast.Constant):
         return None
     return name.value in _ATTRIBUTES
+
+
+def check_asked(run: Any, value: Value, node: ast.Call) -> None:
+    """`getattr(module, "name")`, `hasattr(module, "name")`: refused where Linen and NNX give different answers.
+
+    Layers have other attributes in NNX, and modules have their parameters and submodules as attributes. Fields and
+    methods of the project's own classes are there on both sides.
+    """
+    if not isinstance(value, Module):
+        return
+    site, asked = value.site, node.args[1]
+    model = run.analyser.classes.get(site.target) if site.kind == "class" else None
+    name = asked.value if isinstance(asked, ast.Constant) and isinstance(asked.value, str) else None
+    if model is not None and name is not None:
+        own = {f.name for f in model.fields()} | set(model.methods()) | {a for m in model.mro() for a in m.class_attributes}
+        if name in own or name.startswith("__"):
+            return
+    what = f"`{ast.unparse(node)}` asks a module for what it has under other names in NNX"
+    raise Unmigratable("NNX133", what, node)
+
+
+def check_kind_named(value: Value, node: ast.Call, env: Any) -> None:
+    """`type(dense).__name__`: the layers of NNX have other names."""
+    around = env.source.parents.get(node)
+    if isinstance(value, Module) and value.site.kind == "layer" and isinstance(around, ast.Attribute):
+        raise Unmigratable("NNX133", f"`{ast.unparse(around)}` is another name in NNX", node)
 
 
 def _listed(types: ast.expr) -> list[ast.expr]:
@@ -97,4 +124,4 @@ def _kinds(run: Any, value: Value) -> frozenset[str] | None:
     return None
 
 
-__all__ = ["attribute_test", "instance_test"]
+__all__ = ["attribute_test", "check_asked", "check_kind_named", "instance_test"]

@@ -102,6 +102,38 @@ REFUSED = {
 """,
     ),
     "global": ("NNX134", "    global COUNT\n    COUNT = 5\n    return nn.Dense(COUNT)(x)\n"),
+    "an array of the constructor's own that widens another one": (
+        "NNX110",
+        """    scale = jnp.linspace(0, 1.0, 4)
+    scale *= jnp.log(self.sizes[0])
+    assert x.ndim == 1
+    return nn.Dense(4)(jnp.exp(scale)[None, :] * x[:, None])
+""",
+    ),
+    "an attribute of a layer by a string": ("NNX133", "    d = nn.Dense(4)\n    return d(x) * getattr(d, 'features', 1)\n"),
+    "a parameter of a layer asked for": (
+        "NNX133",
+        "    d = nn.Dense(4)\n    y = d(x)\n    return y if hasattr(d, 'bias') else 2 * y\n",
+    ),
+    "the name of a layer's class": (
+        "NNX133",
+        "    d = nn.Dense(4)\n    y = d(x)\n    return y if type(d).__name__ == 'Dense' else 2 * y\n",
+    ),
+    "fields of a base class that is a layer": (
+        "NNX140",
+        """    return Scaled(4, scale=3.0)(x)
+
+
+class Scaled(nn.Dense):
+  scale: float = 2.0
+  def __call__(self, x):
+    return super().__call__(x) * self.scale
+""",
+    ),
+    "a default of a layer that NNX has not": (
+        "NNX150",
+        "    return Four()(x)\n\n\nclass Four(nn.Dense):\n  features: int = 4\n",
+    ),
     "a default that is assigned again": (
         "NNX113",
         """    size = 4
@@ -136,5 +168,6 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_stays_linen(name: str) -> None:
     code, body = REFUSED[name]
-    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body)]).classes
+    plans = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body)]).classes
+    (plan,) = [p for p in plans if p.qualname == "m.M"]
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
