@@ -137,8 +137,9 @@ def _lists(run: Any, target: ast.expr, iterator: ast.expr, env: Any) -> list[Rep
 
 
 def _is_list(value: Value) -> bool:
-    whole = isinstance(value, Repeated) and value.in_order and not value.part
-    return whole and isinstance(value.element, Module) and value.kind == "list"
+    if not isinstance(value, Repeated) or not value.in_order or value.part:
+        return False
+    return isinstance(value.element, Module) and value.kind == "list"
 
 
 def _counters(target: ast.expr, iterator: ast.expr, env: Any) -> frozenset[str]:

@@ -79,9 +79,9 @@ class Operators(Evaluation):
                 return b
             return Unknown("")
         result = shapes.binary(op, self.plain(a), self.plain(b))
-        text = next((v for v in (a, b) if isinstance(v, Static)), None)
-        if isinstance(result, Array) and text is not None:
-            result = widened(self, result, text)
+        said = next((v for v in (a, b) if isinstance(v, Static)), None)
+        if isinstance(result, Array) and said is not None:
+            result = widened(self, result, said)
         if isinstance(a, Array) and isinstance(b, Array) and any(_is_one_of(v, self.grown_from_one) for v in (a, b)):
             return result  # it was 1 before the loop, and may still be
         if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):

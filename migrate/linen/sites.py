@@ -326,9 +326,9 @@ class Repeated(Value):
     def sliced(self, key: Slice) -> Repeated:
         """What an index of several items gives."""
         start, stop, step = (None if part == Const(None) else part for part in (key.start, key.stop, key.step))
-        first = start is None or (isinstance(start, Int) and start.dim == 0)
-        if step is not None and not (isinstance(step, Int) and step.dim == 1):
-            back = isinstance(step, Int) and step.dim == -1 and start is None and stop is None
+        first = start is None or (isinstance(start, Int) and start.dim.value == 0)
+        if step is not None and not (isinstance(step, Int) and step.dim.value == 1):
+            back = isinstance(step, Int) and step.dim.value == -1 and start is None and stop is None
             return self.reversed() if back else dataclasses.replace(self, part="other")
         if first and stop is None:
             return self

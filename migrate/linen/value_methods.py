@@ -115,6 +115,7 @@ def _reordered(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: An
     place = arguments.values(run)[0][0] if arguments.positional else Int(Dim.of(-1))
     new: Value = value.disordered() if isinstance(value, Repeated) else Unknown("a list in an order of its own")
     if func.attr == "reverse" and once:
+        assert isinstance(value, Tup | Repeated)
         new = value.reversed() if isinstance(value, Repeated) else Tup(value.items[::-1], value.kind)
     elif func.attr == "pop" and once and isinstance(value, Tup) and isinstance(place, Int):
         index = place.dim.value
