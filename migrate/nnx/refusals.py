@@ -53,6 +53,33 @@ def nothing_left(text: ClassText) -> None:
                 raise Unmigratable("NNX134", f"`{short(node)}` stands where the code is not followed", node)
 
 
+_PROTOCOLS = frozenset({"typing.Protocol", "typing_extensions.Protocol"})
+
+
+def _refuse_metaclass(text: ClassText) -> None:
+    """NNX's modules have a metaclass, derived from `abc.ABCMeta`: a class with another one, as protocols have, fails."""
+    project = text.run.project
+    todo = [(text.model.source, text.model.node)]
+    seen: set[ast.AST] = set()
+    while todo:
+        source, node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for keyword in node.keywords:
+            if keyword.arg == "metaclass" and project.qualname(source, keyword.value) != "abc.ABCMeta":
+                what = f"`{node.name}` has the metaclass `{ast.unparse(keyword.value)}`, and NNX's modules have another"
+                raise Unmigratable("NNX160", what, text.model.node)
+        for base in node.bases:
+            name = project.qualname(source, base.value if isinstance(base, ast.Subscript) else base)
+            if name in _PROTOCOLS:
+                what = f"`{node.name}` is a protocol" if node is not text.model.node else "it is a protocol"
+                raise Unmigratable("NNX160", f"{what}, whose metaclass NNX's modules cannot have", text.model.node)
+            definition = project.definition(name) if name is not None else None
+            if definition is not None and isinstance(definition[1], ast.ClassDef):
+                todo.append((definition[0], definition[1]))
+
+
 def refuse(text: ClassText) -> None:
     fields = text.run.fields
     constructor_names.refuse_reserved(text.run)
@@ -65,6 +92,7 @@ def refuse(text: ClassText) -> None:
                 _refuse_layer(text, base)
                 continue
             raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
+    _refuse_metaclass(text)
     for method in text.model.own_methods.values():
         if "flax.linen.compact_name_scope" in method.decorators:
             raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)

@@ -420,8 +420,9 @@ RULES = (
         "NNX160",
         "linen-base",
         "the class inherits from a layer of flax.linen",
-        "`class MyDense(nn.Dense)` and the like, or a recurrent cell whose inputs have more than one axis of features.",
-        "The NNX layer has another constructor and other attributes.",
+        "`class MyDense(nn.Dense)` and the like, a recurrent cell whose inputs have more than one axis of features, or a "
+        "class that is a `typing.Protocol` or has a metaclass.",
+        "The NNX layer has another constructor and other attributes, and NNX's modules a metaclass of their own.",
         "hold the layer as a submodule (the keys get one level more; see `rename=`), or subclass the NNX layer by hand.",
     ),
     _stays(

@@ -171,3 +171,12 @@ def test_it_stays_linen(name: str) -> None:
     plans = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body)]).classes
     (plan,) = [p for p in plans if p.qualname == "m.M"]
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
+
+
+@pytest.mark.parametrize("bases", ["Base, nn.Module", "nn.Module, Protocol", "nn.Module, metaclass=Meta"])
+def test_a_class_with_a_metaclass_stays_linen(bases: str) -> None:
+    head = f"{HEAD.partition('class M')[0]}from typing import Protocol\n\n\nclass Meta(type(nn.Module)): ...\n\n\n"
+    head += "class Base(Protocol): ...\n\n\n"
+    text = f"{head}class Head({bases}):\n  @nn.compact\n  def __call__(self, x):\n    return x\n"
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX160"), plan.reason
