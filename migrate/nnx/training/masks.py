@@ -7,6 +7,7 @@ of paths do not: `flatten_dict` refuses it, and a path ends in the attribute `va
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Function
@@ -21,14 +22,18 @@ _BY_PATH = frozenset(
     }
 )
 _AXES = ("with_partitioning", "with_logical_partitioning", "with_axes", "Partitioned(")
-# Where optax takes a tree of masks or labels, or a function that makes one: position and keyword.
-_TREES = {
-    "optax.masked": (1, "mask"),
-    "optax.multi_transform": (1, "param_labels"),
-    "optax.partition": (1, "param_labels"),
-    "optax.transforms.partition": (1, "param_labels"),
-    "optax.selective_transform": (1, "freeze_mask"),
+# Where optax takes a tree of masks or labels, or a function that makes one: positions.
+_PLACES = {
+    **dict.fromkeys(("masked", "multi_transform", "partition", "selective_transform"), frozenset({1})),
+    "add_decayed_weights": frozenset({1}),
+    **dict.fromkeys(("adamw", "nadamw", "adan", "simplified_ademamix"), frozenset({7})),
+    **dict.fromkeys(("adamaxw", "lion", "sophia"), frozenset({5})),
+    **dict.fromkeys(("lamb", "acprop", "galore", "muon"), frozenset({6})),
+    **dict.fromkeys(("adadelta", "cocob", "dog", "dowg"), frozenset({4})),
+    **{"lars": frozenset({2, 5}), "adafactor": frozenset({11}), "ademamix": frozenset({9}), "freeze": frozenset({0})},
 }
+_KEYWORDS = frozenset({"mask", "weight_decay_mask", "trust_ratio_mask", "freeze_mask", "param_labels"})
+_OF_OPTIMIZERS = frozenset({"weight_decay", "learning_rate", "b1", "b2", "momentum", "decay"})
 
 
 def check(form: Rewrite) -> None:
@@ -44,16 +49,40 @@ def by_name(form: Rewrite) -> bool:
     slots would lose theirs.
     """
     found = False
-    for node in form.flow.uses.calls_within("optax."):
-        name = form.flow.name(node.func) or ""
-        position, keyword = _TREES.get(name, (None, "mask"))
+    for node, name in _optimizers(form.flow):
+        places = _PLACES.get(name.rpartition(".")[2], frozenset())
         for index, given in enumerate(node.args):
-            found |= _argument(form, given, is_mask=index == position)
+            found |= _argument(form, given, is_mask=index in places)
         for item in node.keywords:
-            found |= _argument(form, item.value, is_mask=item.arg == keyword or str(item.arg).endswith("mask"))
+            found |= _argument(form, item.value, is_mask=item.arg in _KEYWORDS)
+            found |= item.arg is None and bool(places) and _knows_paths(form)  # `**options` may have a mask
     if found and any(word in c.source.text for c in form.flow.project.linen_classes.values() for word in _AXES):
         raise Unsupported(form.component.sites[0], "an optimizer that goes by the names of parameters with axes")
     return found
+
+
+def _optimizers(flow: Flow) -> Iterator[tuple[ast.Call, str]]:
+    """The calls that make optimizers, each with the name of optax's function, "" where it is called in another way:
+    `inject_hyperparams(optax.adamw)(...)`, `partial(optax.adamw, ...)`, `getattr(optax, name)(weight_decay=..., mask=...)`.
+    """
+    for node in flow.uses.calls_within("optax."):
+        yield node, flow.name(node.func) or ""
+    for node in flow.uses.calls(["functools.partial"]):
+        if node.args and (flow.name(node.args[0]) or "").startswith("optax."):
+            yield node, ""
+    for node in flow.uses.calls([""]):
+        made = node.func
+        given = {str(item.arg) for item in node.keywords}
+        if isinstance(made, ast.Call) and (flow.name(made.func) or "").startswith("optax."):
+            yield node, (flow.name(made.args[0]) or "") if made.args else ""
+        elif given & (_KEYWORDS - {"mask"}) or ("mask" in given and given & _OF_OPTIMIZERS):
+            yield node, ""
+
+
+def _knows_paths(form: Rewrite) -> bool:
+    """Does a file of the project look at trees by paths?"""
+    common = {"items", "keys", "freeze", "unfreeze"}
+    return any(not (_BY_PATH - common).isdisjoint(source.words) for source in form.flow.project.files.values())
 
 
 def _argument(form: Rewrite, given: ast.expr, *, is_mask: bool) -> bool:

@@ -208,6 +208,32 @@ def test_masks_by_name(kit, name: str) -> None:
     compare(done, "losses")
 
 
+HIDDEN = """
+def but(word):
+  def mask(params):
+    said = jax.tree_util.keystr
+    return jax.tree_util.tree_map_with_path(lambda path, _: not said(path).endswith(f"['{word}']"), params)
+  return mask
+OPTIONS = dict(weight_decay=0.5, mask=but('bias'))
+"""
+MASKED = {
+    "by position": "optax.chain(optax.add_decayed_weights(0.5, but('bias')), optax.adam(0.1))",
+    "by position, far back": "optax.adamw(0.1, 0.9, 0.999, 1e-8, 0.0, None, 0.5, but('bias'))",
+    "hyperparameters in the state": "optax.inject_hyperparams(optax.adamw)(0.1, weight_decay=0.5, mask=but('bias'))",
+    "a partial": "functools.partial(optax.adamw, weight_decay=0.5, mask=but('bias'))(0.1)",
+    "a name at run time": "getattr(optax, 'adamw')(0.1, weight_decay=0.5, mask=but('bias'))",
+    "options that are not seen": "optax.adamw(0.1, **OPTIONS)",
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_by_name_given_in_other_ways(kit, name: str) -> None:
+    done = kit.migrate("import functools\n" + HIDDEN + SCRIPT.replace("optax.adam(0.1)", MASKED[name]), kit.MLP)
+    assert done.codes == ["NNX601"]
+    assert "by_linen_names(model, " in done.after
+    compare(done, "losses")
+
+
 def test_masks_by_shape_do_not(kit) -> None:
     mask = "lambda p: jax.tree_util.tree_map(lambda v: v.ndim > 1, p)"
     done = kit.migrate(SCRIPT.replace("optax.adam(0.1)", f"optax.adamw(0.1, weight_decay=0.5, mask={mask})"), kit.MLP)
