@@ -472,7 +472,8 @@ def _name_variable_types(context: FileContext) -> None:
     first = next(n for n in source.tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef))
     type_of = context.name("flax.nnx.variable_type_from_name")
     lines = [f"{name} = {type_of}({c!r}, allow_register=True)" for c, name in sorted(context.variable_types.items())]
-    context.insert(source.line_span(first).start, "".join(line + source.newline for line in lines) + 2 * source.newline)
+    written = "".join(line + source.newline for line in lines) + 2 * source.newline
+    context.edits.insert(source.line_span(first).start, written, order=-200)  # before a TODO of the class
 
 
 def created_files(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> dict[Path, str]:

@@ -64,3 +64,19 @@ def test_a_collection_of_two_files_stays_one() -> None:
         np.testing.assert_array_equal(a, b)
     Tally = nnx.variable_type_from_name("tally")
     assert len(jax.tree.leaves(nnx.state(native, Tally))) == 2
+
+
+def test_the_types_stand_before_the_note_of_a_class() -> None:
+    text = (
+        "import jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
+        "class Odd(nn.Module):\n  @nn.compact\n  def __call__(self, x, n):\n    return nn.Dense(n)(x)\n\n\n"
+        "class Noisy(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n"
+        "    noise = self.variable('noise_consts', 'n', lambda: jnp.zeros((4,)))\n    return nn.Dense(4)(x) + noise.value\n"
+    )
+    (once,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).files
+    assert once.after is not None
+    assert once.after.index("variable_type_from_name") < once.after.index("# TODO") == once.after.index("class Odd") - len(
+        next(line for line in once.after.splitlines(keepends=True) if line.startswith("# TODO"))
+    )
+    (twice,) = migrate_project([SourceFile.parse(Path("m.py"), "m", once.after)]).files
+    assert twice.after == once.after
