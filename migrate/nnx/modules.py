@@ -261,7 +261,8 @@ def _decide_class(
     if tried:
         analyser.forget_users(name, plan.classes)
     for argument, rank in rank_checks.guessed(analyser, name).items():
-        message = f"`{argument}` is taken to have {rank} dimensions; with another number the constructor fails"
+        failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
+        message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"
         text.notes.append(("NNX115", message, model.node))
     texts[name] = text
     details = text.details()

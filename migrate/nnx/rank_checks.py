@@ -37,6 +37,11 @@ def lines(text: ClassText) -> list[Parts]:
     return out
 
 
+def checked(text: ClassText, argument: str) -> bool:
+    """Is the constructor given more of the argument's shape than its last size, so that it can count the dimensions?"""
+    return any(name == argument and index != -1 for _, name, index in text.added())
+
+
 def refuse_unknown(text: ClassText, site: Site, argument: str, shape: Shape) -> None:
     """A part that checks the rank of an input is given a whole shape, so the rank must be known here too.
 
@@ -55,4 +60,4 @@ def reads_batch(text: ClassText) -> bool:
     return any(-rank in used.get(argument, ()) for argument, rank in guessed(text.analyser, text.model.qualname).items())
 
 
-__all__ = ["guessed", "lines", "reads_batch", "refuse_unknown"]
+__all__ = ["checked", "guessed", "lines", "reads_batch", "refuse_unknown"]
