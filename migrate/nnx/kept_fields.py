@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..linen.classes import ClassModel, Method
 
 _ASKING = frozenset({"getattr", "hasattr", "attrgetter"})
-_ASKS_NO_FIELD = frozenset({"super", "isinstance", "type", "id"})
+_ASKS_NO_FIELD = frozenset({"super", "isinstance", "type", "id", "share_scope"})
 _WHOLE = frozenset({"__dict__", "__getattribute__", "__getattr__", "__dataclass_fields__", "__repr__", "__str__"})
 # Decorators of methods that read nothing of the module, or whose functions are followed.
 _READING_NOTHING = (
@@ -29,8 +29,7 @@ def asked_by_name(source: SourceFile) -> Iterator[str]:
     """The attributes of anything that a file asks for by a string: `getattr(m, "scale")`, `case Block(scale=s)`."""
     for node in source.by_kind.get(ast.Call, ()):
         assert isinstance(node, ast.Call)
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if called in _ASKING:
+        if _last(node.func) in _ASKING:
             for part in node.args:
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     yield from part.value.split(".")
@@ -58,12 +57,16 @@ def _hands_on(method: Method) -> bool:
         around = parents.get(node)
         if isinstance(around, ast.Attribute):
             continue
-        if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in _ASKS_NO_FIELD:
+        if isinstance(around, ast.Call) and _last(around.func) in _ASKS_NO_FIELD:
             continue
         if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in ("getattr", "hasattr"):
             continue  # by a constant name: see `asked_by_name`; others are refused
         return True
     return False
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_self(node: ast.AST) -> bool:
