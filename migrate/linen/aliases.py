@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import mutation, size_lists
+from .chains import Chain
 from .merging import Either
 from .sites import Abs, Module, ModuleField, Repeated, Static, Table
 from .values import Tup, Unknown, Value
@@ -111,7 +112,7 @@ def _grown(statement: ast.stmt, env: Any) -> set[str]:
 def _is_changeable(value: Value) -> bool:
     if isinstance(value, Tup):
         return value.kind != "tuple"
-    return isinstance(value, Table | Repeated | size_lists.SizeList | Static)
+    return isinstance(value, Table | Repeated | Chain | size_lists.SizeList | Static)
 
 
 def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:
@@ -148,12 +149,18 @@ def forget(run: Any, names: Iterable[str], env: Any) -> None:
             continue
         if run.holds_module(held.value) and not _is_list_of_modules(held.value):
             continue
+        if run.in_setup:  # setup is the constructor: what it says stays said, and only lists of modules are followed
+            if run.holds_module(held.value):
+                scope.names[name] = dataclasses.replace(held, value=Unknown(name))
+            continue
         size_lists.broken(run, {size_lists.variable_of(held.value)} - {""})
         scope.local.discard(name)
         scope.names[name] = Abs(Unknown(name), False, held.flags)
 
 
 def _is_list_of_modules(value: Value) -> bool:
+    if isinstance(value, Chain):
+        return True
     return isinstance(value, Tup) and all(isinstance(item, Module | ModuleField | Either) for item in value.items)
 
 

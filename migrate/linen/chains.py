@@ -40,7 +40,7 @@ def parts_of(value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Chain):
         return value.parts
     if isinstance(value, Repeated):
-        return (value,) if not value.turned and value.kind == "list" else None
+        return (value,) if value.in_order and not value.part and value.kind == "list" else None
     return value.items if isinstance(value, Tup) else None
 
 

@@ -313,8 +313,7 @@ class Execution(LoopExecution):
         done = self._run_statement(node, env, returned)
         if changed:
             mutation.record(self, node, frozenset(changed), env)
-        if not self.in_setup:
-            aliases.forget_others(self, node, env)
+        aliases.forget_others(self, node, env)
         return done
 
     def _run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:

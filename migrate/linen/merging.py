@@ -157,7 +157,7 @@ def merge(a: Value, b: Value) -> Value:
         element = merge(a.element, b.element)
         if isinstance(element, Module | Either):  # one list or the other: an element is one of either's
             same = (a.turned, a.part) == (b.turned, b.part)
-            return Repeated(element, a.loop, a.kind, a.turned, a.part if same else "other")
+            return Repeated(element, a.loop, a.kind, a.turned, part=a.part if same else "other")
     if isinstance(a, Const) and a.value is None and isinstance(b, Array):
         return with_none(b)
     if isinstance(b, Const) and b.value is None and isinstance(a, Array):

@@ -41,7 +41,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
             return changed
     if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated | chains.Chain):
         return _append(run, node, func, base, env)
-    if func.attr in _REORDERING and isinstance(value, Tup | Repeated) and run.holds_module(value):
+    if func.attr in _REORDERING and isinstance(value, Tup | Repeated | chains.Chain) and run.holds_module(value):
         return _reordered(run, node, func, base, env)
     if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
         arguments_of(run, node, env)
@@ -114,9 +114,10 @@ def _reordered(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env: An
     taken: Value = Unknown("an item of a list")
     place = arguments.values(run)[0][0] if arguments.positional else Int(Dim.of(-1))
     new: Value = value.disordered() if isinstance(value, Repeated) else Unknown("a list in an order of its own")
-    if func.attr == "reverse" and once:
-        assert isinstance(value, Tup | Repeated)
-        new = value.reversed() if isinstance(value, Repeated) else Tup(value.items[::-1], value.kind)
+    if func.attr == "reverse" and once and isinstance(value, Repeated):
+        new = value.reversed()
+    elif func.attr == "reverse" and once and isinstance(value, Tup):
+        new = Tup(value.items[::-1], value.kind)
     elif func.attr == "pop" and once and isinstance(value, Tup) and isinstance(place, Int):
         index = place.dim.value
         if index is not None and -len(value.items) <= index < len(value.items):

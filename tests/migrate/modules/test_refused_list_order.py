@@ -34,6 +34,11 @@ REFUSED = {
         "NNX110",
         SETUP + "  self.layers = layers[::-1]\ndef __call__(self, x):" + GOES.replace("layers", "self.layers"),
     ),
+    "a list that grew in a loop, turned under another name": (
+        "NNX110",
+        "def setup(self):\n  layers = [nn.Dense(9)]\n  others = layers\n  for d in self.widths:\n    layers.append(nn.Dense(d))\n"
+        "  others.reverse()\n  self.net = nn.Sequential(layers)\ndef __call__(self, x):\n  return self.net(x)",
+    ),
     "left early": (
         "NNX110",
         COMPACT + "  for i, layer in enumerate(layers):\n    if i == 2:\n      break\n    x = layer(x)\n  return x",
