@@ -36,8 +36,9 @@ REFUSED = {
     ),
     "a list that grew in a loop, turned under another name": (
         "NNX110",
-        "def setup(self):\n  layers = [nn.Dense(9)]\n  others = layers\n  for d in self.widths:\n    layers.append(nn.Dense(d))\n"
-        "  others.reverse()\n  self.net = nn.Sequential(layers)\ndef __call__(self, x):\n  return self.net(x)",
+        "def setup(self):\n  layers = [nn.Dense(9)]\n  others = layers\n"
+        "  for d in self.widths:\n    layers.append(nn.Dense(d))\n  others.reverse()\n"
+        "  self.net = nn.Sequential(layers)\ndef __call__(self, x):\n  return self.net(x)",
     ),
     "left early": (
         "NNX110",
