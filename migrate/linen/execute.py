@@ -118,6 +118,7 @@ class Execution(LoopExecution):
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
         self.inlined: set[Method] = set()
+        self.executed: set[ast.AST] = set()  # the functions whose bodies were followed
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()
         self.variable_reads: dict[ast.expr, VariableRead] = {}  # `self.variables[...]` and the like
         self.attribute_paths: dict[str, tuple[Step, ...] | None] = {}  # setup's attributes → when they are made
@@ -275,6 +276,7 @@ class Execution(LoopExecution):
 
     def run_function(self, node: ast.FunctionDef | ast.Lambda, env: Env) -> Abs:
         """Execute a function body whose parameters are bound in `env`."""
+        self.executed.add(node)
         # A function that calls itself more than once would be followed exponentially often.
         if self.depth > MAX_DEPTH or self.active.count(node) > 1:
             return Abs(Unknown("recursion"))

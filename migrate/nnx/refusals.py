@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from ..catalog import layers
 from ..linen.layer_fields import WHOLE
 from ..linen.self_calls import SELF_CALLS
-from ..linen.sites import (
-    Unmigratable,
-)
+from ..linen.sites import Unmigratable
+from ..source import SourceFile
 from . import (
     cells,
     constructor_names,
@@ -51,6 +50,42 @@ def nothing_left(text: ClassText) -> None:
                 makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
             if makes:
                 raise Unmigratable("NNX134", f"`{short(node)}` stands where the code is not followed", node)
+        for node in method.nodes:
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                found = _helper(text, text.source, node)
+                if found is not None and found[1] not in run.executed and _makes_modules(text, *found, set()):
+                    raise Unmigratable("NNX135", f"`{short(node)}` makes submodules where it is not followed", node)
+
+
+def _helper(text: ClassText, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
+    """The function of the project that a name means."""
+    name = text.run.project.qualname(source, node)
+    found = text.run.project.definition(name) if name else None
+    return (found[0], found[1]) if found is not None and isinstance(found[1], ast.FunctionDef) else None
+
+
+def _makes_modules(text: ClassText, source: SourceFile, function: ast.FunctionDef, seen: set[ast.AST]) -> bool:
+    """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?"""
+    seen.add(function)
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call):
+            continue
+        name = text.run.project.qualname(source, node.func) or ""
+        if layers.lookup(name) is not None or name in text.run.project.linen_classes:
+            return not _is_whole_model(source, function, node)
+        inner = _helper(text, source, node.func)
+        if inner is not None and inner[1] not in seen and _makes_modules(text, *inner, seen):
+            return True
+    return False
+
+
+def _is_whole_model(source: SourceFile, function: ast.FunctionDef, node: ast.Call) -> bool:
+    """`Model(...).apply(...)`, `model = Model(...); model.init(...)`: a model of the function's own, no submodule."""
+    parent = source.parents.get(node)
+    held = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    asked = ("init", "apply", "init_with_output")
+    used = [n for n in ast.walk(function) if isinstance(n, ast.Attribute) and n.attr in asked]
+    return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
 
 
 _PROTOCOLS = frozenset({"typing.Protocol", "typing_extensions.Protocol"})

@@ -467,3 +467,21 @@ def test_a_lifted_function_of_a_file_that_calls_something_else_nnx_stays_linen()
     result = _migrated({"chunk_ops": ops, "chunk_user": CHUNK_USER})
     (plan,) = [c for c in result.classes if c.qualname.endswith("Model")]
     assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
+
+
+CHOSEN = {
+    "in setup": "def setup(self):\n  self.d = (plain if self.c else bare)(4)\ndef __call__(self, x):\n  return self.d(x)",
+    "by a name": "def setup(self):\n  make = plain\n  if self.c:\n    make = bare\n  self.d = make(4)\n"
+    "def __call__(self, x):\n  return self.d(x)",
+    "in a loop": "def setup(self):\n  self.d = [make(4) for make in (plain, bare)]\ndef __call__(self, x):\n  return self.d[1](x)",
+    "in a compact body": "@nn.compact\ndef __call__(self, x):\n  return (plain if self.c else bare)(4)(x)",
+}
+
+
+@pytest.mark.parametrize("how", CHOSEN)
+def test_a_helper_that_is_chosen_from_several_stays_linen(how: str) -> None:
+    helpers = "def plain(n):\n  return nn.Dense(n)\ndef bare(n):\n  return nn.Dense(n, use_bias=False)\n"
+    body = "".join(f"  {line}\n" for line in CHOSEN[how].splitlines())
+    text = f"{HEAD}{helpers}class M(nn.Module):\n  c: bool = True\n{body}"
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
