@@ -473,7 +473,8 @@ CHOSEN = {
     "in setup": "def setup(self):\n  self.d = (plain if self.c else bare)(4)\ndef __call__(self, x):\n  return self.d(x)",
     "by a name": "def setup(self):\n  make = plain\n  if self.c:\n    make = bare\n  self.d = make(4)\n"
     "def __call__(self, x):\n  return self.d(x)",
-    "in a loop": "def setup(self):\n  self.d = [make(4) for make in (plain, bare)]\ndef __call__(self, x):\n  return self.d[1](x)",
+    "in a loop": "def setup(self):\n  self.d = [make(4) for make in (plain, bare)]\n"
+    "def __call__(self, x):\n  return self.d[1](x)",
     "in a compact body": "@nn.compact\ndef __call__(self, x):\n  return (plain if self.c else bare)(4)(x)",
 }
 
