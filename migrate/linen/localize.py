@@ -67,8 +67,9 @@ def _stands_alone(localized: Localized) -> bool:
     except SyntaxError:
         return False  # it has lines of its own
     if isinstance(body, ast.Call | ast.Attribute | ast.Subscript | ast.Tuple | ast.List | ast.Dict) and text[0] != "(":
-        whole = [parts for span, parts in localized.replaced if span == localized.span]
-        return not whole and not isinstance(body, ast.Tuple)
+        whole = [part for span, parts in localized.replaced if span == localized.span for part in parts]
+        atom = whole[0].dim.single_atom() if len(whole) == 1 and isinstance(whole[0], DimPart) else None
+        return (not whole or (atom is not None and atom.kind == "field")) and not isinstance(body, ast.Tuple)
     if isinstance(body, ast.Name | ast.Constant):
         inner = [part for _, parts in localized.replaced for part in parts]
         if not inner:

@@ -165,10 +165,10 @@ import linen_parity
 class Model(nnx.Module):
     def __init__(self, *, in_features: int, rngs: nnx.Rngs):
         self.Dense_0 = nnx.Linear(
-                in_features,
-                3,
-                kernel_init=linen_parity.with_partitioning(nnx.initializers.ones, (None, 'model')),
-                rngs=rngs,
+            in_features,
+            3,
+            kernel_init=linen_parity.with_partitioning(nnx.initializers.ones, (None, 'model')),
+            rngs=rngs,
         )
 
     def __call__(self, x):
@@ -235,7 +235,8 @@ class Model(nn.Module):
 model = Model()
 x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
 params = model.init(jax.random.key(0), x)['params']
-names = sorted(flax.traverse_util.flatten_dict(params, sep='/'))
+flat = flax.traverse_util.flatten_dict(params, sep='/')
+params = flax.traverse_util.unflatten_dict({**flat, 'Dense_0/bias': y[0]}, sep='/')
 tx = optax.sgd(0.1)
 opt_state = tx.init(params)
 losses = []
@@ -265,7 +266,8 @@ class Model(nnx.Module):
 model = linen_parity.Functional(Model, sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})
 x, y = jnp.arange(8.0).reshape(2, 4), jnp.ones((2, 3))
 params = model.init(jax.random.key(0), x)['params']
-names = sorted(flax.traverse_util.flatten_dict(params, sep='/'))
+flat = flax.traverse_util.flatten_dict(params, sep='/')
+params = flax.traverse_util.unflatten_dict({**flat, 'Dense_0/bias': y[0]}, sep='/')
 tx = optax.sgd(0.1)
 opt_state = tx.init(params)
 losses = []

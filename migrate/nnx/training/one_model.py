@@ -13,15 +13,22 @@ from ...linen.flow_values import Items, Model, Value
 from .rewrite import Rewrite, Unsupported
 
 
-def check_sites(form: Rewrite) -> None:
-    """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`."""
-    spelled = set()
-    for site in form.component.sites:
-        if len(form.component.sites) > 1 and _local(form, site):
-            raise Unsupported(site, "several models of one kind")
-        spelled.add(_spelled(site))
-    if len(spelled) != 1 or len({plan.qualname for (plan,) in form.component.plans}) != 1:
+def check_sites(form: Rewrite, *, several: bool = False) -> None:
+    """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`.
+
+    `several`: models of several classes may go through the same functions, for forms whose states say of which model
+    they are; the variables of one class do not fit another.
+    """
+    spelled: dict[str, set[object]] = {}
+    for site, (plan,) in zip(form.component.sites, form.component.plans, strict=True):
+        spelled.setdefault(plan.qualname, set()).add(_spelled(site))
+    alike = all(len(ways) == 1 for ways in spelled.values())
+    if not alike or (len(spelled) > 1 and not several):
         raise Unsupported(form.component.sites[0], "several models of one kind")
+    if len(form.component.sites) > len(spelled):
+        for site in form.component.sites:
+            if _local(form, site):
+                raise Unsupported(site, "several models of one kind")
 
 
 def check_calls(form: Rewrite, homes: set[ast.AST | None]) -> None:

@@ -60,7 +60,7 @@ class _Split(Rewrite):
         uses = list(self.tracked())
         if not any(isinstance(value, State) for _, value in uses) or collections.whole(self):
             raise Unsupported(self.component.sites[0], "no TrainState of params")
-        one_model.check_sites(self)
+        one_model.check_sites(self, several=True)
         inits = [
             node for node, value in uses if isinstance(value, Method) and value.name == "init" and self.initializes(node)
         ]
