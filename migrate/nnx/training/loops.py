@@ -29,15 +29,15 @@ def apply(form: _Native, call: ast.Call) -> None:
         raise Unsupported(call, "a call with params of a field that draws or updates")
     method = ""
     kept: list[ast.AST] = list(call.args[1:])
-    rngs: ast.Dict | None = None
+    rngs: ast.expr | None = None
     for keyword in call.keywords:
-        if keyword.arg == "rngs" and isinstance(keyword.value, ast.Dict):
-            rngs = keyword.value
+        if keyword.arg == "rngs":
+            rngs = None if isinstance(keyword.value, ast.Constant) else keyword.value
         elif keyword.arg == "mutable":
             _mutable(form, call, keyword.value)
         elif keyword.arg == "method":
             method = _method_name(form, keyword.value)
-        elif keyword.arg in (None, "rngs", "capture_intermediates", "variables"):
+        elif keyword.arg in (None, "capture_intermediates", "variables"):
             raise Unsupported(call, f"apply with {keyword.arg}")
         else:
             kept.append(keyword)
@@ -89,14 +89,15 @@ def _method_name(form: _Native, node: ast.expr) -> str:
     raise Unsupported(node, "a method that is computed or another class's")
 
 
-def _reseed(form: _Native, call: ast.Call, rngs: ast.Dict, name: str) -> None:
-    """Linen draws from the keys of this call: so do the module's streams."""
+def _reseed(form: _Native, call: ast.Call, rngs: ast.expr, name: str) -> None:
+    """Linen draws from the keys of this call: so do the module's streams. `rngs=keys` gives them by name: `**keys`."""
     if not form.plan.rng_streams:
         return
     statement = form.statement(call)
     inside = [p for p in form.source(call).ancestors(call) if isinstance(p, ast.Lambda | ast.IfExp | ast.comprehension)]
     simple = isinstance(statement, ast.Assign | ast.Return | ast.Expr | ast.AnnAssign)
-    if inside or not simple or not all(isinstance(k, ast.Constant) for k in rngs.keys):
+    spelled = isinstance(rngs, ast.Dict) and all(isinstance(k, ast.Constant) for k in rngs.keys)
+    if inside or not simple or (isinstance(rngs, ast.Dict) and not spelled and None in rngs.keys):
         raise Unsupported(call, "keys within an expression")
     if sum(_applies(form, node) for node in ast.walk(statement)) > 1:
         raise Unsupported(call, "several calls in a statement, each with its keys")
@@ -105,8 +106,13 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.Dict, name: str) -> None:
     stacked = any(
         word in info.source.text for info in form.flow.project.linen_classes.values() for word in ("nn.scan", "nn.vmap")
     )
-    given = {str(k.value): v for k, v in zip(rngs.keys, rngs.values) if isinstance(k, ast.Constant)}
-    keys = ", ".join(f"{stream}={form.text(key)}" for stream, key in given.items())
+    if isinstance(rngs, ast.Dict) and spelled:
+        given = {str(k.value): v for k, v in zip(rngs.keys, rngs.values) if isinstance(k, ast.Constant)}
+        keys = ", ".join(f"{stream}={form.text(key)}" for stream, key in given.items())
+    elif isinstance(rngs, ast.IfExp):  # `rngs={'dropout': key} if train else None`
+        keys = f"**({form.text(rngs)} or {{}})"
+    else:
+        keys = f"**{form.text(rngs)}"
     policy = "policy='match_shape', " if stacked else ""
     form.insert_before(statement, f"{form.context(call).name('flax.nnx.reseed')}({name}, {policy}{keys})")
 

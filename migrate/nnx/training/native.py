@@ -201,6 +201,8 @@ class _Native(Rewrite):
                 for keyword in parent.keywords:
                     if keyword.arg == "rngs" and isinstance(keyword.value, ast.Dict):
                         found |= {str(k.value) for k in keyword.value.keys if isinstance(k, ast.Constant)}
+                    elif keyword.arg == "rngs" and not isinstance(keyword.value, ast.Constant):
+                        found |= self.plan.rng_streams
         return tuple(sorted(found - {"params"}))
 
     # the place where the model is made -------------------------------------------------------------------------
