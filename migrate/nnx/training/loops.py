@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part
 from ...linen.flow_values import ClassValue, Collection, Function, Method, Model, Symbol, Variables
-from . import state_fields, trees
+from . import makers, state_fields, trees
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
@@ -178,21 +178,24 @@ def create(form: _Native, call: ast.Call) -> None:
     known = {"params", "tx", "apply_fn", "batch_stats", *form.fields}
     if call.args or not {"params", "tx"} <= keywords.keys() <= known:
         raise Unsupported(call, "other fields of the TrainState")
-    if form.function(call) is not form.home or form.source(call) is not form.source(form.init):
+    model = form.home_name
+    received = makers.made_at(form, call)
+    if received is not None:
+        model = received.name
+    elif form.function(call) is not form.home or form.source(call) is not form.source(form.init):
         raise Unsupported(call, "a TrainState made in another function than its variables")
-    within = form.init in ast.walk(call)
-    if (call.lineno < form.init.lineno and not within) or not isinstance(
-        form.flow.value(keywords["params"]), Collection | Variables
-    ):
+    elif call.lineno < form.init.lineno and form.init not in ast.walk(call):
+        raise Unsupported(call, "params from elsewhere")
+    if not isinstance(form.flow.value(keywords["params"]), Collection | Variables):
         raise Unsupported(call, "params from elsewhere")
     context = form.context(call)
     tx: list[Part | ast.AST] = [keywords["tx"]]
     if form.by_name:
-        tx = [f"{context.parity('by_linen_names')}({form.home_name}, ", *tx, ")"]
-    parts: list[Part | ast.AST] = [f"{context.name('flax.nnx.Optimizer')}({form.home_name}, ", *tx]
+        tx = [f"{context.parity('by_linen_names')}({model}, ", *tx, ")"]
+    parts: list[Part | ast.AST] = [f"{context.name('flax.nnx.Optimizer')}({model}, ", *tx]
     if form.fields:
         assert isinstance(call.func, ast.Attribute)
-        parts[:1] = [call.func.value, f"({form.home_name}, "]
+        parts[:1] = [call.func.value, f"({model}, "]
         for keyword in call.keywords:
             parts += [", ", keyword] if keyword.arg in form.fields else []
         parts.append(")")
@@ -204,9 +207,14 @@ def create(form: _Native, call: ast.Call) -> None:
         form.replace(parent.targets[0], form.optimizers[symbol])
         form.replace(call, *parts)
     elif isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return)):
-        form.replace(call, f"{form.home_name}, ", *parts)
+        form.replace(call, f"{model}, ", *parts)
     else:
         raise Unsupported(call, "a TrainState that is not assigned")
+
+
+def creates(form: _Native, call: ast.Call) -> bool:
+    """Is `call` a `TrainState.create(...)`?"""
+    return form.flow.is_state_class((form.flow.name(call.func) or "").removesuffix(".create"))
 
 
 def is_last(form: _Native, statement: ast.stmt) -> bool:
@@ -232,7 +240,8 @@ def drop_assignment(form: _Native, name: ast.Name) -> bool:
         return True
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
-    if form.function(statement) is not form.home or form.source(statement) is not form.source(form.init):
+    at_home = form.function(statement) is form.home and form.source(statement) is form.source(form.init)
+    if not at_home and not form.makers.in_function(form.function(statement), form):
         return False
     target, value = statement.targets[0], statement.value
     names = target.elts if isinstance(target, ast.Tuple) else [target]

@@ -34,7 +34,9 @@ from . import (
     copies,
     leaf_order,
     loops,
+    makers,
     masks,
+    namesakes,
     old_values,
     one_model,
     saving,
@@ -136,7 +138,8 @@ class _Native(Rewrite):
         self._declared()
         self.by_hand = by_hand.find(self)
         self._home()
-        one_model.check_calls(self, {self.home})
+        self.makers = makers.find(self)
+        one_model.check_calls(self, makers.fresh(self))
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
         self.copies = copies.find(self)
         hoisted = old_values.check(self)
@@ -150,12 +153,15 @@ class _Native(Rewrite):
                     continue
                 optimizer = isinstance(value, State) and steps.needs_optimizer(self, symbol, set())
                 function.renamed[parameter] = (self.new_names[symbol], self.optimizers[symbol] if optimizer else "")
+        if self.wrapped is not None:
+            self.functions.pop(self.wrapped.function, None)
         for function in self.functions.values():
             function.merge_state()
         for call, name, state in hoisted:
             self.insert_before(self.statement(call), f"{name} = {self._optimizer_of(state)}.step[...]")
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
+        makers.write(self)
         for node, value in self.uses:
             self._use(node, value)
         for function in self.functions.values():
@@ -211,18 +217,22 @@ class _Native(Rewrite):
         inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
         if len(inits) != 1:
             raise Unsupported(self.site, "init is not called in exactly one place")
-        self.init = inits[0]
-        made = self.flow.value(self.init.func)
+        self.wrapped = makers.wrapped(self, inits[0])
+        self.init = self.wrapped.call if self.wrapped is not None else inits[0]
+        made = self.flow.value(inits[0].func)
         if not isinstance(made, Tracked) or len(made.sites) != 1:
             raise Unsupported(self.init, "one of several models is initialized")
         (self.site,) = made.sites
-        base = self.initialized(self.init)
-        if any(k.arg in (None, "method", "mutable", "rngs") for k in self.init.keywords) or not self.init.args:
+        base = self.initialized(inits[0])
+        keywords = [*self.init.keywords, *(inits[0].keywords if self.wrapped is not None else [])]
+        self.init_keywords = [k for k in keywords if k.arg is not None or self.wrapped is None]
+        self.init_model = base
+        if any(k.arg in (None, "method", "mutable", "rngs") for k in self.init_keywords) or not self.init.args:
             raise Unsupported(self.init, "init of another method")
         self.home = self.function(self.init)
         statement = self.statement(self.init)
         self.init_statement = statement
-        self.nested = self.created_with(self.init) is not None
+        self.nested = self.created_with(self.init) is not None or self._returned_at_once(statement)
         if not self.nested:
             self._assigned(statement)
         site_statement = self.statement(self.site)
@@ -233,6 +243,13 @@ class _Native(Rewrite):
             self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"])
         else:
             raise Unsupported(base, "init of something else than a name")
+
+    def _returned_at_once(self, statement: ast.stmt) -> bool:
+        """`return model.init(key, x)['params']`"""
+        value = statement.value if isinstance(statement, ast.Return) else None
+        while isinstance(value, ast.Subscript):
+            value = value.value
+        return value is self.init
 
     def _assigned(self, statement: ast.stmt) -> None:
         """Are the variables that init returns, or their params, given one name?"""
@@ -261,7 +278,10 @@ class _Native(Rewrite):
             and self.block(site_statement) is self.block(statement)
         )
         self.direct = same_place and len(stores) == 1 and isinstance(stores[0].ctx, ast.Store)
-        if self.direct or (symbol[1] is self.home and symbol[1] is not None):
+        around = old_values.loops_around(self, self.init, self.home)
+        again = any(around - old_values.loops_around(self, store, self.home) for store in stores)
+        again |= bool(around) and not stores
+        if self.direct or (symbol[1] is self.home and symbol[1] is not None and not again):
             self.home_name = base.id
         else:
             self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"], base.id)
@@ -272,10 +292,13 @@ class _Native(Rewrite):
 
     def _write_home(self) -> None:
         call = self.init
-        base = self.initialized(call)
-        arguments = ", ".join(
-            [*self.sizes(call, call.args[1:], call.keywords), f"rngs={self.rngs(call.args[0], self.streams)}"]
-        )
+        base = self.init_model
+        sizes = self.sizes(call, call.args[1:], self.init_keywords)
+        arguments = ", ".join([*sizes, f"rngs={self.rngs(call.args[0], self.streams)}"])
+        if self.wrapped is not None:
+            if isinstance(self.wrapped.function, ast.FunctionDef):
+                self.delete(self.wrapped.function)
+            self.dropped.update(ast.walk(self.wrapped.function))
         if not self.direct and base is not self.site:
             self.to_partial(self.site)
             self._put(f"{self.home_name} = {self.text(base)}({arguments})")
@@ -315,6 +338,10 @@ class _Native(Rewrite):
         return scope is None and name in source.names.imports
 
     def _name_all(self) -> None:
+        names = self.namesakes = namesakes.Namesakes(self)
+        home = (self.source(self.init).module, self.home, "the model of init")
+        names.take(home, self.home_name)
+        made_by_others = self._received_states()
         for symbol, value in self.roles.items():
             module, scope, name = symbol
             source = self.flow.project.files[module]
@@ -326,24 +353,46 @@ class _Native(Rewrite):
                 prefix = name.removesuffix("state").rstrip("_")
                 prefix = "" if prefix in ("", "train", "new", "ts", "updated") else f"{prefix}_"
                 created = at_home and not argument and symbol not in self.copies
-                model = self.home_name if created else self.free(source, scope, [f"{prefix}model", f"{prefix}net"])
-                self.new_names[symbol] = model
-                self.optimizers[symbol] = self.free(
-                    source, scope, [f"{prefix}optimizer", f"{prefix}opt", f"{prefix}nnx_optimizer"]
+                model = made_by_others.get(symbol) or (self.home_name if created else "")
+                if created and symbol not in made_by_others:
+                    names.join(home, symbol)
+                self.new_names[symbol] = (
+                    names.take(symbol, model) if model else names.free(symbol, [f"{prefix}model", f"{prefix}net"])
                 )
+                candidates = [f"{prefix}optimizer", f"{prefix}opt", f"{prefix}nnx_optimizer"]
+                self.optimizers[symbol] = names.free(symbol, candidates)
             elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+                received = makers.of_scope(self, symbol)
+                if symbol in self.new_names:
+                    continue
                 if at_home and not argument:
                     self.new_names[symbol] = self.home_name
+                elif received is not None and not argument:
+                    self.new_names[symbol] = received.name
                 elif argument:
-                    self.new_names[symbol] = self.free(source, scope, ["model", "net"])
+                    self.new_names[symbol] = names.free(symbol, ["model", "net"])
                 elif not isinstance(value, Variables) and self.by_hand is None:
                     raise Unsupported(self.site, f"params under the name {name}")
         if self.by_hand is not None:
             by_hand.name_all(self, self.by_hand)
         for node, held in self.uses:
             if isinstance(held, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                if not (self.by_hand is not None and (self.by_hand.stores(node) or steps.of_result(self, node))):
+                if self.makers.receiving(node) is None and not (self.by_hand is not None and (self.by_hand.stores(node) or steps.of_result(self, node))):
                     self._spelled_out(node)
+
+    def _received_states(self) -> dict[Symbol, str]:
+        """The modules of the states that are made of params which a function returned."""
+        makers.name_all(self)
+        found = {}
+        for node, value in self.uses:
+            parent = self.parent(node)
+            if isinstance(node, ast.Call) and isinstance(value, State) and isinstance(parent, ast.Assign):
+                received = makers.made_at(self, node) if loops.creates(self, node) else None
+                if received is not None and isinstance(parent.targets[0], ast.Name):
+                    symbol = self.flow.symbol(self.source(node), parent.targets[0])
+                    found[symbol] = received.name
+                    self.namesakes.join(makers.symbol(self, received), symbol)
+        return found
 
     def _spelled_out(self, name: ast.Name) -> None:
         """`variables = {'params': state.params, ...}` goes, and the name stands for the state's model."""
@@ -441,6 +490,8 @@ class _Native(Rewrite):
         name = self.flow.name(call.func) or ""
         if isinstance(value, State) and self.flow.is_state_class(name.removesuffix(".create")):
             loops.create(self, call)
+        elif isinstance(value, Variables | Collection) and any(r.call is call for r in self.makers.received):
+            return
         elif isinstance(call.func, ast.Attribute) and isinstance(self.flow.value(call.func.value), State):
             if call.func.attr in state_updates.METHODS:
                 state_updates.write(self, call)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
-from . import by_hand, copies, saving, state_fields, state_updates
+from . import by_hand, copies, makers, saving, state_fields, state_updates
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -31,13 +31,12 @@ def check(form: _Native) -> list[tuple[ast.Call, str, ast.Name]]:
     kept: dict[ast.Call, tuple[str, ast.Name]] = {}
     _not_closed_over(form)
     readers = _readers(form)
-    for call in _updates(form):
-        targets = _targets(form, call)
-        given = _given(form, call)
+    for call in updates(form):
+        after, before = targets(form, call), given(form, call)
         scope = form.function(call)
         around = {scope, *(parent for parent in form.source(call).ancestors(call)), None}
         for node, symbol in readers:
-            if symbol in targets or symbol[1] not in around or _apart(form, symbol, given | targets):
+            if symbol in after or symbol[1] not in around or _apart(form, symbol, before | after):
                 continue
             if any(_late(form, moment, call, symbol) for moment in _moments(form, node, scope, set())):
                 if not _keeps_step(form, node, symbol, call, kept):
@@ -54,8 +53,8 @@ def _keeps_step(
         return False
     if (
         parent in form.kept_steps
-        or symbol not in _given(form, call)
-        or _loops(form, node, scope) != _loops(form, call, scope)
+        or symbol not in given(form, call)
+        or loops_around(form, node, scope) != loops_around(form, call, scope)
     ):
         return False
     statement = form.statement(call)
@@ -110,9 +109,12 @@ def _one_state(form: _Native) -> None:
     ]
     for index, node in enumerate(made):
         for other in made[:index]:
-            if not _exclusive(form, node, other):
+            apart = makers.made_at(form, node) is not makers.made_at(form, other)
+            if not apart and not _exclusive(form, node, other):
                 raise Unsupported(node, "two states of the same params")
-        if form.function(node) is form.home and _loops(form, node, form.home) - _loops(form, form.init, form.home):
+        received = makers.made_at(form, node)
+        origin, scope = (received.call, form.function(node)) if received is not None else (form.init, form.home)
+        if form.function(node) is scope and loops_around(form, node, scope) - loops_around(form, origin, scope):
             raise Unsupported(node, "states of the same params made in a loop")
 
 
@@ -136,7 +138,7 @@ def _holds_values(value: Value) -> bool:
 
 
 # updates -----------------------------------------------------------------------------------------------------------
-def _updates(form: _Native) -> list[ast.Call]:
+def updates(form: _Native) -> list[ast.Call]:
     """Calls that change the model: of apply_gradients, of what restores a checkpoint, and of functions that do either."""
     direct = [
         node
@@ -162,7 +164,7 @@ def _updates(form: _Native) -> list[ast.Call]:
     return list(found)
 
 
-def _targets(form: _Native, call: ast.Call) -> set[Symbol]:
+def targets(form: _Native, call: ast.Call) -> set[Symbol]:
     """The names that the statement of an update gives its result."""
     statement = form.statement(call)
     names = [node for target in getattr(statement, "targets", ()) for node in ast.walk(target)]
@@ -176,7 +178,7 @@ def _is_state(form: _Native, node: ast.Name) -> bool:
     return isinstance(value, State) or (form.by_hand is not None and by_hand.is_half(value))
 
 
-def _given(form: _Native, call: ast.Call) -> set[Symbol]:
+def given(form: _Native, call: ast.Call) -> set[Symbol]:
     """The names of the states that an update starts from."""
     nodes: list[ast.expr] = [*call.args, *[k.value for k in call.keywords]]
     if isinstance(call.func, ast.Attribute):
@@ -197,7 +199,7 @@ def _apart(form: _Native, symbol: Symbol, others: set[Symbol]) -> bool:
 
 def _made_anew(form: _Native, symbol: Symbol, group: set[Symbol]) -> bool:
     """Is every value of a name a copy, made by such a call, or by an update of a name of its group?"""
-    stores, updates = _stores(form, symbol), _updates(form)
+    stores, calls = _stores(form, symbol), updates(form)
     for store in stores:
         statement = form.statement(store)
         call = statement.value if isinstance(statement, ast.Assign) else None
@@ -205,14 +207,14 @@ def _made_anew(form: _Native, symbol: Symbol, group: set[Symbol]) -> bool:
             continue
         if not isinstance(call, ast.Call):
             return False
-        if call in updates:
-            if not _given(form, call) <= group:
+        if call in calls:
+            if not given(form, call) <= group:
                 return False
             continue
         if form.flow.is_state_class((form.flow.name(call.func) or "").removesuffix(".create")):
             continue  # there is but one
         callee = form.flow.value(call.func)
-        if not isinstance(callee, Function) or callee.nodes != {form.home}:
+        if not isinstance(callee, Function) or not callee.nodes <= makers.fresh(form):
             return False
     return bool(stores)
 
@@ -252,7 +254,7 @@ def _late(form: _Native, moment: ast.AST | None, call: ast.Call, symbol: Symbol)
     if form.source(moment) is not form.source(call):
         return True
     scope = form.function(call)
-    if _loops(form, moment, scope) & _loops(form, call, scope):
+    if loops_around(form, moment, scope) & loops_around(form, call, scope):
         return True
     if any(node is moment for node in ast.walk(call)) or _end(moment) <= _start(call):
         # Within one statement an update is written before the rest of it.
@@ -265,7 +267,7 @@ def _late(form: _Native, moment: ast.AST | None, call: ast.Call, symbol: Symbol)
     return not bound_later or symbol[2] in [a.arg for a in parameters]
 
 
-def _loops(form: _Native, node: ast.AST, scope: ast.AST | None) -> set[ast.AST]:
+def loops_around(form: _Native, node: ast.AST, scope: ast.AST | None) -> set[ast.AST]:
     """The loops around an expression, within its function."""
     found: set[ast.AST] = set()
     for parent in form.source(node).ancestors(node):

@@ -87,6 +87,15 @@ class Rewrite:
         self._edits.append((self.context(statement), span, ()))
         self.dropped.update(ast.walk(statement))
 
+    def drop_annotation(self, function: ast.FunctionDef) -> None:
+        """Take out what a function says that it returns."""
+        assert function.returns is not None
+        source = self.source(function)
+        span = source.span(function.returns)
+        arrow = source.text.rindex("->", 0, span.start)
+        start = len(source.text[:arrow].rstrip())
+        self.replace_span(function, Span(start, span.end), "")
+
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements among which `statement` stands."""
         parent = self.source(statement).parents[statement]

@@ -152,7 +152,7 @@ class Step:
                 if isinstance(statement, ast.Return) and self.form.function(statement) is self.node:
                     self._return(statement)
             if states and self.node.returns is not None:
-                self._drop_annotation(self.node)
+                self.form.drop_annotation(self.node)
         if states:
             for call, source in self.form.flow.callers.get(self.node, {}).items():
                 if self.form.by_hand is not None:
@@ -189,14 +189,6 @@ class Step:
             self.form.replace_span(self.node, span, ", ".join(names))
         if set(self.renamed) - {a.arg for a in [*plain, *arguments.kwonlyargs]}:
             raise Unsupported(self.node, "a state in a starred argument")
-
-    def _drop_annotation(self, node: ast.FunctionDef) -> None:
-        assert node.returns is not None
-        text = self.source.text
-        span = self.source.span(node.returns)
-        arrow = text.rindex("->", 0, span.start)
-        start = len(text[:arrow].rstrip())
-        self.form.replace_span(node, Span(start, span.end), "")
 
     # where it is used ------------------------------------------------------------------------------------------
     def _references(self) -> None:
@@ -472,6 +464,10 @@ def functions(form: _Native) -> dict[ast.AST, Step]:
             source = form.flow.project.files[module]
             found.setdefault(scope, Step(form, scope, source, {})).parameters[name] = value
     for node, returned in form.flow.returns.items():
+        if node in form.makers.functions:
+            if node in found:
+                raise Unsupported(node, "a function that takes params and returns those of a new model")
+            continue
         if node not in found and _states(form, returned) and isinstance(node, ast.FunctionDef):
             found[node] = Step(form, node, form.flow.source_of[node], {})
     return found

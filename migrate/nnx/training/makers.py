@@ -1,0 +1,348 @@
+"""Functions that initialize the model and return its params: they return the module.
+
+    def initial_params(key, model):                    →   def initial_params(key, model):
+        return model.init(key, jnp.ones((2, 16)))["params"]     model = model(in_features=16, rngs=nnx.Rngs(key))
+                                                                return model
+    params = initial_params(key, model)                →   model = initial_params(key, model)
+
+A result of several parts (`params, batch_stats` or `model, params`) is one module.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from ...edits import Part
+from ...linen.flow_values import Collection, Function, Items, Model, OptState, State, Symbol, Updated, Value, Variables
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
+
+_JIT = {"jax.jit", "flax.nnx.jit"}
+
+
+@dataclasses.dataclass
+class Received:
+    """A call of such a function, and where its result goes."""
+
+    call: ast.Call
+    statement: ast.stmt
+    target: ast.expr  # a name, or a tuple of them
+    name: str = ""  # the module's
+
+
+@dataclasses.dataclass
+class Makers:
+    """All of them, with what their results are called."""
+
+    functions: dict[ast.FunctionDef, list[int | None]] = dataclasses.field(default_factory=dict)
+    received: list[Received] = dataclasses.field(default_factory=list)
+
+    def receiving(self, node: ast.AST) -> Received | None:
+        """The place that gives a name its part of a result."""
+        return next((r for r in self.received if any(found is node for found in ast.walk(r.target))), None)
+
+    def in_function(self, function: ast.AST | None, form: _Native) -> list[Received]:
+        return [r for r in self.received if form.function(r.call) is function]
+
+
+def find(form: _Native) -> Makers:
+    """The function of `init` where it returns variables, those that return its result, and who receives it."""
+    found = Makers()
+    todo = [form.home]
+    while todo:
+        function = todo.pop()
+        if not isinstance(function, ast.FunctionDef) or function in found.functions:
+            continue
+        positions = _positions(form, form.flow.returns.get(function))
+        if not positions:
+            continue
+        found.functions[function] = positions
+        _check_references(form, function)
+        for call in form.flow.callers.get(function, {}):
+            if not isinstance(form.flow.value(call.func), Function):
+                raise Unsupported(call, "params of a function that is bound or evaluated abstractly")
+            parent = form.parent(call)
+            statement = form.statement(call)
+            if isinstance(parent, ast.Return):
+                todo.append(form.function(call))
+            elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+                found.received.append(Received(call, statement, parent.targets[0]))
+            elif not isinstance(parent, ast.Expr):
+                raise Unsupported(call, "params of a function within an expression")
+    for received in found.received:
+        _check_target(form, received, found)
+    return found
+
+
+def _positions(form: _Native, value: Value | None) -> list[int | None]:
+    """Where a result holds the model or its variables: [None] for the whole, positions in a tuple."""
+    if isinstance(value, Items):
+        kinds = [item for item in value.items if isinstance(item, State | OptState) and form.component.holds(item)]
+        held = [i for i, item in enumerate(value.items) if _is_variables(form, item)]
+        if held and kinds:
+            raise Unsupported(form.init, "params beside a state that is made of them")
+        models = [i for i, item in enumerate(value.items) if isinstance(item, Model) and form.component.holds(item)]
+        return sorted([*held, *models]) if held else []
+    return [None] if _is_variables(form, value) else []
+
+
+def _is_variables(form: _Native, value: Value | None) -> bool:
+    kinds = isinstance(value, Variables | Collection) and not isinstance(value, Updated)
+    return kinds and form.component.holds(value)  # type: ignore[arg-type]
+
+
+def _check_references(form: _Native, function: ast.FunctionDef) -> None:
+    for decorator in function.decorator_list:
+        name = form.flow.name(decorator.func) if isinstance(decorator, ast.Call) else form.flow.name(decorator)
+        if name == "functools.partial" and isinstance(decorator, ast.Call) and decorator.args:
+            name = form.flow.name(decorator.args[0])
+        if name not in _JIT:
+            raise Unsupported(decorator, "a decorated function that returns params")
+    for node, _ in form.flow.uses.references(function):
+        parent = form.parent(node)
+        if _jitted(form, node):
+            parent, node = form.parent(parent), parent
+        if not (isinstance(parent, ast.Call) and parent.func is node):
+            raise Unsupported(node, "a function that returns params and is handed on")
+
+
+def _jitted(form: _Native, node: ast.AST) -> bool:
+    """Is a function given to `jax.jit`, in `jax.jit(initial_params)(key)`?"""
+    call = form.parent(node)
+    return isinstance(call, ast.Call) and call.args == [node] and form.flow.name(call.func) in _JIT
+
+
+def _check_target(form: _Native, received: Received, makers: Makers) -> None:
+    value = form.flow.value(received.call.func)
+    assert isinstance(value, Function)
+    ways = {tuple(makers.functions.get(node, ())) for node in value.nodes}  # type: ignore[arg-type]
+    if len(ways) != 1 or not next(iter(ways)):
+        raise Unsupported(received.call, "params of one of several functions")
+    positions = ways.pop()
+    if positions == (None,):
+        if not isinstance(received.target, ast.Name):
+            raise Unsupported(received.call, "params in a result that is not given one name")
+        return
+    if not isinstance(received.target, ast.Tuple) or any(isinstance(e, ast.Starred) for e in received.target.elts):
+        raise Unsupported(received.call, "params in a result that is not unpacked")
+    if not all(isinstance(received.target.elts[i], ast.Name) for i in positions if i is not None):
+        raise Unsupported(received.call, "params that are not assigned to a name")
+
+
+def parts(form: _Native, received: Received) -> list[ast.Name]:
+    """The names that a result's parts get, model and variables."""
+    value = form.flow.value(received.call.func)
+    assert isinstance(value, Function)
+    positions = form.makers.functions[next(iter(value.nodes))]  # type: ignore[index]
+    if positions == [None]:
+        return [received.target]  # type: ignore[list-item]
+    return [received.target.elts[i] for i in positions if i is not None]  # type: ignore[attr-defined]
+
+
+def name_all(form: _Native) -> None:
+    """The module's name wherever its params are received."""
+    for received in form.makers.received:
+        names = parts(form, received)
+        models = [name.id for name in names if isinstance(form.flow.value(name), Model)]
+        symbols = [form.flow.symbol(form.source(received.call), name) for name in names]
+        for other in symbols[1:]:
+            form.namesakes.join(symbols[0], other)
+        if models:
+            received.name = form.namesakes.take(symbols[0], models[0])
+        else:
+            received.name = form.namesakes.free(symbols[0], ["model", "net"])
+        for name, symbol in zip(names, symbols, strict=True):
+            value = form.flow.value(name)
+            if isinstance(value, Model):
+                if name.id != received.name:
+                    raise Unsupported(name, "a model under two names")
+                continue
+            if not _is_variables(form, value) or len(_stored(form, symbol)) != 1:
+                raise Unsupported(name, f"{name.id} also holds other things")
+            if isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+                form.new_names[symbol] = received.name
+
+
+def fresh(form: _Native) -> set[ast.AST | None]:
+    """The functions of which every call makes a model of its own."""
+    return {form.home, *form.makers.functions, *(form.function(r.call) for r in form.makers.received)}
+
+
+def symbol(form: _Native, received: Received) -> Symbol:
+    """One that stands for the module."""
+    return form.flow.symbol(form.source(received.call), parts(form, received)[0])
+
+
+def of_scope(form: _Native, name: Symbol) -> Received | None:
+    """What the scope of a name received, where that is one thing."""
+    found = [r for r in form.makers.received if form.function(r.call) is name[1] and form.source(r.call).module == name[0]]
+    return found[0] if len(found) == 1 else None
+
+
+def _stored(form: _Native, symbol: Symbol) -> list[ast.Name]:
+    return [
+        node
+        for node, _ in form.uses
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and form.flow.symbol(form.source(node), node) == symbol
+    ]
+
+
+def made_at(form: _Native, call: ast.Call) -> Received | None:
+    """The place in the function of `TrainState.create(params=params)` that received its params, by the same steps."""
+    for keyword in call.keywords:
+        if keyword.arg == "params":
+            symbol = _origin(form, keyword.value)
+            for received in form.makers.in_function(form.function(call), form):
+                names = [form.flow.symbol(form.source(n), n) for n in parts(form, received)]
+                if symbol in names and received.call.lineno < call.lineno:
+                    return received
+    return None
+
+
+def _origin(form: _Native, node: ast.expr) -> Symbol | None:
+    """The name behind `variables['params']`, and behind `params` after `params = variables['params']`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    symbol = form.flow.symbol(form.source(node), node)
+    stores = _stored(form, symbol)
+    statement = form.statement(stores[0]) if len(stores) == 1 else None
+    if isinstance(statement, ast.Assign) and statement.targets == stores and isinstance(statement.value, ast.Subscript):
+        return _origin(form, statement.value)
+    return symbol
+
+
+# `init` under jit ---------------------------------------------------------------------------------------------------
+@dataclasses.dataclass(frozen=True)
+class Wrapped:
+    """A function that only calls `init`, and the one call of it."""
+
+    inner: ast.Call  # model.init(*args, train=False)
+    function: ast.FunctionDef | ast.Lambda
+    call: ast.Call  # init(key, x)
+
+
+def wrapped(form: _Native, inner: ast.Call) -> Wrapped | None:
+    """`init(key, x)` after `@jax.jit def init(*args): return model.init(*args)`: an init of these arguments."""
+    function = form.function(inner)
+    if not isinstance(function, ast.FunctionDef | ast.Lambda):
+        return None
+    returned = form.parent(inner)
+    body = function.body if isinstance(function, ast.FunctionDef) else []
+    alone = body == [returned] and isinstance(returned, ast.Return) if body else returned is function
+    calls = list(form.flow.callers.get(function, {}))
+    if not alone or len(calls) != 1 or not _hands_on(function, inner):
+        return None
+    (call,) = calls
+    around = form.function(function)
+    if around is None or form.function(call) is not around or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    if {k.arg for k in call.keywords} & {k.arg for k in inner.keywords}:
+        return None
+    references = [node for node, _ in form.flow.uses.references(function)]
+    if isinstance(function, ast.Lambda):
+        references.append(function)
+    for node in references:
+        outer = form.parent(node)
+        if isinstance(node, ast.Lambda) or _jitted(form, node):
+            if not _jitted(form, node):
+                return None
+            outer = form.parent(outer)
+        if outer is not call:
+            return None
+    decorators = getattr(function, "decorator_list", [])
+    if any(form.flow.name(decorator) not in _JIT for decorator in decorators):
+        return None
+    return Wrapped(inner, function, call)
+
+
+def _hands_on(function: ast.FunctionDef | ast.Lambda, inner: ast.Call) -> bool:
+    """Are the arguments those that the function has, in their order?"""
+    arguments = function.args
+    if arguments.defaults or arguments.kw_defaults or arguments.kwonlyargs or arguments.posonlyargs:
+        return False
+    names = [argument.arg for argument in arguments.args]
+    given = [node.id if isinstance(node, ast.Name) else "" for node in inner.args]
+    starred = [node.value.id for node in inner.args if isinstance(node, ast.Starred) and isinstance(node.value, ast.Name)]
+    if arguments.vararg is not None:
+        if starred != [arguments.vararg.arg] or given[-1:] != [""]:
+            return False
+        given = given[:-1]
+    elif starred:
+        return False
+    double = [k.value.id for k in inner.keywords if k.arg is None and isinstance(k.value, ast.Name)]
+    kept = [k for k in inner.keywords if k.arg is None]
+    if double != ([arguments.kwarg.arg] if arguments.kwarg is not None else []) or len(kept) != len(double):
+        return False
+    inside = {n.id for k in inner.keywords if k.arg is not None for n in ast.walk(k.value) if isinstance(n, ast.Name)}
+    return given == names and not inside & set(names)
+
+
+# what is written ---------------------------------------------------------------------------------------------------
+def write(form: _Native) -> None:
+    for function, positions in form.makers.functions.items():
+        for node, _ in form.flow.uses.references(function):
+            if _jitted(form, node):
+                form.replace(form.parent(node), node)
+        _undecorate(form, function)
+        for statement in ast.walk(function):
+            if isinstance(statement, ast.Return) and form.function(statement) is function and statement.value is not None:
+                _return(form, statement, positions)
+        if function.returns is not None:
+            form.drop_annotation(function)
+    for received in form.makers.received:
+        names = parts(form, received)
+        _one(form, received.target, list(names), received.name)
+        form.dropped.update(names)
+
+
+def _undecorate(form: _Native, function: ast.FunctionDef) -> None:
+    """A module is made once: nothing is gained by compiling that, and a class is nothing that jit takes."""
+    source = form.source(function)
+    for decorator in function.decorator_list:
+        line = source.line_span(decorator)
+        form.replace_span(function, line, "")
+
+
+def _return(form: _Native, statement: ast.Return, positions: list[int | None]) -> None:
+    value = statement.value
+    assert value is not None
+    if isinstance(value, ast.Call) and isinstance(form.flow.value(value.func), Function):
+        return  # of another such function
+    name = form.home_name
+    if positions == [None]:
+        form.replace(value, name)
+        form.dropped.update(set(ast.walk(value)) - set(ast.walk(form.init)))
+        return
+    if not isinstance(value, ast.Tuple):
+        raise Unsupported(value, "params in a result that is not spelled out")
+    gone = [value.elts[i] for i in positions if i is not None]
+    _one(form, value, gone, name)
+    for element in gone:
+        form.dropped.update(set(ast.walk(element)) - set(ast.walk(form.init)))
+
+
+def _one(form: _Native, node: ast.expr, names: list[ast.AST] | list[ast.Name], name: str) -> None:
+    """Put one name for several elements of a tuple, in the place of the first."""
+    if not isinstance(node, ast.Tuple):
+        form.replace(node, name)
+        return
+    kept: list[Part | ast.AST] = []
+    for element in node.elts:
+        if element is names[0]:
+            kept.append(name)
+        elif element not in names:
+            kept.append(element)
+    between: list[Part | ast.AST] = []
+    for part in kept:
+        between += [", ", part] if between else [part]
+    if len(kept) > 1 and form.text(node).startswith("("):
+        between = ["(", *between, ")"]
+    form.replace(node, *between)

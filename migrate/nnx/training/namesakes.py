@@ -1,0 +1,86 @@
+"""Which names of a program stand for one model: an update gives its result the name of what it started from, or another.
+
+Two states of one scope that are no such pair are two models, and get two names.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import Model, Symbol
+from . import old_values
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
+
+
+class Namesakes:
+    """Groups of symbols, and the names that they have got."""
+
+    def __init__(self, form: _Native) -> None:
+        self._form = form
+        self._next: dict[Symbol, Symbol] = {}
+        self._given: dict[tuple[object, object, str], Symbol] = {}
+        for call in old_values.updates(form):
+            scopes: dict[object, list[Symbol]] = {}
+            for symbol in old_values.targets(form, call) | old_values.given(form, call):
+                scopes.setdefault(symbol[:2], []).append(symbol)
+            for symbols in scopes.values():
+                for other in symbols[1:]:
+                    self.join(symbols[0], other)
+
+    def _root(self, symbol: Symbol) -> Symbol:
+        while symbol in self._next:
+            symbol = self._next[symbol]
+        return symbol
+
+    def join(self, one: Symbol, other: Symbol) -> None:
+        """Two names for one model."""
+        first, second = self._root(one), self._root(other)
+        if first != second:
+            self._next[second] = first
+
+    def free(self, symbol: Symbol, candidates: list[str]) -> str:
+        """The first of the names that nothing else of the scope has, other models included."""
+        module, scope, name = symbol
+        source = self._form.flow.project.files[module]
+        mine = self._root(symbol)
+        others = {given for (m, s, given), root in self._given.items() if (m, s) == (module, scope) and root != mine}
+        kind = candidates[-1].rpartition("_")[2]
+        open_names = [c for c in [*candidates, f"{name}_{kind}"] if c not in others and not self._still_read(symbol, c)]
+        return self.take(symbol, self._form.free(source, scope, open_names))
+
+    def _still_read(self, symbol: Symbol, name: str) -> bool:
+        """Has the scope a Linen model of a name, which something is given once the name stands for the module?"""
+        form = self._form
+        model = (*symbol[:2], name)
+        if not isinstance(form.flow.env.get(model), Model):
+            return False
+        stores = [n for n, _ in form.uses if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        stores = [n for n in stores if self._root(form.flow.symbol(form.source(n), n)) == self._root(symbol)]
+        for node, value in form.uses:
+            if not (isinstance(value, Model) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+                continue
+            if form.flow.symbol(form.source(node), node) == model and not isinstance(form.parent(node), ast.Attribute):
+                if any(_after(form, node, store, symbol[1]) for store in stores):
+                    return True
+        return False
+
+    def take(self, symbol: Symbol, name: str) -> str:
+        """Note that a symbol has a name. Unsupported where another model of its scope has it."""
+        mine = self._root(symbol)
+        if self._given.setdefault((*symbol[:2], name), mine) != mine:
+            raise Unsupported(self._form.site, f"{symbol[2]} and another model would both be called {name}")
+        return name
+
+
+def _after(form: _Native, node: ast.Name, store: ast.Name, scope: ast.AST | None) -> bool:
+    """May a name be read after another is stored?"""
+    if form.function(node) is not scope or form.function(store) is not scope:
+        return True
+    if old_values.loops_around(form, node, scope) & old_values.loops_around(form, store, scope):
+        return True
+    statement = form.statement(store)
+    return node.lineno > (statement.end_lineno or statement.lineno)
