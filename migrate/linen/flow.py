@@ -18,6 +18,7 @@ from .flow_uses import Uses
 from .flow_values import (
     ANY,
     GRADIENTS,
+    MAPS,
     NOTHING,
     RESTORE_ARGS,
     RESTORES,
@@ -320,9 +321,11 @@ class Flow:
             return base
         constant = index.value if isinstance(index, ast.Constant) else None
         if isinstance(base, Variables | Updated) and isinstance(constant, str):
-            return Collection(base.sites, constant)
-        if isinstance(base, Collection | Gradients) and isinstance(constant, str):
-            return base  # a part of the tree
+            return Collection(base.sites, constant, isinstance(base, Updated))
+        if isinstance(base, Collection) and isinstance(constant, str):
+            return dataclasses.replace(base, updated=False)  # a part of the tree
+        if isinstance(base, Gradients) and isinstance(constant, str):
+            return base
         if isinstance(base, Items) and isinstance(constant, int) and -len(base.items) <= constant < len(base.items):
             return base.items[constant]
         return ANY
@@ -372,7 +375,8 @@ class Flow:
         if name == "jax.eval_shape" and node.args:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
         if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
-            return self.value(node.args[SAME_TREE[name]])
+            tree = self.value(node.args[SAME_TREE[name]])
+            return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
         if name == "flax.core.pop" and len(node.args) == 2:
             base = self.value(node.args[0])
             return Items((base, self._subscript(base, node.args[1])))

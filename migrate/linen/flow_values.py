@@ -48,9 +48,10 @@ class Variables(Tracked):
 
 @dataclasses.dataclass(frozen=True)
 class Collection(Tracked):
-    """One collection of variables, or a tree like it."""
+    """One collection of variables, or a tree like it. `updated`: it is surely what a call of `apply` made of it."""
 
     name: str
+    updated: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +115,8 @@ def join(a: Value | None, b: Value | None) -> Value | None:
     if b is None or isinstance(b, Nothing):
         return a
     if type(a) is type(b):
+        if isinstance(a, Collection) and isinstance(b, Collection) and a.updated != b.updated:
+            a, b = (dataclasses.replace(value, updated=False) for value in (a, b))
         if isinstance(a, Tracked) and isinstance(b, Tracked):
             merged = dataclasses.replace(a, sites=a.sites | b.sites)
             return merged if merged == dataclasses.replace(b, sites=a.sites | b.sites) else ANY
@@ -164,6 +167,9 @@ SAME_TREE = {
     "jax.lax.psum": 0,
     "jax.lax.stop_gradient": 0,
 }
+
+# Those of them that may change the leaves.
+MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.lax.pmean", "jax.lax.psum", "flax.jax_utils.replicate"}
 
 # Functions that save the state they are given, and those that return the restored one.
 SAVES = {"flax.training.checkpoints.save_checkpoint", "flax.training.checkpoints.save_checkpoint_multiprocess"}

@@ -132,12 +132,14 @@ def _mutable(form: _Native, call: ast.Call, mutable: ast.expr) -> None:
     if [n.value if isinstance(n, ast.Constant) else None for n in names] != ["batch_stats"]:
         raise Unsupported(call, "mutable collections")
     statement = form.statement(call)
+    if isinstance(form.parent(call), ast.Return | ast.Lambda):
+        return  # a function of which the result has the updates: `aux_results` sees to its calls
     if not (isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1):
         raise Unsupported(call, "updates within an expression")
     target = statement.targets[0]
     if not (isinstance(target, ast.Tuple) and len(target.elts) == 2 and isinstance(target.elts[1], ast.Name)):
         raise Unsupported(call, "updates under no name")
-    if not any(in_loss_return(form, node, edit=False) for node in _loads(form, target.elts[1])):
+    if not _loads(form, target.elts[1]):
         raise Unsupported(call, "updates that are thrown away")
     form.replace(target, target.elts[0])
 
@@ -256,54 +258,6 @@ def drop_assignment(form: _Native, name: ast.Name) -> bool:
     if name not in names or len(names) != len(values) or not plain:
         return False
     form.delete(statement)
-    return True
-
-
-def in_loss_return(form: _Native, node: ast.AST, *, edit: bool = True) -> bool:
-    """Is `node` (updates) the auxiliary output of a loss, or a part of it? It goes out of the return there."""
-    statement = form.statement(node)
-    if not (isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple)):
-        return False
-    outer = statement.value
-    if len(outer.elts) != 2:
-        return False
-    aux = outer.elts[1]
-    if aux is node:
-        if edit:
-            form.replace(outer, outer.elts[0])
-        return True
-    if isinstance(aux, ast.Tuple) and node in aux.elts:
-        if edit:
-            without(form, aux, [node])
-        return True
-    return False
-
-
-def in_updating_target(form: _Native, name: ast.Name) -> bool:
-    """Is `name` the place of updates in `(loss, (logits, updates)), grads = grad_fn(...)`?"""
-    statement = form.statement(name)
-    if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
-        return False
-    function = form.flow.value(statement.value.func)
-    target = statement.targets[0]
-    if not isinstance(target, ast.Tuple):
-        return False
-    if not isinstance(function, Function):
-        return len(target.elts) == 2 and target.elts[1] is name  # the assignment of apply: seen to there
-    if not (function.transform and function.has_aux):
-        return False
-    if not any(isinstance(form.parent(n), ast.Subscript) for n in _loads(form, name)):
-        raise Unsupported(name, "updates that are thrown away")
-    holder = form.parent(name)
-    if not isinstance(holder, ast.Tuple):
-        return False
-    if holder is target:  # grads, updates = jax.grad(...)(...)
-        without(form, target, [name])
-        return function.transform == "grad"
-    if form.parent(holder) is target:  # (loss, updates), grads
-        form.replace(holder, *[e for e in holder.elts if e is not name])
-        return len(holder.elts) == 2
-    without(form, holder, [name])
     return True
 
 

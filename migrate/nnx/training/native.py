@@ -29,6 +29,7 @@ from ...linen.flow_values import (
 )
 from ...source import SourceFile
 from . import (
+    aux_results,
     by_hand,
     collections,
     copies,
@@ -162,6 +163,7 @@ class _Native(Rewrite):
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
         makers.write(self)
+        aux_results.write(self)
         for node, value in self.uses:
             self._use(node, value)
         for function in self.functions.values():
@@ -589,16 +591,20 @@ class _Native(Rewrite):
     def _other(self, node: ast.AST, parent: ast.AST) -> None:
         """batch_stats and updates: the module keeps them itself."""
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            if loops.drop_assignment(self, node) or loops.in_updating_target(self, node):
+            if loops.drop_assignment(self, node) or aux_results.kept_name(self, node) or self._of_apply(node):
                 return
             raise Unsupported(node, "a collection under another name")
         if self._in_apply(parent) or self._dropped(node) or isinstance(node, ast.Call):
             return
         if isinstance(parent, ast.keyword) and parent.arg == "batch_stats" and self._makes_state(parent):
             return
-        if isinstance(self.flow.value(node), Updated) and loops.in_loss_return(self, node):
-            return
         raise Unsupported(node, "a collection that is used by itself")
+
+    def _of_apply(self, name: ast.Name) -> bool:
+        """Is `name` the second target of `logits, updates = model.apply(...)`? `loops` sees to it with the call."""
+        statement = self.statement(name)
+        call = statement.value if isinstance(statement, ast.Assign) else None
+        return isinstance(call, ast.Call) and isinstance(self.flow.value(call.func), Method)
 
     def _gradients(self, node: ast.AST, parent: ast.AST) -> None:
         holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent

@@ -134,7 +134,8 @@ def _readers(form: _Native) -> list[tuple[ast.Name, Symbol]]:
 
 
 def _holds_values(value: Value) -> bool:
-    return isinstance(value, State | Variables | Collection | OptState) and not isinstance(value, Updated)
+    updated = isinstance(value, Updated) or (isinstance(value, Collection) and value.updated)
+    return isinstance(value, State | Variables | Collection | OptState) and not updated
 
 
 # updates -----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow_values import State, Updated
+from ...linen.flow_values import Collection, State
 from . import loops, state_fields
 from .rewrite import Unsupported
 
@@ -67,7 +67,8 @@ def _gather(form: _Native, call: ast.Call) -> _Update:
 def _gather_keyword(form: _Native, method: str, keyword: ast.keyword, found: _Update) -> None:
     name, value = str(keyword.arg), keyword.value
     if name == "batch_stats":
-        if not (isinstance(value, ast.Subscript) and isinstance(form.flow.value(value.value), Updated)):
+        held = form.flow.value(value)
+        if not (isinstance(held, Collection) and held.updated and isinstance(value, ast.Subscript | ast.Name)):
             raise Unsupported(keyword.value, "batch_stats from elsewhere")
     elif name == "grads" and method == "apply_gradients" and found.grads is None:
         found.grads = value

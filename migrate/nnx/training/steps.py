@@ -7,9 +7,9 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Span
-from ...linen.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Updated, Value
+from ...linen.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
-from . import by_hand, saving
+from . import aux_results, by_hand, saving
 from .loops import is_last, same_state, without
 from .rewrite import Unsupported
 
@@ -233,7 +233,8 @@ class Step:
 
     def _aux_is_updates(self) -> bool:
         returned = self.form.flow.returns.get(self.node)
-        return isinstance(returned, Items) and len(returned.items) == 2 and isinstance(returned.items[1], Updated)
+        pair = isinstance(returned, Items) and len(returned.items) == 2
+        return pair and aux_results.is_update(self.form, returned.items[1])  # type: ignore[union-attr]
 
     def _decorator(self, decorator: ast.expr) -> None:
         flow = self.form.flow

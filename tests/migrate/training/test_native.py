@@ -174,7 +174,7 @@ CHANGES = {
     "state.replace": ("losses = []", "losses = []\nstate = state.replace(step=3)"),
     "another init": ("losses = []", "losses = []\nother = model.init(jax.random.key(1), jnp.ones([1, 5]))"),
     "an f-string": ("losses = []", "losses = []\nprint(f'{state.step}')"),
-    "names that are taken": ("losses = []", "losses = []\noptimizer = opt = nnx_optimizer = None"),
+    "names that are taken": ("losses = []", "losses = []\noptimizer = opt = nnx_optimizer = state_optimizer = None"),
 }
 
 
