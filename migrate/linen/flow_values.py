@@ -169,7 +169,7 @@ SAME_TREE = {
 }
 
 # Those of them that may change the leaves.
-MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.lax.pmean", "jax.lax.psum", "flax.jax_utils.replicate"}
+MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.lax.pmean", "jax.lax.psum"}
 
 # Functions that save the state they are given, and those that return the restored one.
 SAVES = {"flax.training.checkpoints.save_checkpoint", "flax.training.checkpoints.save_checkpoint_multiprocess"}

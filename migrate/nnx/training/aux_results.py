@@ -68,8 +68,10 @@ def _returned(form: _Native, node: ast.expr) -> None:
     if not isinstance(value, Items) or not isinstance(node, ast.Tuple):
         raise Unsupported(node, "updated statistics in a result that is not spelled out")
     for element in node.elts:
-        if not isinstance(element, ast.Tuple) and isinstance(form.flow.value(element), Items) and holds(
-            form, form.flow.value(element)
+        if (
+            not isinstance(element, ast.Tuple)
+            and isinstance(form.flow.value(element), Items)
+            and holds(form, form.flow.value(element))
         ):
             raise Unsupported(element, "updated statistics in a result that is not spelled out")
     _rewrite(form, node)

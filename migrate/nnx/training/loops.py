@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow_values import ClassValue, Collection, Function, Method, Model, Symbol, Variables
+from ...linen.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from . import makers, state_fields, trees
 from .rewrite import Rewrite, Unsupported
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...edits import Part
@@ -38,7 +39,7 @@ class Received:
 class Makers:
     """All of them, with what their results are called."""
 
-    functions: dict[ast.FunctionDef, list[int | None]] = dataclasses.field(default_factory=dict)
+    functions: dict[ast.AST, list[int | None]] = dataclasses.field(default_factory=dict)
     received: list[Received] = dataclasses.field(default_factory=list)
 
     def receiving(self, node: ast.AST) -> Received | None:
@@ -86,7 +87,7 @@ def _positions(form: _Native, value: Value | None) -> list[int | None]:
         if held and kinds:
             raise Unsupported(form.init, "params beside a state that is made of them")
         models = [i for i, item in enumerate(value.items) if isinstance(item, Model) and form.component.holds(item)]
-        return sorted([*held, *models]) if held else []
+        return list(sorted([*held, *models])) if held else []
     return [None] if _is_variables(form, value) else []
 
 
@@ -288,6 +289,7 @@ def _hands_on(function: ast.FunctionDef | ast.Lambda, inner: ast.Call) -> bool:
 # what is written ---------------------------------------------------------------------------------------------------
 def write(form: _Native) -> None:
     for function, positions in form.makers.functions.items():
+        assert isinstance(function, ast.FunctionDef)
         for node, _ in form.flow.uses.references(function):
             if _jitted(form, node):
                 form.replace(form.parent(node), node)
@@ -329,7 +331,7 @@ def _return(form: _Native, statement: ast.Return, positions: list[int | None]) -
         form.dropped.update(set(ast.walk(element)) - set(ast.walk(form.init)))
 
 
-def _one(form: _Native, node: ast.expr, names: list[ast.AST] | list[ast.Name], name: str) -> None:
+def _one(form: _Native, node: ast.expr, names: Sequence[ast.AST], name: str) -> None:
     """Put one name for several elements of a tuple, in the place of the first."""
     if not isinstance(node, ast.Tuple):
         form.replace(node, name)

@@ -379,7 +379,8 @@ class _Native(Rewrite):
             by_hand.name_all(self, self.by_hand)
         for node, held in self.uses:
             if isinstance(held, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                if self.makers.receiving(node) is None and not (self.by_hand is not None and (self.by_hand.stores(node) or steps.of_result(self, node))):
+                by_step = self.by_hand is not None and (self.by_hand.stores(node) or steps.of_result(self, node))
+                if self.makers.receiving(node) is None and not by_step:
                     self._spelled_out(node)
 
     def _received_states(self) -> dict[Symbol, str]:
