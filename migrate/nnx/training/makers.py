@@ -87,7 +87,8 @@ def _positions(form: _Native, value: Value | None) -> list[int | None]:
         if held and kinds:
             raise Unsupported(form.init, "params beside a state that is made of them")
         models = [i for i, item in enumerate(value.items) if isinstance(item, Model) and form.component.holds(item)]
-        return list(sorted([*held, *models])) if held else []
+        positions: list[int | None] = [*sorted([*held, *models])]
+        return positions if held else []
     return [None] if _is_variables(form, value) else []
 
 

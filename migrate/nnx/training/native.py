@@ -37,7 +37,7 @@ from . import (
     loops,
     makers,
     masks,
-    namesakes,
+    model_names,
     old_values,
     one_model,
     saving,
@@ -85,10 +85,6 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
             f"{form.plan.qualname.rpartition('.')[2]} holds its variables now and is updated in place",
         )
     return True
-
-
-def _arguments(function: ast.FunctionDef | ast.Lambda) -> list[str]:
-    return [a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]]
 
 
 class _Names(dict[Symbol, str]):
@@ -145,7 +141,8 @@ class _Native(Rewrite):
         self.copies = copies.find(self)
         hoisted = old_values.check(self)
         self.functions = steps.functions(self)
-        self._name_all()
+        self.namesakes = namesakes.Namesakes(self)
+        model_names.name_all(self)
         for function in self.functions.values():
             for parameter, value in function.parameters.items():
                 symbol = function.symbol(parameter)
@@ -338,79 +335,6 @@ class _Native(Rewrite):
                 if (source.module, owner, name) not in self.roles:
                     return True
         return scope is None and name in source.names.imports
-
-    def _name_all(self) -> None:
-        names = self.namesakes = namesakes.Namesakes(self)
-        home = (self.source(self.init).module, self.home, "the model of init")
-        names.take(home, self.home_name)
-        made_by_others = self._received_states()
-        for symbol, value in self.roles.items():
-            module, scope, name = symbol
-            source = self.flow.project.files[module]
-            if isinstance(scope, ast.ClassDef) or name.startswith("self."):
-                raise Unsupported(self.site, "values in attributes")
-            at_home = scope is self.home and source is self.source(self.init)
-            argument = isinstance(scope, ast.FunctionDef | ast.Lambda) and name in _arguments(scope)
-            if isinstance(value, State):
-                prefix = name.removesuffix("state").rstrip("_")
-                prefix = "" if prefix in ("", "train", "new", "ts", "updated") else f"{prefix}_"
-                created = at_home and not argument and symbol not in self.copies
-                model = made_by_others.get(symbol) or (self.home_name if created else "")
-                if created and symbol not in made_by_others:
-                    names.join(home, symbol)
-                self.new_names[symbol] = (
-                    names.take(symbol, model) if model else names.free(symbol, [f"{prefix}model", f"{prefix}net"])
-                )
-                candidates = [f"{prefix}optimizer", f"{prefix}opt", f"{prefix}nnx_optimizer"]
-                self.optimizers[symbol] = names.free(symbol, candidates)
-            elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
-                received = makers.of_scope(self, symbol)
-                if symbol in self.new_names:
-                    continue
-                if at_home and not argument:
-                    self.new_names[symbol] = self.home_name
-                elif received is not None and not argument:
-                    self.new_names[symbol] = received.name
-                elif argument:
-                    self.new_names[symbol] = names.free(symbol, ["model", "net"])
-                elif not isinstance(value, Variables) and self.by_hand is None:
-                    raise Unsupported(self.site, f"params under the name {name}")
-        if self.by_hand is not None:
-            by_hand.name_all(self, self.by_hand)
-        for node, held in self.uses:
-            if isinstance(held, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                by_step = self.by_hand is not None and (self.by_hand.stores(node) or steps.of_result(self, node))
-                if self.makers.receiving(node) is None and not by_step:
-                    self._spelled_out(node)
-
-    def _received_states(self) -> dict[Symbol, str]:
-        """The modules of the states that are made of params which a function returned."""
-        makers.name_all(self)
-        found = {}
-        for node, value in self.uses:
-            parent = self.parent(node)
-            if isinstance(node, ast.Call) and isinstance(value, State) and isinstance(parent, ast.Assign):
-                received = makers.made_at(self, node) if loops.creates(self, node) else None
-                if received is not None and isinstance(parent.targets[0], ast.Name):
-                    symbol = self.flow.symbol(self.source(node), parent.targets[0])
-                    found[symbol] = received.name
-                    self.namesakes.join(makers.symbol(self, received), symbol)
-        return found
-
-    def _spelled_out(self, name: ast.Name) -> None:
-        """`variables = {'params': state.params, ...}` goes, and the name stands for the state's model."""
-        statement = self.statement(name)
-        symbol = self.flow.symbol(self.source(name), name)
-        if symbol in self.new_names and statement is self.init_statement:
-            return
-        plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is name
-        if symbol in self.new_names or not plain or not isinstance(statement.value, ast.Dict):  # type: ignore[attr-defined]
-            raise Unsupported(name, "variables that are put together")
-        assert isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Dict)
-        for key, value in zip(statement.value.keys, statement.value.values):
-            if isinstance(key, ast.Constant) and key.value == "params":
-                self.new_names[symbol] = self.model_of(value)
-        self.delete(statement)
 
     def model_of(self, node: ast.AST) -> str:
         """The name of the module that an expression of variables, params or a state stands for."""

@@ -1,0 +1,93 @@
+"""The names of the NNX idiom: those of models and optimizers in the place of states, variables and params."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import Collection, State, Symbol, Variables
+from . import by_hand, loops, makers, steps
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
+
+
+def name_all(form: _Native) -> None:
+    names = form.namesakes
+    home = (form.source(form.init).module, form.home, "the model of init")
+    names.take(home, form.home_name)
+    made_by_others = _received_states(form)
+    for symbol, value in form.roles.items():
+        module, scope, name = symbol
+        source = form.flow.project.files[module]
+        if isinstance(scope, ast.ClassDef) or name.startswith("form."):
+            raise Unsupported(form.site, "values in attributes")
+        at_home = scope is form.home and source is form.source(form.init)
+        argument = isinstance(scope, ast.FunctionDef | ast.Lambda) and name in _arguments(scope)
+        if isinstance(value, State):
+            prefix = name.removesuffix("state").rstrip("_")
+            prefix = "" if prefix in ("", "train", "new", "ts", "updated") else f"{prefix}_"
+            created = at_home and not argument and symbol not in form.copies
+            model = made_by_others.get(symbol) or (form.home_name if created else "")
+            if created and symbol not in made_by_others:
+                names.join(home, symbol)
+            form.new_names[symbol] = (
+                names.take(symbol, model) if model else names.free(symbol, [f"{prefix}model", f"{prefix}net"])
+            )
+            candidates = [f"{prefix}optimizer", f"{prefix}opt", f"{prefix}nnx_optimizer"]
+            form.optimizers[symbol] = names.free(symbol, candidates)
+        elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
+            received = makers.of_scope(form, symbol)
+            if symbol in form.new_names:
+                continue
+            if at_home and not argument:
+                form.new_names[symbol] = form.home_name
+            elif received is not None and not argument:
+                form.new_names[symbol] = received.name
+            elif argument:
+                form.new_names[symbol] = names.free(symbol, ["model", "net"])
+            elif not isinstance(value, Variables) and form.by_hand is None:
+                raise Unsupported(form.site, f"params under the name {name}")
+    if form.by_hand is not None:
+        by_hand.name_all(form, form.by_hand)
+    for node, held in form.uses:
+        if isinstance(held, Variables) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            by_step = form.by_hand is not None and (form.by_hand.stores(node) or steps.of_result(form, node))
+            if form.makers.receiving(node) is None and not by_step:
+                _spelled_out(form, node)
+
+
+def _received_states(form: _Native) -> dict[Symbol, str]:
+    """The modules of the states that are made of params which a function returned."""
+    makers.name_all(form)
+    found = {}
+    for node, value in form.uses:
+        parent = form.parent(node)
+        if isinstance(node, ast.Call) and isinstance(value, State) and isinstance(parent, ast.Assign):
+            received = makers.made_at(form, node) if loops.creates(form, node) else None
+            if received is not None and isinstance(parent.targets[0], ast.Name):
+                symbol = form.flow.symbol(form.source(node), parent.targets[0])
+                found[symbol] = received.name
+                form.namesakes.join(makers.symbol(form, received), symbol)
+    return found
+
+
+def _spelled_out(form: _Native, name: ast.Name) -> None:
+    """`variables = {'params': state.params, ...}` goes, and the name stands for the state's model."""
+    statement = form.statement(name)
+    symbol = form.flow.symbol(form.source(name), name)
+    if symbol in form.new_names and statement is form.init_statement:
+        return
+    plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.targets[0] is name
+    if symbol in form.new_names or not plain or not isinstance(statement.value, ast.Dict):  # type: ignore[attr-defined]
+        raise Unsupported(name, "variables that are put together")
+    assert isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Dict)
+    for key, value in zip(statement.value.keys, statement.value.values):
+        if isinstance(key, ast.Constant) and key.value == "params":
+            form.new_names[symbol] = form.model_of(value)
+    form.delete(statement)
+
+
+def _arguments(function: ast.FunctionDef | ast.Lambda) -> list[str]:
+    return [a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]]
