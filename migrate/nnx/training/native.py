@@ -38,6 +38,7 @@ from . import (
     makers,
     masks,
     model_names,
+    namesakes,
     old_values,
     one_model,
     saving,
