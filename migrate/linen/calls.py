@@ -12,6 +12,7 @@ from .bundles import record
 from .chains import Chain, Cycle
 from .choices import FactoryChoice, construct_choice
 from .construction import construct, lifted_factory, partial_factory
+from .differentiation import DERIVATIVES, CustomDerivative, Pullback, call_custom, differentiate, pull_back
 from .factory_functions import construct_by, maker
 from .functions import follow, super_call
 from .given_functions import PartialFunction, call_field, call_function
@@ -72,6 +73,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return lifted_factory(run, LIFTED[qualname], node, env)
     if qualname in CONTROL:
         return control(run, CONTROL[qualname], node, env)
+    if qualname in DERIVATIVES:
+        return differentiate(run, DERIVATIVES[qualname], node, env)
     if qualname in OTHER_LIFTED:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used in a module", node)
     if qualname == "flax.linen.partitioning.param_with_axes":
@@ -94,6 +97,10 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` makes one of several kinds of modules", node)
     if isinstance(value, LiftedFunction):
         return call_lifted(run, value, node, env)
+    if isinstance(value, CustomDerivative):
+        return call_custom(run, value, node, env)
+    if isinstance(value, Pullback):
+        return pull_back(run, value, node, env)
     if isinstance(value, PartialLift):
         return lifted_factory(run, value.kind, node, env, value)
     if isinstance(value, Factory):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..source import SourceFile
 from . import aliases, assignment, branch_execution, jumps, list_items, mutation, size_lists, tuple_arguments, uncertain
 from .applied import Applied
 from .classes import ClassModel, Field, Method
@@ -89,6 +90,7 @@ class Execution(LoopExecution):
         self.counts: dict[Lifted, object] = {}  # scan or vmap → the size of what it maps over
         self.decorators: dict[ast.expr, Lifted] = {}
         self.lifted_calls: list[LiftedCall] = []
+        self.derivatives: dict[ast.Call, tuple[str, SourceFile]] = {}  # nn.vjp, nn.grad and the like
         self.controls: dict[ast.Call, tuple[str, Value]] = {}  # nn.cond and the like → its kind and module
         self.unjumped: dict[ast.For, list[ast.stmt]] = {}  # loop → its body without `continue`
         self.left: list[list[Env]] = []  # for every loop that is being executed: what held where it was left

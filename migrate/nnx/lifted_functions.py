@@ -32,6 +32,8 @@ def edits(writer: ClassText) -> Edits:
             yield from _transform(writer, call, one, count)
     for node, (name, module) in writer.run.controls.items():
         yield from _control(writer, node, name, module)
+    for node, (name, source) in writer.run.derivatives.items():
+        yield source, source.span(node.func), (writer.namer.parity(name),)
 
 
 def _state(writer: ClassText, module: Value, function: ast.AST | None = None) -> lifted_modules.Used:
