@@ -11,7 +11,8 @@ from ..catalog import layers
 from .arguments import Arguments, arguments_of
 from .choices import RAISED, FactoryChoice, lifted_or_not
 from .given_functions import PartialFunction
-from .lifting import LIFTED, options_of, partial_lift
+from .higher_order import run_functions
+from .lifting import LIFTED, WHOLE, options_of, partial_lift
 from .lost_factories import one_of
 from .passed import check_passing, check_wrapping
 from .sites import (
@@ -21,6 +22,7 @@ from .sites import (
     Function,
     Lifted,
     LiftedFunction,
+    Localized,
     Make,
     Module,
     NameSpec,
@@ -245,7 +247,11 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
     options, known = options_of(kind, node, arguments.positional[1:], arguments.keywords)
     if held is not None:
         options, known = {**held.options, **options}, {**held.abs, **known}
-    lifted = Lifted(kind, node, options, known)
+    said: dict[str, Localized] = {}
+    if kind in WHOLE:
+        run_functions(run, Arguments(node, arguments.positional[1:], arguments.keywords))
+        said = {name: found for name, option in options.items() if (found := run.localize(option, env)) is not None}
+    lifted = Lifted(kind, node, options, known, said=said)
     if isinstance(target, Function):
         return Abs(LiftedFunction(target, (lifted,)), first.static)
     if isinstance(target, LiftedFunction):

@@ -31,14 +31,17 @@ from .values import Const, Int, NeedsRank, Tup, Unknown, Value
 LIFTED = {
     f"flax.linen.{prefix}{name}": kind
     for prefix in ("", "transforms.")
-    for name, kind in {"remat": "remat", "checkpoint": "remat", "scan": "scan", "vmap": "vmap", "jit": "jit"}.items()
+    for name, kind in {
+        "remat": "remat", "checkpoint": "remat", "scan": "scan", "vmap": "vmap", "jit": "jit",
+        "remat_scan": "remat_scan", "map_variables": "map_variables",
+    }.items()
 } | {
     "flax.linen.partitioning.remat": "remat",
     "flax.linen.partitioning.scan_with_axes": "scan",
     "flax.linen.partitioning.vmap_with_axes": "vmap",
 }
 _NAMES = (
-    "map_variables", "add_metadata_axis", "remat_scan", "cond", "switch", "while_loop", "grad", "value_and_grad",
+    "add_metadata_axis", "cond", "switch", "while_loop", "grad", "value_and_grad",
     "vjp", "jvp", "custom_vjp", "fold_rngs",
 )  # fmt: skip
 OTHER_LIFTED = frozenset(f"flax.linen.{prefix}{name}" for prefix in ("", "transforms.") for name in _NAMES)
@@ -51,13 +54,20 @@ LIFTED_PARAMETERS = {
     ],
     "vmap": ["variable_axes", "split_rngs", "in_axes", "out_axes", "axis_size", "axis_name"],
     "jit": ["variables", "rngs", "static_argnums", "static_argnames", "donate_argnums"],
+    "remat_scan": ["lengths", "policy", "variable_broadcast", "variable_carry", "variable_axes", "split_rngs"],
+    "map_variables": [
+        "mapped_collections", "trans_in_fn", "trans_out_fn", "init", "mutable", "rngs", "variables", "methods",
+    ],
 }  # fmt: skip
+WHOLE = ("remat_scan", "map_variables")  # transforms that a function of linen_parity carries out whole
 _ALLOWED = {
     "remat": {"variables", "rngs", "concrete", "prevent_cse", "static_argnums", "policy", "methods"},
     "scan": {*LIFTED_PARAMETERS["scan"], "metadata_params", "methods", "axis_name", "axes_collections",
              "_split_transpose", "check_constancy_invariants"},
     "vmap": {*LIFTED_PARAMETERS["vmap"], "metadata_params", "methods", "spmd_axis_name", "partitioning_axis_names"},
     "jit": {"variables", "rngs", "static_argnums", "static_argnames", "donate_argnums", "methods"},
+    "remat_scan": {*LIFTED_PARAMETERS["remat_scan"]} - {"variable_carry"},
+    "map_variables": {*LIFTED_PARAMETERS["map_variables"]} - {"rngs", "variables"},
 }  # fmt: skip
 
 
@@ -270,7 +280,11 @@ def call_lifted(run: Any, target: LiftedFunction, node: ast.Call, env: Any) -> A
     for key, arg, given in arguments.keywords:
         assert key is not None
         bound[key], nodes[key] = given, arg
+    before = len(run.sites)
     result = _execute(run, target, bound, nodes, module, env)
+    whole = next((l for l in target.lifted if l.kind in WHOLE), None)
+    if whole is not None and any(site.kind != "rng" for site in run.sites[before:]):
+        raise Unmigratable("NNX134", f"modules are made in a function given to `nn.{whole.kind}`", node)
     run.lifted_calls.append(LiftedCall(target, node, module, len(rest), env.source))
     return Abs(outward(run, target.lifted, result.value, outer), False, arguments.flags | result.flags)
 

@@ -204,6 +204,7 @@ class Lifted:
     options: Mapping[str, ast.expr]
     abs: Mapping[str, Abs]
     condition: tuple[ast.expr, bool] | None = None  # the transform is there only where this holds (or does not)
+    said: Mapping[str, Localized] = dataclasses.field(default_factory=dict)  # options that the constructor says, too
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.axis_rules import stacked_axis
-from ..linen.lifting import members_needed, transforms_of, variable_axis
+from ..linen.lifting import WHOLE, members_needed, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
-from . import elsewhere
+from . import elsewhere, whole_transforms
 from .drawn import names_unknown, streams_of
 from .sown import check as check_sown
 from .text_parts import InitLines
@@ -127,6 +127,9 @@ def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:
 # the constructor --------------------------------------------------------------------------------------------------
 def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
     """How the site's module, parameter or variable is made under its transforms, those of its function outermost."""
+    whole = whole_transforms.one_of(site.lifted)
+    if whole is not None:
+        return whole_transforms.constructor(writer, site, whole, inner)
     used = used_by(writer, site)
     stacks = [
         (lifted, axis)
@@ -364,7 +367,9 @@ def levels_of(writer: ClassText, site: Site, node: ast.Call, method: str) -> lis
     for one in site.lifted:
         if one not in applied and one.kind in ("scan", "vmap") and treatment(one, used_by(writer, site))[0] == "stacked":
             raise Unmigratable("NNX130", f"`{method}` of a stack of modules is called and not lifted by nn.{one.kind}", node)
-    return [l for l in applied if l.kind in ("scan", "vmap", "remat")]
+        if one not in applied and one.kind in WHOLE:
+            raise Unmigratable("NNX130", f"`{method}` of a module is called and not lifted by nn.{one.kind}", node)
+    return [l for l in applied if l.kind in ("scan", "vmap", "remat", *WHOLE)]
 
 
 def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
@@ -382,9 +387,14 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tup
     for keyword in [] if mapped else node.keywords:
         keywords += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
     module = called_module(writer, site, node, method)
+    whole = whole_transforms.one_of(levels)
+    if whole is not None:
+        called = whole_transforms.called(writer, site, whole, levels[1:], method, node)
+        arguments = [part for argument in node.args for part in (", ", source.span(argument))]
+        return [], (*called, "(", *module, *arguments, *keywords, ")")
     call = _Call(writer, site, method, _argument_names(writer, site, method, len(node.args)), tuple(keywords))
-    arguments: list[Parts] = [(source.span(a),) for a in node.args]
-    lines, expression = _level(call, levels, module, arguments, list(range(len(arguments))), 0)
+    inputs: list[Parts] = [(source.span(a),) for a in node.args]
+    lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
     unit = source.indent_unit
     return [(unit * depth, *parts) for depth, parts in lines], expression
 

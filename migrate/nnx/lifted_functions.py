@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts, Span
+from ..linen.lifting import WHOLE
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, LiftedCall, Module, SelfModule, Unmigratable
 from ..linen.values import Const, Value
 from ..source import SourceFile
 from . import lifted as lifted_modules
-from . import sown
+from . import sown, whole_transforms
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -105,6 +106,9 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
             if option in one.options:
                 options += [", " if options else "", f"{option}=", source.span(one.options[option])]
         return writer.namer.name("flax.nnx.jit"), tuple(options)
+    if one.kind in WHOLE:
+        used = _state(writer, call.module, call.function.function.node)
+        return writer.namer.parity(one.kind), whole_transforms.of_function(writer, one, call.module, used, source)
     how, _ = lifted_modules.treatment(one, _state(writer, call.module, call.function.function.node))
     if how == "stacked" and isinstance(call.module, SelfModule):
         _only_its_own(writer, call, one)

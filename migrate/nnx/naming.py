@@ -18,7 +18,10 @@ from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
 
-_LIFTED_PREFIX = {"remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit"}
+_LIFTED_PREFIX = {
+    "remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit",
+    "remat_scan": "Remat_scan", "map_variables": "Map_variables",
+}  # fmt: skip
 # Linen classes that share a counterpart in NNX, from whose name theirs does not follow.
 _RENAMED = frozenset(
     f"flax.linen.{name}" for name in ("MultiHeadAttention", "MultiHeadDotProductAttention", "SelfAttention")

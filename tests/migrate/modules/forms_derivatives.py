@@ -85,6 +85,21 @@ class VjpWithStatistics(nn.Module):
     return y, back(y)
 
 
+class Sower(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(4)(x)
+    self.sow('intermediates', 'h', x)
+    return x.sum()
+
+
+class VjpOfSower(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    y, back = nn.vjp(lambda m, x: m(x), Sower(), x)
+    return y, back(y)
+
+
 class VjpOfItsCall(nn.Module):
   @nn.compact
   def __call__(self, x):
@@ -168,6 +183,7 @@ CASES = [
   ("VjpOfInputs", {}, [(2, 5)], {}),
   ("VjpOfList", {}, [(2, 5)], {}),
   ("VjpWithStatistics", {}, [(4, 5)], {}),
+  ("VjpOfSower", {}, [(2, 5)], {}),
   ("VjpOfItsCall", {}, [(2, 5)], {}),
   ("Jvp", {}, [(2, 5)], {}),
   ("JvpOfParameters", {}, [(2, 5), (5, 3)], {}),

@@ -16,14 +16,18 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .test_forms import SIDES
 
-LINEN, NATIVE, RESULT = SIDES["forms_derivatives"]
-PLANS = {c.qualname.rpartition(".")[2]: c for c in RESULT.classes}
+LINEN, NATIVE, _ = SIDES["forms_derivatives"]
+GRADIENTS = [
+    *(("forms_derivatives", n) for n in ("SignGradient", "FeedbackAlignment", "GradientWithStatistics", "GradOfInputs", "Jvp")),
+    *(("forms_whole_transforms", n) for n in ("DenseStack", "WithStatistics", "Transposed", "Masked", "TiedBack")),
+]
 
 
-@pytest.mark.parametrize("name", ["SignGradient", "FeedbackAlignment", "GradientWithStatistics", "GradOfInputs", "Jvp"])
-def test_gradients_are_those_of_linen(name: str) -> None:
+@pytest.mark.parametrize("stem,name", GRADIENTS)
+def test_gradients_are_those_of_linen(stem: str, name: str) -> None:
+    linen, native, result = SIDES[stem]
     x = jnp.asarray(np.random.RandomState(0).randn(4, 5), jnp.float32)
-    module = getattr(LINEN, name)()
+    module = getattr(linen, name)()
     variables = module.init(jax.random.key(0), x)
     rest = {c: v for c, v in variables.items() if c != "params"}
 
@@ -32,8 +36,9 @@ def test_gradients_are_those_of_linen(name: str) -> None:
         return sum(jnp.sum(jnp.sin(leaf)) for leaf in jax.tree.leaves(out))
 
     expected, expected_x = jax.grad(linen_loss, argnums=(0, 1))(variables["params"], x)
-    added = {a.name: eval(a.origin, {}, {"x": x}) for a in PLANS[name].added_arguments}
-    model = getattr(NATIVE, name)(**added, rngs=nnx.Rngs(0))
+    plan = {c.qualname.rpartition(".")[2]: c for c in result.classes}[name]
+    added = {a.name: eval(a.origin, {}, {"x": x}) for a in plan.added_arguments}
+    model = getattr(native, name)(**added, rngs=nnx.Rngs(0))
     compat.from_linen(variables, model)
 
     def loss(model: Any, x: jax.Array) -> jax.Array:
@@ -48,8 +53,27 @@ def test_gradients_are_those_of_linen(name: str) -> None:
         np.testing.assert_array_equal(np.asarray(value), np.asarray(found[path]), err_msg=path)
 
 
+def test_what_a_differentiated_module_sows_is_captured() -> None:
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 5), jnp.float32)
+    variables = LINEN.VjpOfSower().init(jax.random.key(0), x)
+    params = {"params": variables["params"]}
+    _, expected = LINEN.VjpOfSower().apply(params, x, mutable=["intermediates"])
+    model = NATIVE.VjpOfSower(in_features=5, rngs=nnx.Rngs(0))
+    compat.from_linen(params, model)
+    for _ in range(2):
+        _, got = nnx.capture(model, nnx.Intermediate)(x)
+        (wanted,), (found,) = expected["intermediates"]["Sower_0"]["h"], got["Sower_0"]["h"].get_value()
+        np.testing.assert_array_equal(np.asarray(wanted), np.asarray(found))
+
+
 HEAD = """import jax.numpy as jnp
 from flax import linen as nn
+
+
+class Drop(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(0.5, deterministic=False)(nn.Dense(x.shape[-1])(x))
 
 
 class M(nn.Module):
@@ -85,6 +109,64 @@ REFUSED = {
         "NNX130",
         """    f = nn.custom_vjp(lambda m, x: m(x), lambda m, x: (m(x), x), lambda r, t: ({}, t), grad_vars='stats')
     return f(nn.Dense(3), x)
+""",
+    ),
+    "nested loops over a function": (
+        "NNX130",
+        """    d = nn.Dense(4, name='d')
+    return nn.remat_scan(lambda m, x: m(x), lengths=(2, 2), variable_broadcast='params', split_rngs={'params': False})(d, x)
+""",
+    ),
+    "nested loops with shared parameters and random numbers": (
+        "NNX168",
+        """    stack = nn.remat_scan(Drop, lengths=(2, 2), variable_broadcast='params', split_rngs={'params': False})
+    return stack()(x)
+""",
+    ),
+    "nested loops whose steps draw the same numbers": (
+        "NNX168",
+        """    return nn.remat_scan(Drop, lengths=(2, 2), split_rngs={'params': True, 'dropout': False})()(x)
+""",
+    ),
+    "nested loops under a vmap": (
+        "NNX130",
+        """    stack = nn.remat_scan(nn.Dense, lengths=(2, 2))
+    return nn.vmap(stack, variable_axes={'params': 0}, split_rngs={'params': True}, axis_size=3)(4)(x)
+""",
+    ),
+    "mapped variables that Linen would not make": (
+        "NNX130",
+        """    return nn.map_variables(nn.Dense, 'params', trans_in_fn=lambda v: v)(3)(x)
+""",
+    ),
+    "mapped statistics": (
+        "NNX130",
+        """    norm = nn.map_variables(nn.BatchNorm, 'batch_stats', trans_in_fn=lambda v: v, mutable=True)
+    return norm(use_running_average=False)(x)
+""",
+    ),
+    "mapped variables of all collections": (
+        "NNX130",
+        """    norm = nn.map_variables(nn.BatchNorm, trans_in_fn=lambda v: v, mutable=True)
+    return norm(use_running_average=False)(x)
+""",
+    ),
+    "a mapped module made in the function": (
+        "NNX134",
+        """    return nn.map_variables(lambda m, x: nn.Dense(3)(x), 'params', lambda v: v, mutable=True)(self, x)
+""",
+    ),
+    "first values that a function changes": (
+        "NNX130",
+        """    d = nn.Dense(4)
+    f = nn.map_variables(lambda m, x: m(x), 'params', lambda v: v, lambda v: v, init=True)
+    return f(d, x)
+""",
+    ),
+    "another method of a mapped module": (
+        "NNX130",
+        """    embed = nn.map_variables(nn.Embed, 'params', lambda v: v, init=True)(5, 4)
+    return embed.attend(embed(jnp.zeros(3, int)))
 """,
     ),
     "a method of another class": (
