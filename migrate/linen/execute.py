@@ -91,7 +91,8 @@ class Execution(LoopExecution):
         self.decorators: dict[ast.expr, Lifted] = {}
         self.lifted_calls: list[LiftedCall] = []
         self.derivatives: dict[ast.Call, tuple[str, SourceFile]] = {}  # nn.vjp, nn.grad and the like
-        self.controls: dict[ast.Call, tuple[str, Value]] = {}  # nn.cond and the like → its kind and module
+        # nn.cond and the like → its kind, its module and its options
+        self.controls: dict[ast.Call, tuple[str, Value, Mapping[str, Abs]]] = {}
         self.unjumped: dict[ast.For, list[ast.stmt]] = {}  # loop → its body without `continue`
         self.left: list[list[Env]] = []  # for every loop that is being executed: what held where it was left
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first

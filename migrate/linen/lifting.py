@@ -353,10 +353,15 @@ def lift_method(run: Any, method: Any) -> tuple[Lifted, ...]:
 def control(run: Any, name: str, node: ast.Call, env: Any) -> Abs:
     """`nn.cond`, `nn.switch` and `nn.while_loop`: functions of the module that are run or not."""
     arguments = arguments_of(run, node, env)
-    args = [a for _, a in arguments.positional]
     label = f"nn.{name}"
-    if arguments.keywords or any(isinstance(n, ast.Starred) for n, _ in arguments.positional):
-        raise Unmigratable("NNX130", f"`{label}` is given options", node)
+    if arguments.starred():
+        raise Unmigratable("NNX130", f"`{label}` is given *args or **kwargs", node)
+    args = [a for _, a in arguments.positional]
+    named = {str(k): a for k, _, a in arguments.keywords}
+    for parameter in _CONTROL_PARAMETERS[name][len(args) :]:
+        if parameter in named:
+            args.append(named.pop(parameter))
+    _check_options(name, node, named)
     functions: list[Value] = []
     if name == "cond" and len(args) >= 4:
         functions, module, operands = [args[1].value, args[2].value], args[3].value, args[4:]
@@ -378,11 +383,35 @@ def control(run: Any, name: str, node: ast.Call, env: Any) -> Abs:
         results.append(_execute(run, LiftedFunction(function, ()), bound, {}, module, env))
     if any(s.kind != "rng" for s in run.sites[before:]):
         raise Unmigratable("NNX134", f"modules are made in a function given to `{label}`", node)
-    run.controls[node] = (name, module)
+    run.controls[node] = (name, module, named)
     if name == "while_loop":
         return Abs(values[0], False, arguments.flags)
     merged: Abs = run.merge_values(results)
     return Abs(merged.value, False, arguments.flags)
+
+
+_CONTROL_PARAMETERS = {
+    "cond": ("pred", "true_fun", "false_fun", "mdl"),
+    "switch": ("index", "branches", "mdl"),
+    "while_loop": ("cond_fn", "body_fn", "mdl", "init"),
+}
+
+
+def _check_options(name: str, node: ast.Call, options: Mapping[str, Abs]) -> None:
+    """NNX130 for options that say something else than what NNX does anyway."""
+    for option, given in options.items():
+        everything = option in ("variables", "rngs", "broadcast_variables") and given.value == Const(True)
+        if not everything and (name != "while_loop" or option not in ("carry_variables", "split_rngs")):
+            raise Unmigratable("NNX130", f"`nn.{name}` has the option {option}", node)
+    carried = options.get("carry_variables")
+    if carried is not None and any(c in ("params", True) for c in _names_in(carried.value)):
+        raise Unmigratable("NNX130", "`nn.while_loop` carries parameters, which it may change", node)
+
+
+def _names_in(value: Value) -> list[object]:
+    """The collections that a filter names; `True` where that is not known."""
+    items = value.items if isinstance(value, Tup) else (value,)
+    return [i.value if isinstance(i, Const) else True for i in items]
 
 
 def members_needed(run: Any, lifted: Lifted) -> Dim:

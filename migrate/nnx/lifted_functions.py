@@ -7,13 +7,13 @@ makes is made by the constructor, stacked where the transform maps the variables
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts, Span
 from ..linen.lifting import WHOLE
 from ..linen.mapped_axes import in_axes_of, is_broadcast
-from ..linen.sites import Lifted, LiftedCall, Module, SelfModule, Unmigratable
+from ..linen.sites import Abs, Lifted, LiftedCall, Module, SelfModule, Table, Unmigratable
 from ..linen.values import Const, Value
 from ..source import SourceFile
 from . import lifted as lifted_modules
@@ -31,8 +31,8 @@ def edits(writer: ClassText) -> Edits:
         count = call.count
         for one in call.function.lifted:
             yield from _transform(writer, call, one, count)
-    for node, (name, module) in writer.run.controls.items():
-        yield from _control(writer, node, name, module)
+    for node, (name, module, options) in writer.run.controls.items():
+        yield from _control(writer, node, name, module, options)
     for node, (name, source) in writer.run.derivatives.items():
         yield source, source.span(node.func), (writer.namer.parity(name),)
 
@@ -129,20 +129,36 @@ def _only_its_own(writer: ClassText, call: LiftedCall, one: Lifted) -> None:
         raise Unmigratable("NNX168", "a function whose variables are stacked draws random numbers itself", one.node)
 
 
-def _control(writer: ClassText, node: ast.Call, name: str, module: Value) -> Edits:
-    source = writer.source
+def _control(writer: ClassText, node: ast.Call, name: str, module: Value, options: Mapping[str, Abs]) -> Edits:
+    source, span = writer.source, writer.source.span
+    given = dict(zip(("cond_fn", "body_fn", "mdl", "init"), node.args)) | {k.arg: k.value for k in node.keywords}
     if name in ("cond", "switch"):
-        yield source, source.span(node.func), (writer.namer.name(f"flax.nnx.{name}"),)
+        yield source, span(node.func), (writer.namer.name(f"flax.nnx.{name}"),)
+        if node.keywords:  # nnx.cond and nnx.switch take positional arguments only
+            kept = [k.value for k in node.keywords if k.arg not in ("variables", "rngs")]
+            parts: list[Part] = ["("]
+            for position, argument in enumerate([*node.args, *kept]):
+                parts += [", " if position else "", span(argument)]
+            yield source, Span(span(node.func).end, span(node).end), (*parts, ")")
         return
     used = _state(writer, module)
-    if used.streams - {"params"} or used.collections - {"params"} or used.sown:
-        raise Unmigratable("NNX130", "nn.while_loop over a module with more than parameters", node)
-    test, body, held, carry = node.args
-    partial, loop = writer.namer.name("functools.partial"), writer.namer.name("jax.lax.while_loop")
-    span = source.span
-    parts: list[Part] = [f"{loop}({partial}(", span(test), ", ", span(held), f"), {partial}(", span(body), ", "]
-    parts += [span(held), "), ", span(carry), ")"]
-    yield source, span(node), tuple(parts)
+    streams = used.streams - {"params"}
+    if used.sown or used.unnamed:
+        raise Unmigratable("NNX130", "nn.while_loop over a module that sows or draws from streams without a name", node)
+    if not streams and not used.collections - {"params"}:
+        partial, loop = writer.namer.name("functools.partial"), writer.namer.name("jax.lax.while_loop")
+        test, body, held, carry = (span(given[key]) for key in ("cond_fn", "body_fn", "mdl", "init"))
+        parts = [f"{loop}({partial}(", test, ", ", held, f"), {partial}(", body, ", ", held, "), ", carry, ")"]
+        yield source, span(node), tuple(parts)
+        return
+    split = options["split_rngs"].value if "split_rngs" in options else None
+    table = split.items if isinstance(split, Table) else {}
+    if not all(table.get(stream, table.get(True)) == Const(True) for stream in streams):
+        raise Unmigratable("NNX168", "the steps of nn.while_loop draw the same numbers", node)
+    parts = [f"{writer.namer.parity('while_loop')}("]
+    for key in ("cond_fn", "body_fn", "mdl", "init"):
+        parts += ["" if key == "cond_fn" else ", ", span(given[key])]
+    yield source, span(node), (*parts, ")")
 
 
 __all__ = ["edits"]

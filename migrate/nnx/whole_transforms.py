@@ -42,7 +42,8 @@ def _axis(one: Lifted, used: lifted_modules.Used) -> int | None:
         raise Unmigratable("NNX168", "values are sown by the steps of nn.remat_scan", one.node)
     if shared:
         assert broadcast is not None
-        if broadcast.value not in (Const("params"), Const(True)) or used.collections - {"params"} or used.streams or used.unnamed:
+        more = used.collections - {"params"} or used.streams or used.unnamed
+        if more or broadcast.value not in (Const("params"), Const(True)):
             reason = "the steps of nn.remat_scan share variables and have statistics or random numbers"
             raise Unmigratable("NNX168", reason, one.node)
         return None

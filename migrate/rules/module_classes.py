@@ -162,12 +162,14 @@ RULES = (
         "NNX130",
         "lifted-form",
         "a lifted transform is used in a form that has no native writing here",
-        "`nn.vjp`, `nn.jvp`, `nn.grad`, `nn.custom_vjp`, `nn.map_variables`, `nn.remat_scan`, `nn.fold_rngs`, "
-        "`nn.add_metadata_axis`, `nn.intercept_methods`, `partitioning.variable_with_axes`, `nn.while_loop` with carried "
-        "variables; a lifted transform outside of a module's methods, in a comprehension, or of a function that stacks only "
-        "some of its module's variables. "
-        "What becomes native is `nn.scan`, `nn.vmap`, `nn.remat` and `nn.jit` of classes, functions and methods, and "
-        "`nn.cond`, `nn.switch` and `nn.while_loop` over what exists already.",
+        "`nn.fold_rngs`, `nn.add_metadata_axis`, `nn.intercept_methods`, `partitioning.variable_with_axes`; derivatives by "
+        " other variables than the parameters or of several modules at once; `nn.map_variables` of other "
+        "collections, or of a function whose first values it changes; `nn.remat_scan` of a function, or around or within a "
+        "scan or vmap; a lifted transform outside of a module's methods, in a comprehension, or of a function that stacks "
+        "only some of its module's variables. "
+        "What becomes native is `nn.scan`, `nn.vmap`, `nn.remat` and `nn.jit` of classes, functions, methods, "
+        "`nn.remat_scan` and `nn.map_variables` of classes, `nn.vjp`, `nn.grad`, `nn.value_and_grad`, `nn.jvp` and "
+        "`nn.custom_vjp` of one module's functions, and `nn.cond`, `nn.switch` and `nn.while_loop` over what exists already.",
         "A lifted function says which variables are carried, split or broadcast; only these forms are rewritten.",
         "make the modules before the function and lift one of these ways, or write the NNX transform by hand.",
     ),
@@ -319,9 +321,9 @@ RULES = (
         "NNX148",
         "has-rng",
         "self.has_rng is used",
-        "The module behaves by whether a key was given.",
-        "In NNX streams are given at construction, not at the call.",
-        "use an argument such as `deterministic`.",
+        "The module behaves by whether a call of `apply` was given a key for a stream.",
+        "An NNX module holds its streams from its construction on, so that the answer would be yes in evaluation, too.",
+        "ask an argument of `__call__` such as `deterministic` instead, and pass it where `rngs` is passed now.",
     ),
     _stays(
         "NNX149",

@@ -18,7 +18,11 @@ from .test_forms import SIDES
 
 LINEN, NATIVE, _ = SIDES["forms_derivatives"]
 GRADIENTS = [
-    *(("forms_derivatives", n) for n in ("SignGradient", "FeedbackAlignment", "GradientWithStatistics", "GradOfInputs", "Jvp")),
+    ("forms_derivatives", "SignGradient"),
+    ("forms_derivatives", "FeedbackAlignment"),
+    ("forms_derivatives", "GradientWithStatistics"),
+    ("forms_derivatives", "GradOfInputs"),
+    ("forms_derivatives", "Jvp"),
     *(("forms_whole_transforms", n) for n in ("DenseStack", "WithStatistics", "Transposed", "Masked", "TiedBack")),
 ]
 
@@ -101,7 +105,8 @@ REFUSED = {
     ),
     "arguments without a derivative": (
         "NNX130",
-        """    f = nn.custom_vjp(lambda m, n, x: m(x) * n, lambda m, n, x: (m(x), x), lambda n, r, t: ({}, t), nondiff_argnums=(1,))
+        """    fwd = lambda m, n, x: (m(x), x)
+    f = nn.custom_vjp(lambda m, n, x: m(x) * n, fwd, lambda n, r, t: ({}, t), nondiff_argnums=(1,))
     return f(nn.Dense(3), 2, x)
 """,
     ),
@@ -167,6 +172,27 @@ REFUSED = {
         "NNX130",
         """    embed = nn.map_variables(nn.Embed, 'params', lambda v: v, init=True)(5, 4)
     return embed.attend(embed(jnp.zeros(3, int)))
+""",
+    ),
+    "a loop that changes parameters": (
+        "NNX130",
+        """    d = nn.Dense(4)
+    d(x)
+    return nn.while_loop(lambda m, c: c[0] < 3, lambda m, c: (c[0] + 1, m(c[1])), d, (0, x), carry_variables='params')
+""",
+    ),
+    "a loop whose steps draw the same numbers": (
+        "NNX168",
+        """    d = Drop()
+    d(x)
+    return nn.while_loop(lambda m, c: c[0] < 3, lambda m, c: (c[0] + 1, m(c[1])), d, (0, x), split_rngs={'dropout': False})
+""",
+    ),
+    "a branch that sees some variables only": (
+        "NNX130",
+        """    d = nn.Dense(4)
+    d(x)
+    return nn.cond(x.sum() > 0, lambda m, x: m(x), lambda m, x: -m(x), d, x, variables='params')
 """,
     ),
     "a method of another class": (
