@@ -22,6 +22,7 @@ from .lifting import lift_method, run_method
 from .loop_execution import LoopExecution
 from .merging import dependencies_of, map_dims, merge
 from .module_calls import INITIAL_CARRY
+from .normalize_calls import Normalized
 from .presence import Step
 from .sites import (
     Abs,
@@ -90,6 +91,7 @@ class Execution(LoopExecution):
         self.counts: dict[Lifted, object] = {}  # scan or vmap → the size of what it maps over
         self.decorators: dict[ast.expr, Lifted] = {}
         self.lifted_calls: list[LiftedCall] = []
+        self.normalized: dict[ast.Call, Normalized] = {}  # calls of Linen's `_normalize`
         self.derivatives: dict[ast.Call, tuple[str, SourceFile]] = {}  # nn.vjp, nn.grad and the like
         # nn.cond and the like → its kind, its module and its options
         self.controls: dict[ast.Call, tuple[str, Value, Mapping[str, Abs]]] = {}

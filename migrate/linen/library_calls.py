@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..catalog import layers
-from . import rounding, shapes
+from . import normalize_calls, rounding, shapes
 from .arguments import Arguments
 from .bundles import Bundle
 from .dims import Dim
@@ -126,9 +126,11 @@ def has_attribute(run: Any, node: ast.Call) -> Abs | None:
 def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs:
     """A function of jax, numpy, flax or another package."""
     node = arguments.node
+    if qualname == normalize_calls.NAME:
+        return normalize_calls.normalize(run, node, arguments, env)
     if qualname.startswith("flax.linen.") and qualname.rpartition(".")[2].startswith("_"):
         given = [a.value for _, a in arguments.positional] + [a.value for _, _, a in arguments.keywords]
-        if any(isinstance(value, SelfModule) for value in given):  # as flax.linen.normalization._normalize
+        if any(isinstance(value, SelfModule) for value in given):
             raise Unmigratable("NNX135", f"`{ast.unparse(node.func)}` of Linen makes parameters for its caller", node)
     higher = HIGHER_ORDER.get(qualname)
     if higher is not None:

@@ -149,6 +149,8 @@ class ClassWriter:
             self.put(span, *parts, source=where, parity=parity, imports=imports)
         for applied in self.run.applied.values():
             self._applied(applied)
+        for node in self.run.normalized:
+            self._normalized(node)
         for sow in self.run.sows:
             self._sow(sow)
         shared_scopes.edits(self)
@@ -185,6 +187,8 @@ class ClassWriter:
             return
         if site.lazy:
             self._lazy_variable(site)
+            return
+        if site.node in self.run.normalized:
             return
         if site.kind == "rng":
             self.put(site.node, f"{site.holder}.{self.stream(site.target)}()", source=site.source)
@@ -339,6 +343,14 @@ class ClassWriter:
             same = applied.site.source is source
             parts += [f", {option}=", applied.site.source.span(bound.node) if same else ast.unparse(bound.node)]
         self.put(applied.node, *parts, ")", source=source)
+
+    def _normalized(self, node: ast.Call) -> None:
+        """`_normalize(self, x, ...)` of Linen without what its parameters start from."""
+        one = self.run.normalized[node]
+        said: list[Parts] = [(one.source.span(n),) for n in list(one.kept.values())[:9]]
+        said += [(f"{key}=", one.source.span(n)) for key, n in list(one.kept.items())[9:]]
+        indent = one.source.indent_of(one.source.statement_of(node))
+        self.put(node, *self.laid_out(joined((self.namer.parity("normalize"),), said), indent), source=one.source)
 
     def _sow(self, node: ast.Call) -> None:
         for method in self.model.own_methods.values():

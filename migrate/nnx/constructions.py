@@ -10,6 +10,7 @@ from ..catalog import layers
 from ..edits import Parts
 from ..linen.module_calls import layer_arg
 from ..linen.needed_sizes import enough
+from ..linen.normalize_calls import FeatureShape
 from ..linen.presence import OptionalArray, whole_argument
 from ..linen.replacing import sayable
 from ..linen.sites import (
@@ -179,6 +180,12 @@ def _param(text: ClassText, site: Site) -> Parts:
         for key, said in site.renders.items()
         if key.startswith("kw:")
     ]
+    features = site.renders.get("features")
+    if isinstance(features, FeatureShape):  # of Linen's `_normalize`
+        sizes = (text.namer.parity("feature_shape"), "(", text.shape(features.array.shape), ", ")
+        arguments.insert(1, (*sizes, *text.said(features.axes), ")"))
+    elif features is not None:
+        arguments.insert(1, (f"({text.dim(features)},)",))
     function = text.expression(init, site)
     if _needs_brackets(init, site):
         function = ("(", *function, ")")

@@ -163,13 +163,13 @@ RULES = (
         "lifted-form",
         "a lifted transform is used in a form that has no native writing here",
         "`nn.fold_rngs`, `nn.add_metadata_axis`, `nn.intercept_methods`, `partitioning.variable_with_axes`; derivatives by "
-        " other variables than the parameters or of several modules at once; `nn.map_variables` of other "
+        "other variables than the parameters or of several modules at once; `nn.map_variables` of other "
         "collections, or of a function whose first values it changes; `nn.remat_scan` of a function, or around or within a "
         "scan or vmap; a lifted transform outside of a module's methods, in a comprehension, or of a function that stacks "
         "only some of its module's variables. "
         "What becomes native is `nn.scan`, `nn.vmap`, `nn.remat` and `nn.jit` of classes, functions, methods, "
         "`nn.remat_scan` and `nn.map_variables` of classes, `nn.vjp`, `nn.grad`, `nn.value_and_grad`, `nn.jvp` and "
-        "`nn.custom_vjp` of one module's functions, and `nn.cond`, `nn.switch` and `nn.while_loop` over what exists already.",
+        "`nn.custom_vjp` of one module's functions; `nn.cond`, `nn.switch` and `nn.while_loop` over what exists already.",
         "A lifted function says which variables are carried, split or broadcast; only these forms are rewritten.",
         "make the modules before the function and lift one of these ways, or write the NNX transform by hand.",
     ),
