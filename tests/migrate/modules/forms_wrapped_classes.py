@@ -16,7 +16,7 @@ class Looped(nn.Module):
         dense = nn.Dense(self.features, name="step")
         for _ in range(self.steps):
             x = nn.tanh(dense(x))
-        return x + nn.vjp(lambda m, z: z * 2, self, x)[1](x)[1]
+        return x + nn.vjp(lambda m, z: z * 2, self, x, vjp_variables=True)[1](x)[1]
 
 
 class Positions(nn.Module):
@@ -25,7 +25,7 @@ class Positions(nn.Module):
     @nn.compact
     def __call__(self, x, mask=None):
         table = self.param("table", nn.initializers.normal(1.0), (1, *x.shape[1:]))
-        x = x + nn.vjp(lambda m, z: z * 2, self, x + table)[1](x)[1]
+        x = x + nn.vjp(lambda m, z: z * 2, self, x + table, vjp_variables=True)[1](x)[1]
         x = nn.Dense(4)(x + table)
         return x if mask is None else jnp.where(mask, x, 0.0)
 
@@ -36,7 +36,7 @@ class Normed(nn.Module):
     @nn.compact
     def __call__(self, x, train):
         y = nn.BatchNorm(use_running_average=not train)(nn.Dense(4)(x))
-        y = y + nn.vjp(lambda m, z: z * 2, self, y)[1](y)[1]
+        y = y + nn.vjp(lambda m, z: z * 2, self, y, vjp_variables=True)[1](y)[1]
         return nn.Dropout(0.5)(y, deterministic=not train)
 
 

@@ -138,7 +138,7 @@ REFUSED = {
         "def f(x):\n"
         + BODY.format(width=3)
         + "  class Outer(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n"
-        + "      y = M()(x)\n      return y + nn.vjp(lambda m, z: z * 2, self, y)[1](y)[1]\n"
+        + "      y = M()(x)\n      return y + nn.vjp(lambda m, z: z * 2, self, y, vjp_variables=True)[1](y)[1]\n"
         + "  m = Outer()\n  return m.apply(m.init(jax.random.key(0), x), x)\n",
     ),
 }

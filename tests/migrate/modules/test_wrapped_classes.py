@@ -20,7 +20,7 @@ from nnx_migrate.migrate.source import SourceFile
 FORMS = Path(__file__).with_name("forms_wrapped_classes.py")
 HEAD = "from flax import linen as nn\nimport jax.numpy as jnp\nimport jax\n\n\n"
 # A class that stays Linen, for a reason that no other class can tell.
-STAYS = "y = y + nn.vjp(lambda m, z: z * 2, self, y)[1](y)[1]"
+STAYS = "y = y + nn.vjp(lambda m, z: z * 2, self, y, vjp_variables=True)[1](y)[1]"
 
 
 def module(name: str, text: str) -> types.ModuleType:
