@@ -37,6 +37,7 @@ from .flow_values import (
     OptState,
     State,
     Symbol,
+    Table,
     Tracked,
     Updated,
     Value,
@@ -304,6 +305,10 @@ class Flow:
 
     def _dictionary(self, node: ast.Dict) -> Value:
         """`{'params': state.params, 'batch_stats': state.batch_stats}`."""
+        classes = [self.value(item) for item in node.values]
+        if classes and None not in node.keys and all(isinstance(value, ClassValue) for value in classes):
+            joined = functools.reduce(join, classes)  # type: ignore[arg-type]
+            return Table(joined) if isinstance(joined, ClassValue) else ANY
         sites: frozenset[ast.Call] = frozenset()
         names = set()
         for key, item in zip(node.keys, node.values):
@@ -319,6 +324,8 @@ class Flow:
     def _subscript(self, base: Value, index: ast.expr) -> Value:
         if isinstance(base, Nothing):
             return base
+        if isinstance(base, Table):
+            return base.classes
         constant = index.value if isinstance(index, ast.Constant) else None
         if isinstance(base, Variables | Updated) and isinstance(constant, str):
             return Collection(base.sites, constant, isinstance(base, Updated))
@@ -392,6 +399,8 @@ class Flow:
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             attribute = node.func.attr
+            if isinstance(base, Table) and attribute == "get" and len(node.args) == 1:
+                return base.classes
             if isinstance(base, Variables | Updated) and attribute in ("pop", "get") and node.args:
                 return self._subscript(base, node.args[0])
             if isinstance(base, Variables | Collection) and attribute in ("unfreeze", "copy"):

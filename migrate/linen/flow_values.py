@@ -99,6 +99,13 @@ class Items(Value):
 
 
 @dataclasses.dataclass(frozen=True)
+class Table(Value):
+    """A dictionary of module classes: `{"small": CNN, "large": ResNet}`."""
+
+    classes: ClassValue
+
+
+@dataclasses.dataclass(frozen=True)
 class Function(Value):
     """Functions of the project. `transform` is what they are wrapped in: grad, value_and_grad or nothing."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Model, Symbol
 from . import old_values
+from .places import loops_around
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _after(form: _Native, node: ast.Name, store: ast.Name, scope: ast.AST | None
     """May a name be read after another is stored?"""
     if form.function(node) is not scope or form.function(store) is not scope:
         return True
-    if old_values.loops_around(form, node, scope) & old_values.loops_around(form, store, scope):
+    if loops_around(form, node, scope) & loops_around(form, store, scope):
         return True
     statement = form.statement(store)
     return node.lineno > (statement.end_lineno or statement.lineno)

@@ -49,6 +49,7 @@ from . import (
     trees,
 )
 from .components import Component
+from .places import loops_around
 from .rewrite import Rewrite, Unsupported
 
 _COPIES = {"jax.pmap", "flax.jax_utils.replicate"}
@@ -101,7 +102,7 @@ class _Names(dict[Symbol, str]):
 
 class _Native(Rewrite):
     def run(self) -> None:
-        self.one_class_each()
+        self.plan = one_model.merged(self)
         collections.check(self)
         one_model.check_sites(self)
         self.by_name = masks.by_name(self)
@@ -220,9 +221,11 @@ class _Native(Rewrite):
         self.wrapped = makers.wrapped(self, inits[0])
         self.init = self.wrapped.call if self.wrapped is not None else inits[0]
         made = self.flow.value(inits[0].func)
-        if not isinstance(made, Tracked) or len(made.sites) != 1:
+        several = isinstance(made, Tracked) and len(made.sites) > 1
+        if not isinstance(made, Tracked) or (several and not one_model.alternatives(self)):
             raise Unsupported(self.init, "one of several models is initialized")
-        (self.site,) = made.sites
+        self.made_of = made.sites
+        self.site = next(site for site in self.component.sites if site in made.sites)
         base = self.initialized(inits[0])
         keywords = [*self.init.keywords, *(inits[0].keywords if self.wrapped is not None else [])]
         self.init_keywords = [k for k in keywords if k.arg is not None or self.wrapped is None]
@@ -273,13 +276,14 @@ class _Native(Rewrite):
         plain = isinstance(site_statement, ast.Assign) and site_statement.value is self.site
         same_place = (
             plain
+            and len(self.made_of) == 1
             and self.function(self.site) is self.home
             and self.source(self.site) is self.source(self.init)
             and self.block(site_statement) is self.block(statement)
         )
         self.direct = same_place and len(stores) == 1 and isinstance(stores[0].ctx, ast.Store)
-        around = old_values.loops_around(self, self.init, self.home)
-        again = any(around - old_values.loops_around(self, store, self.home) for store in stores)
+        around = loops_around(self, self.init, self.home)
+        again = any(around - loops_around(self, store, self.home) for store in stores)
         again |= bool(around) and not stores
         if self.direct or (symbol[1] is self.home and symbol[1] is not None and not again):
             self.home_name = base.id
@@ -300,7 +304,8 @@ class _Native(Rewrite):
                 self.delete(self.wrapped.function)
             self.dropped.update(ast.walk(self.wrapped.function))
         if not self.direct and base is not self.site:
-            self.to_partial(self.site)
+            for site in sorted(self.made_of, key=lambda node: node.lineno):
+                self.to_partial(site)
             self._put(f"{self.home_name} = {self.text(base)}({arguments})")
             return
         source = self.source(self.site)
@@ -383,7 +388,7 @@ class _Native(Rewrite):
         if by_hand.seen_to(self, node, value):
             return
         if isinstance(value, Model):
-            if node is not self.site and (node in self.component.sites or not self.passed_on(node)):
+            if node not in self.made_of and (node in self.component.sites or not self.passed_on(node)):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")
         elif isinstance(value, Method):
             called = isinstance(parent, ast.Call) and parent.func is node

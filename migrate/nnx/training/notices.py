@@ -7,7 +7,7 @@ import ast
 from ...context import FileContext
 from ...diagnostics import Severity
 from ...linen.flow import Flow
-from ...linen.flow_values import ClassValue, Function, Model
+from ...linen.flow_values import ClassValue, Function, Model, Table
 from ...plan import Outcome
 
 _CHECKS = {"isinstance", "issubclass", "type"}
@@ -34,6 +34,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
     parent = parents[node]
     if isinstance(parent, ast.Attribute | ast.ClassDef | ast.AnnAssign | ast.arg | ast.FunctionDef | ast.Subscript):
         return False
+    if isinstance(parent, ast.Dict):
+        return not _looked_up(flow, parent)
     if isinstance(parent, ast.BinOp):  # an annotation: Model | None
         return False
     if isinstance(parent, ast.Assign):
@@ -50,6 +52,29 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
             return not (direct or (isinstance(holder, ast.Assign) and isinstance(flow.value(holder.value), ClassValue)))
         made = call.args[0] if flow.name(call.func) == "functools.partial" and call.args else call.func
         return not isinstance(flow.value(made), Function | ClassValue)  # a field of another module: its writer's
+    return True
+
+
+def _looked_up(flow: Flow, table: ast.Dict) -> bool:
+    """Is a dictionary of classes only asked for a class by its name, wherever it goes?"""
+    if not isinstance(flow.value(table), Table):
+        return False
+    source = flow.source_of[table]
+    parent = source.parents[table]
+    if isinstance(parent, ast.Subscript):
+        return True
+    target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    if not isinstance(target, ast.Name):
+        return False
+    symbol = flow.symbol(source, target)
+    for node, where in flow.source_of.items():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and flow.value(node) == flow.value(table):
+            if flow.symbol(where, node) != symbol:
+                return False
+            around = where.parents[node]
+            asked = isinstance(around, ast.Attribute) and around.attr in ("get", "keys")
+            if not (asked or isinstance(around, ast.Subscript | ast.Compare | ast.FormattedValue)):
+                return False
     return True
 
 

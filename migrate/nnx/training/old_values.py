@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from ...linen.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
 from . import by_hand, copies, makers, saving, state_fields, state_updates
+from .places import exclusive, loops_around
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
 
-_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FIXED = {"apply_fn", "tx"}  # attributes of a state that no update changes
 Place = tuple[int, int]
 
@@ -110,7 +110,7 @@ def _one_state(form: _Native) -> None:
     for index, node in enumerate(made):
         for other in made[:index]:
             apart = makers.made_at(form, node) is not makers.made_at(form, other)
-            if not apart and not _exclusive(form, node, other):
+            if not apart and not exclusive(form, node, other):
                 raise Unsupported(node, "two states of the same params")
         received = makers.made_at(form, node)
         origin, scope = (received.call, form.function(node)) if received is not None else (form.init, form.home)
@@ -260,41 +260,12 @@ def _late(form: _Native, moment: ast.AST | None, call: ast.Call, symbol: Symbol)
     if any(node is moment for node in ast.walk(call)) or _end(moment) <= _start(call):
         # Within one statement an update is written before the rest of it.
         return form.statement(moment) is form.statement(call) and not any(node is moment for node in ast.walk(call))
-    if _exclusive(form, moment, call):
+    if exclusive(form, moment, call):
         return False
     stores = _stores(form, symbol)
     bound_later = bool(stores) and symbol[1] is scope and all(_start(store) > _start(call) for store in stores)
     parameters = getattr(getattr(scope, "args", None), "args", [])
     return not bound_later or symbol[2] in [a.arg for a in parameters]
-
-
-def loops_around(form: _Native, node: ast.AST, scope: ast.AST | None) -> set[ast.AST]:
-    """The loops around an expression, within its function."""
-    found: set[ast.AST] = set()
-    for parent in form.source(node).ancestors(node):
-        if parent is scope:
-            break
-        if isinstance(parent, _LOOPS):
-            found.add(parent)
-    return found
-
-
-def _exclusive(form: _Native, one: ast.AST, other: ast.AST) -> bool:
-    """Do two expressions stand in different branches of one `if`?"""
-    if form.source(one) is not form.source(other):
-        return False
-    branches = {(id(parent), field) for parent, field in _branches(form, one)}
-    return any((id(parent), "orelse" if field == "body" else "body") in branches for parent, field in _branches(form, other))
-
-
-def _branches(form: _Native, node: ast.AST) -> Iterator[tuple[ast.If, str]]:
-    child = node
-    for parent in form.source(node).ancestors(node):
-        if isinstance(parent, ast.If):
-            for field in ("body", "orelse"):
-                if child in getattr(parent, field):
-                    yield parent, field
-        child = parent
 
 
 def _start(node: ast.AST) -> Place:

@@ -8,9 +8,67 @@ one construction is reached in several ways, with arguments that may differ (`ma
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from ...linen.flow_values import Items, Model, Value
+from ...plan import ClassPlan
+from .places import exclusive
 from .rewrite import Rewrite, Unsupported
+
+
+def merged(form: Rewrite) -> ClassPlan:
+    """One plan for classes of which a construction may make any, as `getattr(models, name)(10)` does.
+
+    Unsupported where they ask for unlike sizes.
+    """
+    plans = list({plan.qualname: plan for plans in form.component.plans for plan in plans}.values())
+    first, *others = plans
+    names = {n.id for a in first.added_arguments for n in ast.walk(ast.parse(a.origin)) if isinstance(n, ast.Name)}
+    for plan in others:
+        same = set(plan.added_arguments) == set(first.added_arguments) and plan.needs_rngs == first.needs_rngs
+        if not same or any(_place(plan, name) != _place(first, name) for name in names):
+            raise Unsupported(form.component.sites[0], "classes chosen at run time that ask for unlike sizes")
+    if not others:
+        return first
+    return dataclasses.replace(
+        first,
+        collections=first.collections.union(*(plan.collections for plan in others)),
+        rng_streams=first.rng_streams.union(*(plan.rng_streams for plan in others)),
+        unnamed_streams=any(plan.unnamed_streams for plan in plans),
+        sown=first.sown.union(*(plan.sown for plan in others)),
+        methods=tuple(name for name in first.methods if all(name in plan.methods for plan in others)),
+    )
+
+
+def _place(plan: ClassPlan, name: str) -> int:
+    return plan.call_arguments.index(name) if name in plan.call_arguments else -1
+
+
+def alternatives(form: Rewrite) -> bool:
+    """Are the constructions alternatives of which a program makes one, each time it comes to them?
+
+    `model = CNN() if small else ResNet()`, the same as an `if` statement, and a function that returns either.
+    """
+    sites = form.component.sites
+    places: set[object] = set()
+    for index, site in enumerate(sites):
+        statement, value = form.statement(site), form.parent(site)
+        while isinstance(value, ast.IfExp):
+            value = form.parent(value)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        if value is not statement:
+            return False
+        if isinstance(target, ast.Name):
+            places.add(form.flow.symbol(form.source(target), target))
+        elif isinstance(statement, ast.Return):
+            places.add(form.function(site))
+        else:
+            return False
+        for other in sites[:index]:
+            same = form.statement(other) is statement or isinstance(statement, ast.Return)
+            if not same and not exclusive(form, site, other):
+                return False
+    return len(places) == 1
 
 
 def check_sites(form: Rewrite, *, several: bool = False) -> None:
@@ -19,9 +77,11 @@ def check_sites(form: Rewrite, *, several: bool = False) -> None:
     `several`: models of several classes may go through the same functions, for forms whose states say of which model
     they are; the variables of one class do not fit another.
     """
+    if not several and alternatives(form):
+        return
     spelled: dict[str, set[object]] = {}
-    for site, (plan,) in zip(form.component.sites, form.component.plans, strict=True):
-        spelled.setdefault(plan.qualname, set()).add(_spelled(site))
+    for site, plans in zip(form.component.sites, form.component.plans, strict=True):
+        spelled.setdefault(" ".join(plan.qualname for plan in plans), set()).add(_spelled(site))
     alike = all(len(ways) == 1 for ways in spelled.values())
     if not alike or (len(spelled) > 1 and not several):
         raise Unsupported(form.component.sites[0], "several models of one kind")
@@ -38,19 +98,23 @@ def check_calls(form: Rewrite, homes: set[ast.AST | None]) -> None:
     """
     for site in form.component.sites:
         function = form.function(site)
-        if function is None or not _local(form, site) or not _called_in_unlike_ways(form, function, set()):
+        chosen = len(form.component.sites) > 1 and alternatives(form)  # by what the function is given
+        if function is None or not (chosen or _local(form, site)):
+            continue
+        if not _called_in_unlike_ways(form, function, set()):
             continue
         if function not in homes or _has_model(form.flow.returns.get(function)):
             raise Unsupported(site, "several models of one kind")
 
 
 def _spelled(call: ast.Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple(map(ast.dump, call.args)), tuple(sorted(map(ast.dump, call.keywords)))
+    made = [call.func, *call.args] if isinstance(call.func, ast.Call) else call.args
+    return tuple(map(ast.dump, made)), tuple(sorted(map(ast.dump, call.keywords)))
 
 
 def _local(form: Rewrite, call: ast.Call) -> bool:
     """Do the arguments say names of a function?"""
-    names = [n for a in [*call.args, *[k.value for k in call.keywords]] for n in ast.walk(a)]
+    names = [n for a in [call.func, *call.args, *[k.value for k in call.keywords]] for n in ast.walk(a)]
     source = form.source(call)
     return any(isinstance(n, ast.Name) and source.names.binding_scope(n.id, n) is not None for n in names)
 

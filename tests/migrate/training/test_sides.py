@@ -41,6 +41,10 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "class_by_branch": "NNX601",
+    "class_of_a_function": "NNX601",
+    "class_out_of_a_table": "NNX601",
+    "class_out_of_a_table_for_tests": "NNX603",
     "init_in_a_jitted_function": "NNX601",
     "keys_in_a_dictionary": "NNX601",
     "model_and_variables_of_a_function": "NNX601",
