@@ -19,13 +19,16 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
     if not native_classes and not any("linen" in source.text for source in project.files.values()):
         return
     flow = Flow(project, plan)
-    for component in components.find(flow):
-        options = [contexts[flow.site_source[site].module].options for site in component.sites]
-        forms = (("NNX601", native.write), ("NNX602", split.write))
-        if not any(
-            write_form(component, flow, contexts)
-            for code, write_form in forms
-            if all(option.selects(code) for option in options)
-        ):
+    found = components.find(flow)
+    native_ones = native.write([c for c in found if _selected(c, "NNX601", flow, contexts)], flow, contexts)
+    for component in found:
+        if component in native_ones:
+            continue
+        if not (_selected(component, "NNX602", flow, contexts) and split.write(component, flow, contexts)):
             adapter.write(component, flow, contexts)
     notices.report(flow, contexts)
+
+
+def _selected(component: components.Component, code: str, flow: Flow, contexts: dict[str, FileContext]) -> bool:
+    options = [contexts[flow.site_source[site].module].options for site in component.sites]
+    return all(option.selects(code) for option in options)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...edits import Part
 from ...linen.flow_values import Collection, Function, Items, Method, Symbol, Updated, Value
 from .rewrite import Unsupported
 
@@ -79,28 +78,17 @@ def _returned(form: _Native, node: ast.expr) -> None:
 
 def _rewrite(form: _Native, node: ast.Tuple) -> None:
     """A tuple without the updates in it."""
-    kept: list[ast.expr] = []
+    gone: list[ast.AST] = []
     for element in node.elts:
         if is_update(form, form.flow.value(element)):
             form.dropped.update(ast.walk(element))
-            continue
-        kept.append(element)
-        if isinstance(element, ast.Tuple) and holds(form, form.flow.value(element)):
+            gone.append(element)
+        elif isinstance(element, ast.Tuple) and holds(form, form.flow.value(element)):
             _rewrite(form, element)
-    _put(form, node, kept)
-
-
-def _put(form: _Native, node: ast.Tuple, kept: list[ast.expr]) -> None:
-    if not kept:
+    if len(gone) == len(node.elts):
         raise Unsupported(node, "a tuple that would be empty")
-    if len(kept) == len(node.elts):
-        return
-    parts: list[Part | ast.AST] = []
-    for element in kept:
-        parts += [", ", element] if parts else [element]
-    if len(kept) > 1 and form.text(node).startswith("("):
-        parts = ["(", *parts, ")"]
-    form.replace(node, *parts)
+    if gone:
+        form.remove(node, gone)
 
 
 # where results go --------------------------------------------------------------------------------------------------
@@ -120,7 +108,7 @@ def _target(form: _Native, target: ast.expr, value: Value) -> None:
         return
     if not isinstance(target, ast.Tuple) or len(target.elts) != len(value.items):
         raise Unsupported(target, "updated statistics in a result that is not unpacked")
-    kept: list[ast.expr] = []
+    gone: list[ast.AST] = []
     for element, item in zip(target.elts, value.items, strict=True):
         if is_update(form, item):
             if not isinstance(element, ast.Name):
@@ -128,11 +116,13 @@ def _target(form: _Native, target: ast.expr, value: Value) -> None:
             if element.id != "_" and not _read(form, element):
                 raise Unsupported(element, "updates that are thrown away")
             form.dropped.update(ast.walk(element))
-            continue
-        kept.append(element)
-        if holds(form, item):
+            gone.append(element)
+        elif holds(form, item):
             _target(form, element, item)
-    _put(form, target, kept)
+    if len(gone) == len(target.elts):
+        raise Unsupported(target, "a tuple that would be empty")
+    if gone:
+        form.remove(target, gone)
 
 
 def _read(form: _Native, name: ast.Name) -> bool:

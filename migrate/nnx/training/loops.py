@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...edits import Part
 from ...linen.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from . import makers, state_fields, trees
-from .rewrite import Rewrite, Unsupported
+from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
@@ -259,17 +259,3 @@ def drop_assignment(form: _Native, name: ast.Name) -> bool:
         return False
     form.delete(statement)
     return True
-
-
-def without(form: Rewrite, node: ast.Tuple, gone: list[ast.AST]) -> None:
-    """A tuple without some of its elements, unpacked where one is left."""
-    kept = [e for e in node.elts if e not in gone]
-    if not kept:
-        raise Unsupported(node, "a tuple that would be empty")
-    parts: list[Part | ast.AST] = []
-    for element in kept:
-        parts += [", ", element] if parts else [element]
-    text = form.text(node)
-    if len(kept) > 1 and text.startswith("("):
-        parts = ["(", *parts, ")"]
-    form.replace(node, *parts)

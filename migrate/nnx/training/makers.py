@@ -15,7 +15,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...edits import Part
 from ...linen.flow_values import Collection, Function, Items, Model, OptState, State, Symbol, Updated, Value, Variables
 from .rewrite import Unsupported
 
@@ -337,15 +336,5 @@ def _one(form: _Native, node: ast.expr, names: Sequence[ast.AST], name: str) -> 
     if not isinstance(node, ast.Tuple):
         form.replace(node, name)
         return
-    kept: list[Part | ast.AST] = []
-    for element in node.elts:
-        if element is names[0]:
-            kept.append(name)
-        elif element not in names:
-            kept.append(element)
-    between: list[Part | ast.AST] = []
-    for part in kept:
-        between += [", ", part] if between else [part]
-    if len(kept) > 1 and form.text(node).startswith("("):
-        between = ["(", *between, ")"]
-    form.replace(node, *between)
+    form.replace(names[0], name)
+    form.remove(node, names[1:])

@@ -9,7 +9,7 @@ fit leaves the component to the other forms.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...context import FileContext
 from ...linen.flow import Flow
@@ -41,6 +41,7 @@ from . import (
     namesakes,
     old_values,
     one_model,
+    removals,
     saving,
     state_fields,
     state_updates,
@@ -66,27 +67,35 @@ _REDUCTIONS = {
 }
 
 
-def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> bool:
-    """Whether every use was understood; only then is anything edited."""
+def write(components: list[Component], flow: Flow, contexts: dict[str, FileContext]) -> list[Component]:
+    """The components that take the idiom: those of which every use was understood; nothing of the others is edited."""
     if any(context.options.jit == "functional" for context in contexts.values()):
-        return False
-    form = _Native(component, flow, contexts)
-    try:
-        form.run()
-    except Unsupported as found:
-        component.obstacle = f"{found} (line {getattr(found.node, 'lineno', 1)})"
-        return False
-    if not form.commit("NNX601"):
-        return False
-    for report in form.later:
-        report()
-    for site in component.sites:
-        form.context(site).report(
-            site,
-            "NNX601",
-            f"{form.plan.qualname.rpartition('.')[2]} holds its variables now and is updated in place",
-        )
-    return True
+        return []
+    forms: list[_Native] = []
+    taken: list[Symbol] = []
+    for component in components:
+        form = _Native(component, flow, contexts, taken)
+        try:
+            form.run()
+        except Unsupported as found:
+            component.obstacle = f"{found} (line {getattr(found.node, 'lineno', 1)})"
+            continue
+        forms.append(form)
+        taken += form.names_given()
+    if removals.commit(forms, "NNX601"):
+        done = forms
+    else:  # models in one function whose edits meet: as many of them as fit together
+        done = [form for form in forms if removals.commit([form], "NNX601")]
+    for form in done:
+        form.report()
+    return [form.component for form in done]
+
+
+def _nested(source: SourceFile, one: ast.AST | None, other: ast.AST | None) -> bool:
+    """Is one scope the other, or within it?"""
+    if one is None or other is None or one is other:
+        return True
+    return other in source.ancestors(one) or one in source.ancestors(other)
 
 
 class _Names(dict[Symbol, str]):
@@ -101,6 +110,25 @@ class _Names(dict[Symbol, str]):
 
 
 class _Native(Rewrite):
+    def __init__(
+        self, component: Component, flow: Flow, contexts: dict[str, FileContext], taken: Sequence[Symbol] = ()
+    ) -> None:
+        super().__init__(component, flow, contexts)
+        self._taken_by_others = list(taken)  # names that the writers of other models give, by scope
+        self.later: list[Callable[[], None]] = []  # what to report once the edits are made
+
+    def names_given(self) -> list[Symbol]:
+        """The names that this writer puts into scopes."""
+        given = [*self.new_names.items(), *self.optimizers.items()]
+        return [(module, scope, name) for (module, scope, _), name in given]
+
+    def report(self) -> None:
+        for report in self.later:
+            report()
+        for site in self.component.sites:
+            name = self.plan.qualname.rpartition(".")[2]
+            self.context(site).report(site, "NNX601", f"{name} holds its variables now and is updated in place")
+
     def run(self) -> None:
         self.plan = one_model.merged(self)
         collections.check(self)
@@ -117,7 +145,6 @@ class _Native(Rewrite):
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
-        self.later: list[Callable[[], None]] = []  # what to report once the edits are made
         self.roles = {
             symbol: value
             for symbol, value in self.flow.env.items()
@@ -340,6 +367,9 @@ class _Native(Rewrite):
                 owner = next((p for p in source.ancestors(node) if isinstance(p, ast.FunctionDef | ast.Lambda)), None)
                 if (source.module, owner, name) not in self.roles:
                     return True
+        for module, other, given in self._taken_by_others:
+            if given == name and module == source.module and _nested(source, scope, other):
+                return True
         return scope is None and name in source.names.imports
 
     def model_of(self, node: ast.AST) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...context import FileContext
-from ...edits import Conflict, Part, Span
+from ...edits import Part, Span
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
 from ...plan import ClassPlan
@@ -36,7 +36,8 @@ class Rewrite:
         self.flow = flow
         self.contexts = contexts
         self.plan: ClassPlan = component.plans[0][0]
-        self._edits: list[tuple[FileContext, Span, tuple[Part, ...]]] = []
+        self.edits: list[tuple[FileContext, Span, tuple[Part, ...]]] = []
+        self.removed: dict[ast.Tuple, list[ast.AST]] = {}  # elements that go out of tuples: see `removals`
         self.dropped: set[ast.AST] = set()  # nodes in text that goes away
 
     def one_class_each(self) -> None:
@@ -64,14 +65,14 @@ class Rewrite:
         if any(isinstance(parent, ast.JoinedStr) for parent in source.ancestors(near)):
             raise Unsupported(near, "a use within an f-string")
         spans = tuple(source.span(p) if isinstance(p, ast.AST) else p for p in parts)
-        self._edits.append((self.context(near), span, spans))
+        self.edits.append((self.context(near), span, spans))
 
     def insert_before(self, statement: ast.stmt, *parts: Part | ast.AST) -> None:
         """A new line before a statement; what it says of the old text is said with its edits."""
         source = self.source(statement)
         at = source.line_span(statement).start
         spans = [source.span(p) if isinstance(p, ast.AST) else p for p in parts]
-        self._edits.append((self.context(statement), Span(at, at), (source.indent_of(statement), *spans, "\n")))
+        self.edits.append((self.context(statement), Span(at, at), (source.indent_of(statement), *spans, "\n")))
 
     def delete(self, statement: ast.stmt) -> None:
         """Take a statement out, with its line."""
@@ -84,7 +85,7 @@ class Rewrite:
         line = source.text[span.start : span.end]
         if ";" in line or source.text[span.start : source.full_span(statement).start].strip():
             raise Unsupported(statement, "a statement that shares its line")
-        self._edits.append((self.context(statement), span, ()))
+        self.edits.append((self.context(statement), span, ()))
         self.dropped.update(ast.walk(statement))
 
     def drop_annotation(self, function: ast.FunctionDef) -> None:
@@ -105,20 +106,9 @@ class Rewrite:
                 return block
         return [statement]
 
-    def commit(self, code: str) -> bool:
-        """Carry the edits out. False, and nothing done, where one of them meets another writer's."""
-        for context, span, _ in self._edits:
-            if span.start != span.end and context.edits.has(span):
-                return False
-        try:
-            for context, span, parts in self._edits:
-                if span.start == span.end:
-                    context.insert(span.start, *parts, code=code)
-                else:
-                    context.edits.replace(span, *parts, code=code)
-        except Conflict:
-            return False
-        return True
+    def remove(self, node: ast.Tuple, gone: Sequence[ast.AST]) -> None:
+        """Elements of a tuple go; one that is left stands for it."""
+        self.removed.setdefault(node, []).extend(gone)
 
     # uses ------------------------------------------------------------------------------------------------------
     def tracked(self) -> Iterator[tuple[ast.AST, Value]]:

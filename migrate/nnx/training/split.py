@@ -11,7 +11,7 @@ from ...catalog.shardings import PLAIN
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Gradients, Method, Model, State, Value, Variables
-from . import collections, leaf_order, masks, one_model
+from . import collections, leaf_order, masks, one_model, removals
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -31,7 +31,7 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         form.run()
     except Unsupported:
         return False
-    if not form.commit("NNX602"):
+    if not removals.commit([form], "NNX602"):
         return False
     for site, (plan,) in zip(component.sites, component.plans):
         form.context(site).report(

@@ -10,7 +10,7 @@ from ...edits import Span
 from ...linen.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
 from . import aux_results, by_hand, saving
-from .loops import is_last, same_state, without
+from .loops import is_last, same_state
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ class Step:
         if value is None:
             return
         if isinstance(form.flow.value(value), State):
-            if isinstance(value, ast.Name):
+            if isinstance(value, ast.Name) and self._mine(value):
                 symbol = form.flow.symbol(form.source(value), value)
                 self._no_copy(value, symbol)
                 if not self.updates:
@@ -317,7 +317,7 @@ class Step:
                 if not (isinstance(element, ast.Name) or element in form.by_hand.updates):
                     raise Unsupported(element, "params within an expression")
                 gone.append(element)
-            if not isinstance(form.flow.value(element), State):
+            if not self._mine(element):
                 continue
             if not isinstance(element, ast.Name):
                 if (
@@ -336,13 +336,12 @@ class Step:
                 gone.append(element)
             else:
                 form.replace(element, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
-        if gone and len(gone) == len(value.elts):
-            if is_last(form, statement) and len(form.block(statement)) > 1:
-                form.delete(statement)
-            else:
-                form.replace(statement, "return")
-        elif gone:
-            without(form, value, gone)
+        if gone:
+            form.remove(value, gone)
+
+    def _mine(self, node: ast.AST) -> bool:
+        value = self.form.flow.value(node)
+        return isinstance(value, State) and self.form.component.holds(value)
 
     def _no_copy(self, node: ast.AST, symbol: Symbol) -> None:
         if self.updates and symbol in self.form.copies:
@@ -375,10 +374,7 @@ class Step:
             if len(given) != 1 or not isinstance(given[0], ast.Name):
                 raise Unsupported(call, "a step over several params")
             same_state(form, element, form.flow.symbol(source, given[0]))
-        if len(gone) == len(target.elts):
-            form.replace_span(statement, Span(source.span(target).start, source.span(call).start), "")
-        else:
-            without(form, target, gone)
+        form.remove(target, gone)
 
     def _caller(self, source: SourceFile, call: ast.Call, index: int | None) -> None:
         """A call of a function that returned a state."""
@@ -404,11 +400,7 @@ class Step:
         if not self.updates:
             form.replace(element, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
             return
-        given = [
-            a
-            for a in [*call.args, *[k.value for k in call.keywords]]
-            if isinstance(a, ast.Name) and isinstance(form.flow.value(a), State)
-        ]
+        given = [a for a in [*call.args, *[k.value for k in call.keywords]] if isinstance(a, ast.Name) and self._mine(a)]
         if len(given) != 1:
             raise Unsupported(call, "a step over several states")
         same_state(form, element, form.flow.symbol(source, given[0]))
@@ -417,7 +409,7 @@ class Step:
             form.replace_span(statement, span, "")
         else:
             assert isinstance(target, ast.Tuple)
-            without(form, target, [element])
+            form.remove(target, [element])
 
 
 def _half(form: _Native, value: Value | None) -> bool:
