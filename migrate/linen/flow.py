@@ -156,10 +156,17 @@ class Flow:
             for source in self.project.files.values():
                 for node in source.by_kind.get(ast.ClassDef, ()):
                     if isinstance(node, ast.ClassDef) and any(
-                        self.is_state_class(self.project.qualname(source, base)) for base in node.bases
+                        self.is_state_class(self.base_name(source, node, base)) for base in node.bases
                     ):
                         name = f"{source.module}.{node.name}" if source.module else node.name
                         self.state_classes[name] = node
+
+    def base_name(self, source: SourceFile, node: ast.ClassDef, base: ast.expr) -> str | None:
+        """What a base of a class is called: in `class TrainState(TrainState)` it is the imported class."""
+        imported = source.names.imports.get(base.id) if isinstance(base, ast.Name) and base.id == node.name else None
+        if imported and source.parents.get(node) is source.tree:
+            return self.project.canonical(imported)
+        return self.project.qualname(source, base)
 
     def is_state_class(self, qualname: str | None) -> bool:
         return qualname in TRAIN_STATES or qualname in self.state_classes

@@ -47,6 +47,13 @@ def apply(form: _Native, call: ast.Call) -> None:
     for node in kept:
         separated += [", ", node] if separated else [node]
     called = f"{name}{'.' + method if method else ''}"
+    jitted = form.jitted.name(call)
+    inputs_alone = len(kept) == len(call.args) - 1 + len(call.keywords) and not form.plan.sown
+    if jitted and isinstance(call.func, ast.Name) and not inputs_alone:
+        raise Unsupported(call, "a jitted call of apply that says more than inputs")
+    if jitted and inputs_alone:
+        form.replace(call, f"{jitted}({', '.join([name, *[''] * bool(kept)])}", *separated, ")")
+        return
     if form.plan.sown:  # Linen drops what is sown where nobody asks for it
         context = form.context(call)
         called = f"{context.name('flax.nnx.capture')}({called}, {context.name('flax.nnx.Intermediate')})"

@@ -13,6 +13,20 @@ if TYPE_CHECKING:
     from .native import _Native
 
 
+def prefix(state: str) -> str:
+    """`actor_` of `actor_state`."""
+    found = state.removesuffix("state").rstrip("_")
+    return "" if found in ("", "train", "new", "ts", "updated") else f"{found}_"
+
+
+def of_home(form: _Native) -> list[str]:
+    """Names for a module that has none where it is made: `actor_model` for an `actor_state`."""
+    statement = form.init_statement
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    before = prefix(target.id) if form.nested and isinstance(target, ast.Name) else ""
+    return [f"{before}{name}" for name in ("model", "module", "net")]
+
+
 def name_all(form: _Native) -> None:
     names = form.namesakes
     home = (form.source(form.init).module, form.home, "the model of init")
@@ -26,16 +40,15 @@ def name_all(form: _Native) -> None:
         at_home = scope is form.home and source is form.source(form.init)
         argument = isinstance(scope, ast.FunctionDef | ast.Lambda) and name in _arguments(scope)
         if isinstance(value, State):
-            prefix = name.removesuffix("state").rstrip("_")
-            prefix = "" if prefix in ("", "train", "new", "ts", "updated") else f"{prefix}_"
+            before = prefix(name)
             created = at_home and not argument and symbol not in form.copies
             model = made_by_others.get(symbol) or (form.home_name if created else "")
             if created and symbol not in made_by_others:
                 names.join(home, symbol)
             form.new_names[symbol] = (
-                names.take(symbol, model) if model else names.free(symbol, [f"{prefix}model", f"{prefix}net"])
+                names.take(symbol, model) if model else names.free(symbol, [f"{before}model", f"{before}net"])
             )
-            candidates = [f"{prefix}optimizer", f"{prefix}opt", f"{prefix}nnx_optimizer"]
+            candidates = [f"{before}optimizer", f"{before}opt", f"{before}nnx_optimizer"]
             form.optimizers[symbol] = names.free(symbol, candidates)
         elif isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params"):
             received = makers.of_scope(form, symbol)

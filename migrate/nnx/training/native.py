@@ -33,6 +33,7 @@ from . import (
     by_hand,
     collections,
     copies,
+    jitted_apply,
     leaf_order,
     loops,
     makers,
@@ -50,7 +51,7 @@ from . import (
     trees,
 )
 from .components import Component
-from .places import loops_around
+from .places import loops_around, nested
 from .rewrite import Rewrite, Unsupported
 
 _COPIES = {"jax.pmap", "flax.jax_utils.replicate"}
@@ -82,20 +83,13 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
             continue
         forms.append(form)
         taken += form.names_given()
-    if removals.commit(forms, "NNX601"):
-        done = forms
-    else:  # models in one function whose edits meet: as many of them as fit together
-        done = [form for form in forms if removals.commit([form], "NNX601")]
+    groups = state_fields.together(forms, components)
+    done = [form for group in groups for form in group]
+    if not removals.commit(done, "NNX601"):  # models in one function whose edits meet: as many as fit together
+        done = [form for group in groups if removals.commit(group, "NNX601") for form in group]
     for form in done:
         form.report()
     return [form.component for form in done]
-
-
-def _nested(source: SourceFile, one: ast.AST | None, other: ast.AST | None) -> bool:
-    """Is one scope the other, or within it?"""
-    if one is None or other is None or one is other:
-        return True
-    return other in source.ancestors(one) or one in source.ancestors(other)
 
 
 class _Names(dict[Symbol, str]):
@@ -166,6 +160,7 @@ class _Native(Rewrite):
         self._home()
         self.makers = makers.find(self)
         one_model.check_calls(self, makers.fresh(self))
+        self.jitted = jitted_apply.Jitted(self)
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
         self.copies = copies.find(self)
         hoisted = old_values.check(self)
@@ -189,6 +184,7 @@ class _Native(Rewrite):
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
         makers.write(self)
+        self.jitted.write()
         aux_results.write(self)
         for node, value in self.uses:
             self._use(node, value)
@@ -243,6 +239,8 @@ class _Native(Rewrite):
     def _home(self) -> None:
         """Find the one call of `init`, and whether the module can be made there under its own name."""
         inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
+        self.twins = trees.twins(self, inits)
+        inits = [node for node in inits if node not in self.twins]
         if len(inits) != 1:
             raise Unsupported(self.site, "init is not called in exactly one place")
         self.wrapped = makers.wrapped(self, inits[0])
@@ -270,7 +268,7 @@ class _Native(Rewrite):
         if isinstance(base, ast.Name):
             self._under_name(base, site_statement, statement)
         elif isinstance(base, ast.Call):  # the construction itself, or a function that returns it
-            self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"])
+            self.home_name = self.free(self.source(self.init), self.home, model_names.of_home(self))
         else:
             raise Unsupported(base, "init of something else than a name")
 
@@ -315,7 +313,7 @@ class _Native(Rewrite):
         if self.direct or (symbol[1] is self.home and symbol[1] is not None and not again):
             self.home_name = base.id
         else:
-            self.home_name = self.free(self.source(self.init), self.home, ["model", "module", "net"], base.id)
+            self.home_name = self.free(self.source(self.init), self.home, model_names.of_home(self), base.id)
 
     def _is_init(self, call: ast.Call) -> bool:
         method = self.flow.value(call.func)
@@ -368,7 +366,7 @@ class _Native(Rewrite):
                 if (source.module, owner, name) not in self.roles:
                     return True
         for module, other, given in self._taken_by_others:
-            if given == name and module == source.module and _nested(source, scope, other):
+            if given == name and module == source.module and nested(source, scope, other):
                 return True
         return scope is None and name in source.names.imports
 
@@ -403,6 +401,9 @@ class _Native(Rewrite):
             return
         if node is self.init:
             self._write_home()
+        if node in self.twins:
+            trees.write_twin(self, self.twins[node])
+            return
         parent = self.parent(node)
         if state_fields.of(self, value):
             state_fields.read(self, node)

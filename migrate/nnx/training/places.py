@@ -5,9 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...source import SourceFile
 from .rewrite import Rewrite
 
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def nested(source: SourceFile, one: ast.AST | None, other: ast.AST | None) -> bool:
+    """Is one scope the other, or within it?"""
+    if one is None or other is None or one is other:
+        return True
+    return other in source.ancestors(one) or one in source.ancestors(other)
 
 
 def loops_around(form: Rewrite, node: ast.AST, scope: ast.AST | None) -> set[ast.AST]:

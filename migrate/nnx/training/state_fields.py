@@ -20,6 +20,8 @@ from ...linen.flow_values import TRAIN_STATES, Collection, State, Value
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
+    from ...linen.flow import Flow
+    from .components import Component
     from .native import _Native
 
 # What nnx.Optimizer has itself, and what a TrainState has.
@@ -54,7 +56,7 @@ def find(form: _Native) -> StateClass | None:
     if len(names) > 1:
         raise Unsupported(form.site, "states of several classes")
     node = form.flow.state_classes[own[0]]
-    bases = {form.flow.name(base) for base in node.bases}
+    bases = {form.flow.base_name(form.source(node), node, base) for base in node.bases}
     if node.keywords or len(node.bases) != 1 or not bases <= TRAIN_STATES:
         raise Unsupported(node, "a class of states with other bases")
     found = StateClass(own[0], node, tuple(_fields(form, node)))
@@ -99,17 +101,18 @@ def _only_here(form: _Native, found: StateClass) -> None:
     for node, source in flow.source_of.items():
         if not (isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)):
             continue
-        if flow.name(node) != found.qualname:
+        if flow.name(node) != found.qualname or node in found.node.bases:
             continue
         parent = source.parents[node]
         call = source.parents.get(parent)
         if isinstance(parent, ast.Attribute) and parent.attr == "create" and isinstance(call, ast.Call):
-            if call.func is parent and form.component.holds(flow.value(call)):
-                continue
+            made = flow.value(call)
+            if call.func is parent and isinstance(made, State) and made.cls == found.qualname:
+                continue  # of this model or of another: see `together`
         if isinstance(parent, ast.arg):
             owner = flow.function_of(source, node)
-            held = form.roles.get((source.module, owner, parent.arg)) if owner is not None else None
-            if isinstance(held, State):
+            held = flow.env.get((source.module, owner, parent.arg)) if owner is not None else None
+            if isinstance(held, State) and held.cls == found.qualname:
                 continue
         if any(
             isinstance(p, ast.FunctionDef) and p.returns is not None and _inside(node, p.returns)
@@ -117,6 +120,28 @@ def _only_here(form: _Native, found: StateClass) -> None:
         ):
             continue
         raise Unsupported(node, f"the class {found.qualname.rpartition('.')[2]} is used by itself")
+
+
+def together(forms: list[_Native], components: list[Component]) -> list[list[_Native]]:
+    """The forms, by the class of their states where that becomes another one: all of its models change, or none."""
+    found: dict[str, list[_Native]] = {}
+    for index, form in enumerate(forms):
+        own = form.state_class
+        found.setdefault(own.qualname if own is not None and own.fields else f"{index}", []).append(form)
+    for name, group in list(found.items()):
+        if name not in group[0].flow.state_classes:
+            continue
+        done = [form.component for form in group]
+        others = [c for c in components if c not in done and _has_states(group[0].flow, c, name)]
+        if others:
+            for component in done:
+                component.obstacle = f"{name.rpartition('.')[2]} also has states that cannot change: {others[0].obstacle}"
+            del found[name]
+    return list(found.values())
+
+
+def _has_states(flow: Flow, component: Component, name: str) -> bool:
+    return any(isinstance(value, State) and value.cls == name for _, value in flow.uses.tracked(component.sites))
 
 
 def _inside(node: ast.AST, outer: ast.AST) -> bool:

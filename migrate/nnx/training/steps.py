@@ -386,10 +386,14 @@ class Step:
             return
         if isinstance(statement, ast.Return) and statement.value is call:
             return
-        if not (isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1):
+        place = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        value = getattr(statement, "value", None)
+        paired = isinstance(place, ast.Tuple) and isinstance(value, ast.Tuple) and call in value.elts
+        if paired and not self.updates and index is None and len(place.elts) == len(value.elts):  # type: ignore[union-attr]
+            place = place.elts[value.elts.index(call)]  # type: ignore[union-attr]
+        elif place is None or value is not call:
             raise Unsupported(call, "a state out of a call within an expression")
-        target = statement.targets[0]
-        element = target
+        target = element = place
         if index is not None:
             if not isinstance(target, ast.Tuple) or index >= len(target.elts):
                 raise Unsupported(call, "a state in a result that is not unpacked")
@@ -398,7 +402,8 @@ class Step:
             raise Unsupported(call, "a state that is not assigned to a name")
         symbol = form.flow.symbol(source, element)
         if not self.updates:
-            form.replace(element, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
+            pair = f"{form.new_names[symbol]}, {form.optimizers[symbol]}"
+            form.replace(element, f"({pair})" if paired else pair)
             return
         given = [a for a in [*call.args, *[k.value for k in call.keywords]] if isinstance(a, ast.Name) and self._mine(a)]
         if len(given) != 1:

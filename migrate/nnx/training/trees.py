@@ -120,6 +120,48 @@ def for_field(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
     return True
 
 
+def twins(form: _Native, inits: list[ast.Call]) -> dict[ast.AST, ast.keyword]:
+    """`create(params=model.init(key, x), target_params=model.init(key, x))`: the second gives what the first gives.
+
+    Calls of `init`, with the fields that they are for. Buffers are shared then, which `donate_argnums` would give away.
+    """
+    found: dict[ast.AST, ast.keyword] = {}
+    for init in inits:
+        keyword = form.parent(init)
+        while isinstance(keyword, ast.Subscript):
+            keyword = form.parent(keyword)
+        call = form.parent(keyword) if isinstance(keyword, ast.keyword) else None
+        if not (isinstance(keyword, ast.keyword) and keyword.arg in form.fields and isinstance(call, ast.Call)):
+            continue
+        params = next((k.value for k in call.keywords if k.arg == "params"), None)
+        if not isinstance(form.flow.value(call), State) or params is None:
+            continue
+        if ast.dump(params) == ast.dump(keyword.value) and not _draws(form, init):
+            if any(word.startswith("donate_arg") for source in form.flow.project.files.values() for word in source.words):
+                raise Unsupported(init, "a second init beside buffers that are donated")
+            found[init] = keyword
+    return found
+
+
+def _draws(form: _Native, init: ast.Call) -> bool:
+    """May the keys of a call be others the second time, as in `model.init(next(keys), x)`? (Of inputs the shapes count.)"""
+    if not init.args or isinstance(init.args[0], ast.Starred):
+        return True
+    return any(
+        isinstance(node, ast.NamedExpr)
+        or (isinstance(node, ast.Call) and not (form.flow.name(node.func) or "").startswith("jax.random."))
+        for node in ast.walk(init.args[0])
+    )
+
+
+def write_twin(form: _Native, keyword: ast.keyword) -> None:
+    """The params of the module as it is made."""
+    context = form.context(keyword.value)
+    params = f"{context.name('flax.nnx.state')}({form.home_name}, {context.name('flax.nnx.Param')})"
+    form.replace(keyword.value, f"{context.name('flax.nnx.as_pure')}({params})")
+    form.dropped.update(ast.walk(keyword.value))
+
+
 def module_of(form: _Native, node: ast.Attribute) -> str:
     """The model with the params that a field of its state holds."""
     if not isinstance(node.value, ast.Name):

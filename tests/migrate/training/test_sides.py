@@ -41,6 +41,13 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "actor_and_critic": "NNX601",
+    "actor_and_critic_of_which_one_is_kept": "NNX603",
+    "apply_jitted_under_a_name": "NNX601",
+    "apply_jitted_with_static_arguments": "NNX603",
+    "generator_and_discriminator": "NNX601",
+    "target_params_of_the_same_init": "NNX601",
+    "target_params_of_the_same_init_donated": "NNX603",
     "class_by_branch": "NNX601",
     "class_of_a_function": "NNX601",
     "class_out_of_a_table": "NNX601",
