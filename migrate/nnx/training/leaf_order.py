@@ -10,7 +10,7 @@ import ast
 from ...linen.flow_values import Collection, Gradients, Items, State, Value, Variables
 from .rewrite import Rewrite, Unsupported
 
-_LEAVES = {
+LEAVES = {
     f"{module}{name}"
     for module, names in (
         ("jax.tree.", ("leaves", "flatten")),
@@ -39,12 +39,20 @@ _ORDERLESS = {"sum", "max", "min", "len", "any", "all", "set"}
 
 def check(form: Rewrite) -> None:
     """Unsupported where something depends on the order of the leaves of params, gradients or optimizer states."""
-    for node in form.flow.uses.calls(_BY_POSITION | _LEAVES):
+    for node in form.flow.uses.calls(_BY_POSITION | LEAVES):
         name = form.flow.name(node.func) or ""
         if name in _BY_POSITION:
             raise Unsupported(node, "something that goes by the order of the parameters")
-        if name in _LEAVES and node.args and _of_component(form, node.args[0]) and not _orderless(form, node):
+        if name in LEAVES and node.args and _of_component(form, node.args[0]) and not orderless(form, node):
+            if _is_params(form, node.args[0]):
+                continue  # they are given in Linen's dictionaries: see `trees.kept`
             raise Unsupported(node, "leaves of which the order may matter")
+
+
+def _is_params(form: Rewrite, node: ast.expr) -> bool:
+    value = form.flow.value(node)
+    named = isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
+    return named and form.component.holds(value) and isinstance(node, ast.Name | ast.Attribute)
 
 
 def _of_component(form: Rewrite, node: ast.expr) -> bool:
@@ -73,17 +81,17 @@ def _once_held(form: Rewrite, name: ast.Name) -> bool:
     return False
 
 
-def _orderless(form: Rewrite, node: ast.AST) -> bool:
+def orderless(form: Rewrite, node: ast.AST) -> bool:
     """Is a list of leaves only counted, added up or compared, wherever it is used?"""
     parent = form.parent(node)
     if isinstance(parent, ast.comprehension) and parent.iter is node:
         made = form.parent(parent)
         if not isinstance(made, ast.ListComp | ast.GeneratorExp | ast.SetComp):
             return False
-        return _orderless(form, made)
+        return orderless(form, made)
     if isinstance(parent, ast.Call) and node in parent.args:
         if isinstance(parent.func, ast.Name) and parent.func.id == "map":
-            return len(parent.args) == 2 and _orderless(form, parent)
+            return len(parent.args) == 2 and orderless(form, parent)
         return isinstance(parent.func, ast.Name) and parent.func.id in _ORDERLESS
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         source, target = form.source(node), parent.targets[0]
@@ -96,5 +104,5 @@ def _orderless(form: Rewrite, node: ast.AST) -> bool:
             and other.id == target.id
             and form.flow.symbol(source, other) == symbol
         ]
-        return all(_orderless(form, load) for load in loads)
+        return all(orderless(form, load) for load in loads)
     return False

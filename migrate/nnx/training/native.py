@@ -415,7 +415,9 @@ class _Native(Rewrite):
             self._call(node, value)
         if self.leads_on(node):
             return
-        self.check_landing(node)
+        params = isinstance(value, Variables) or (isinstance(value, Collection) and value.name == "params")
+        if not (params and isinstance(parent, ast.List)):  # what a list has is no variable of a model: see `trees.kept`
+            self.check_landing(node)
         if by_hand.seen_to(self, node, value):
             return
         if isinstance(value, Model):
@@ -519,11 +521,14 @@ class _Native(Rewrite):
         if isinstance(holder, ast.Call):
             if steps.argument(self, holder, node):
                 return
-            if self.flow.name(holder.func) in _REDUCTIONS:
+            name = self.flow.name(holder.func)
+            if name in _REDUCTIONS and (name not in leaf_order.LEAVES or leaf_order.orderless(self, holder)):
                 self.replace(node, trees.params(self, node))
                 return
             if trees.use(self, holder, node) or trees.read(self, holder, node):
                 return
+        if trees.kept(self, node, parent):
+            return
         raise Unsupported(node, "params that are used as a tree")
 
     def _makes_state(self, keyword: ast.keyword) -> bool:

@@ -8,8 +8,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, Gradients, State, Symbol, Variables
-from . import state_fields
+from ...linen.flow_values import (
+    ClassValue,
+    Collection,
+    Function,
+    Gradients,
+    Items,
+    Method,
+    Model,
+    State,
+    Symbol,
+    Tracked,
+    Variables,
+)
+from . import leaf_order, state_fields
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -94,8 +106,61 @@ def read(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     name = form.flow.name(call.func) or ""
     if (name not in _READERS and not name.startswith(_READING)) or node not in call.args:
         return False
-    form.replace(node, f"{form.context(node).parity('linen_params')}({form.model_of(node)})")
+    form.replace(node, as_in_linen(form, node))
     return True
+
+
+def as_in_linen(form: _Native, node: ast.AST) -> str:
+    """Params as they are now, in the dictionaries that Linen has, which no update changes."""
+    found = f"{form.context(node).parity('linen_params')}({form.model_of(node)})"
+    if not isinstance(form.flow.value(node), Variables):
+        return found
+    if form.plan.collections - {"params"}:
+        raise Unsupported(node, "all collections as a tree")
+    return f"{{'params': {found}}}"
+
+
+def kept(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
+    """Params that go where no model is made of them again: into a dictionary or list, or to a function of a library.
+
+    `log({"weights": state.params})`, `to_bytes([actor_state.params])`, `jnp.linalg.norm(state.params["Dense_0"]["kernel"])`.
+    """
+    if not isinstance(node, ast.Attribute | ast.Subscript | ast.Name) or not isinstance(node.ctx, ast.Load):
+        return False
+    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if isinstance(holder, ast.Dict):
+        if node in holder.keys or _of_apply(form, holder):
+            return False
+    elif isinstance(holder, ast.List):
+        if isinstance(form.parent(holder), ast.For | ast.comprehension | ast.Assign | ast.AnnAssign):
+            return False
+    elif not (isinstance(holder, ast.Call) and node is not holder.func and _of_library(form, holder)):
+        return False
+    base: ast.AST = node
+    while isinstance(base, ast.Subscript) and not isinstance(form.flow.value(base.value), Variables):
+        base = base.value
+    form.replace(base, as_in_linen(form, base))
+    return True
+
+
+def _of_apply(form: _Native, variables: ast.Dict) -> bool:
+    """May a dictionary be the variables of a call of apply?"""
+    return any(isinstance(key, ast.Constant) and key.value == "params" for key in variables.keys)
+
+
+def _of_library(form: _Native, call: ast.Call) -> bool:
+    """A call of something that is not the project's and takes no functions, as `jax.jit` and `jax.lax.scan` do."""
+    name = form.flow.name(call.func) or ""
+    value = form.flow.value(call.func)
+    made = form.flow.value(call)
+    if isinstance(value, Function | Method | ClassValue | State) or isinstance(made, Tracked | Function | Items):
+        return False
+    given = [form.flow.value(argument) for argument in [*call.args, *[k.value for k in call.keywords]]]
+    if any(isinstance(argument, Function | Method | ClassValue | Model) for argument in given):
+        return False
+    if name.startswith(("jax.numpy.", "numpy.", "flax.serialization.", "pickle.", "orbax.")) or name in leaf_order.LEAVES:
+        return True
+    return isinstance(call.func, ast.Name | ast.Attribute) and not name.startswith(("jax.", "flax.", "optax."))
 
 
 def params(form: _Native, node: ast.AST) -> str:

@@ -41,6 +41,8 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "params_kept_and_used_again": "NNX603",
+    "params_kept_as_values": "NNX601",
     "actor_and_critic": "NNX601",
     "actor_and_critic_of_which_one_is_kept": "NNX603",
     "apply_jitted_under_a_name": "NNX601",
