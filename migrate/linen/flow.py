@@ -45,6 +45,7 @@ from .flow_values import (
     join,
 )
 from .index import Project
+from .self_names import SelfName
 
 # What gives a name, a result or a parameter its value.
 _STATEMENTS = (
@@ -173,6 +174,8 @@ class Flow:
 
     # symbols ---------------------------------------------------------------------------------------------------
     def symbol(self, source: SourceFile, node: ast.Name) -> Symbol:
+        if isinstance(node, SelfName):
+            return source.module, node.owner, node.id
         scope = source.names.binding_scope(node.id, node)
         if scope is None:
             target = source.names.imports.get(node.id)
@@ -226,6 +229,12 @@ class Flow:
             function: Value = Function(frozenset([node]))
             for decorator in reversed(node.decorator_list):
                 function = self._decorated(source, decorator, function)
+            owner = source.parents.get(node)
+            if isinstance(owner, ast.ClassDef):
+                if isinstance(function, Function) and [a.arg for a in node.args.args[:1]] == ["self"]:
+                    method = dataclasses.replace(function, bound=1)
+                    self._join((source.module, owner, f"self.{node.name}"), method)
+                return
             self._join((source.module, source.names.binding_scope(node.name, node), node.name), function)
         elif isinstance(node, ast.Return):
             owner = self.function_of(source, node)
@@ -268,7 +277,7 @@ class Flow:
     def name(self, node: ast.AST) -> str | None:
         """Canonical dotted name of an expression outside of module classes."""
         if node not in self._names:
-            source = self.source_of.get(node)
+            source = self.source_of.get(node) if not isinstance(node, SelfName) else None
             name = self.project.qualname(source, node) if source is not None else None
             self._names[node] = self.plan.redirected.get(node, name)
         return self._names[node]
@@ -511,6 +520,10 @@ class Flow:
             return Model(frozenset([node]))
         if isinstance(function, Method):
             return self._method(function, node)
+        made = self._constructor(node) if not isinstance(function, Function) else None
+        if made is not None:
+            self._bind_arguments(source, node, Function(frozenset([made]), bound=1), args)
+            return ANY
         if isinstance(function, Nothing):
             return function
         if not isinstance(function, Function):
@@ -528,6 +541,14 @@ class Flow:
         if function.transform == "grad":
             return Items((gradients, _second(result))) if function.has_aux else gradients
         return Items((result, gradients))
+
+    def _constructor(self, call: ast.Call) -> ast.FunctionDef | None:
+        """`__init__` of a class of the project that is no module."""
+        name = self.name(call.func)
+        where = self.project.definition(name) if name else None
+        if where is None or not isinstance(where[1], ast.ClassDef) or where[1] in self._module_code:
+            return None
+        return next((s for s in where[1].body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
 
     def _method(self, method: Method, node: ast.Call) -> Value:
         if method.name in ("init", "lazy_init"):

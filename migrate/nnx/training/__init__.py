@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...context import FileContext
+from ...linen import self_names
 from ...linen.flow import Flow
 from ...linen.index import Project
 from ...plan import Outcome, Plan
@@ -19,6 +20,12 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
     if not native_classes and not any("linen" in source.text for source in project.files.values()):
         return
     flow = Flow(project, plan)
+    attributes = self_names.wanted(flow.env)
+    with self_names.in_trees(project, attributes):
+        _write(Flow(project, plan) if attributes else flow, contexts)
+
+
+def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
     found = components.find(flow)
     native_ones = native.write([c for c in found if _selected(c, "NNX601", flow, contexts)], flow, contexts)
     for component in found:

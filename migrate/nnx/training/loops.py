@@ -25,7 +25,8 @@ def apply(form: _Native, call: ast.Call) -> None:
     if not call.args or isinstance(call.args[0], ast.Starred):
         raise Unsupported(call, "apply without variables")
     name = _module_of(form, call.args[0])
-    if not name.isidentifier() and any(k.arg in ("rngs", "mutable") and not _is_false(k.value) for k in call.keywords):
+    named = name.removeprefix("self.").isidentifier()
+    if not named and any(k.arg in ("rngs", "mutable") and not _is_false(k.value) for k in call.keywords):
         raise Unsupported(call, "a call with params of a field that draws or updates")
     method = ""
     kept: list[ast.AST] = list(call.args[1:])
@@ -213,8 +214,12 @@ def create(form: _Native, call: ast.Call) -> None:
     parent = form.parent(call)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         symbol = form.flow.symbol(form.source(call), parent.targets[0])
-        form.replace(parent.targets[0], form.optimizers[symbol])
-        form.replace(call, *parts)
+        if form.new_names[symbol] == model:
+            form.replace(parent.targets[0], form.optimizers[symbol])
+            form.replace(call, *parts)
+        else:  # an attribute of which the module was made under a name
+            form.replace(parent.targets[0], f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
+            form.replace(call, f"{model}, ", *parts)
     elif isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return)):
         form.replace(call, f"{model}, ", *parts)
     else:

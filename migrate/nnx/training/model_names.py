@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Collection, State, Symbol, Variables
-from . import by_hand, loops, makers, steps
+from . import attributes, by_hand, loops, makers, steps
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -35,13 +35,14 @@ def name_all(form: _Native) -> None:
     for symbol, value in form.roles.items():
         module, scope, name = symbol
         source = form.flow.project.files[module]
-        if isinstance(scope, ast.ClassDef) or name.startswith("form."):
-            raise Unsupported(form.site, "values in attributes")
         at_home = scope is form.home and source is form.source(form.init)
         argument = isinstance(scope, ast.FunctionDef | ast.Lambda) and name in _arguments(scope)
         if isinstance(value, State):
-            before = prefix(name)
+            attribute = "self." if isinstance(scope, ast.ClassDef) else ""
+            before = attribute + prefix(name.removeprefix("self."))
             created = at_home and not argument and symbol not in form.copies
+            if attribute and attributes.created(form, symbol) and form.home_name.startswith("self."):
+                created = True
             model = made_by_others.get(symbol) or (form.home_name if created else "")
             if created and symbol not in made_by_others:
                 names.join(home, symbol)
@@ -60,6 +61,8 @@ def name_all(form: _Native) -> None:
                 form.new_names[symbol] = received.name
             elif argument:
                 form.new_names[symbol] = names.free(symbol, ["model", "net"])
+            elif isinstance(scope, ast.ClassDef):
+                raise Unsupported(form.site, "params in attributes")
             elif not isinstance(value, Variables) and form.by_hand is None:
                 raise Unsupported(form.site, f"params under the name {name}")
     if form.by_hand is not None:

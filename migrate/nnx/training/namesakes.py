@@ -49,7 +49,7 @@ class Namesakes:
         source = self._form.flow.project.files[module]
         mine = self._root(symbol)
         others = {given for (m, s, given), root in self._given.items() if (m, s) == (module, scope) and root != mine}
-        kind = candidates[-1].rpartition("_")[2]
+        kind = candidates[-1].rpartition("_")[2].removeprefix("self.")
         open_names = [c for c in [*candidates, f"{name}_{kind}"] if c not in others and not self._still_read(symbol, c)]
         return self.take(symbol, self._form.free(source, scope, open_names))
 

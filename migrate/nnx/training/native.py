@@ -29,6 +29,7 @@ from ...linen.flow_values import (
 )
 from ...source import SourceFile
 from . import (
+    attributes,
     aux_results,
     by_hand,
     collections,
@@ -157,6 +158,7 @@ class _Native(Rewrite):
         self.optimizers: dict[Symbol, str] = _Names(self.site)
         self._declared()
         self.by_hand = by_hand.find(self)
+        attributes.check(self)
         self._home()
         self.makers = makers.find(self)
         one_model.check_calls(self, makers.fresh(self))
@@ -351,6 +353,8 @@ class _Native(Rewrite):
     # names -----------------------------------------------------------------------------------------------------
     def free(self, source: SourceFile, scope: ast.AST | None, candidates: list[str], avoid: str = "") -> str:
         """The first of the names that nothing else has in a scope (None: at module level)."""
+        if isinstance(scope, ast.ClassDef):
+            return attributes.free(self, source, scope, candidates, avoid)
         for candidate in candidates:
             if candidate != avoid and not self._taken(source, scope, candidate):
                 return candidate

@@ -242,7 +242,8 @@ def _moments(form: _Native, node: ast.AST, scope: ast.AST | None, seen: set[ast.
     seen.add(function)
     callers = form.flow.callers.get(function, {})
     within = any(parent is scope for parent in form.source(function).ancestors(function)) or scope is None
-    if not callers and within:
+    method = isinstance(form.source(function).parents.get(function), ast.ClassDef)
+    if (not callers and within) or method:
         yield None
     for call in callers:
         yield from _moments(form, call, scope, seen)

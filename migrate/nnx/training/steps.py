@@ -23,7 +23,10 @@ _POSITIONS = ("static_argnums", "donate_argnums")
 def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     """A state or params handed to functions of the project: the model, and the optimizer where they need it."""
     callee = form.flow.value(call.func)
-    if not isinstance(callee, Function) or callee.bound:
+    if not isinstance(callee, Function):
+        return False
+    shift = callee.bound
+    if shift and not all(isinstance(form.source(node).parents.get(node), ast.ClassDef) for node in callee.nodes):
         return False
     taken: set[tuple[str, str]] = set()
     for target in callee.nodes:
@@ -31,7 +34,7 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
         if step is None:
             return False
         if node in call.args:
-            position = call.args.index(node)  # type: ignore[arg-type]
+            position = call.args.index(node) + shift  # type: ignore[arg-type]
             arguments = step.node.args
             names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
             parameter = names[position] if position < len(names) else ""
@@ -207,9 +210,12 @@ class Step:
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
             name = self.form.flow.name(parent.func)
             if name in _JIT and self.parameters:
+                if value.bound and any(keyword.arg in _POSITIONS for keyword in parent.keywords):
+                    raise Unsupported(node, "positions of a method's arguments")
                 self._jit(parent, parent.func, parent.keywords)
                 return
-            first = [name for name in self.renamed if name != self.beside] == self._names()[:1]
+            own = self._names()[value.bound :]
+            first = [name for name in self.renamed if name != self.beside] == own[:1]
             if name in _JIT or (name in GRADIENTS and not self.updates and first):
                 self._gradient(parent, str(name))
                 return

@@ -41,6 +41,13 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "best_state_in_an_attribute": "NNX601",
+    "state_in_an_attribute": "NNX601",
+    "state_in_an_attribute_and_jitted_methods": "NNX601",
+    "state_in_an_attribute_handed_out": "NNX603",
+    "state_in_an_attribute_of_a_base": "NNX603",
+    "state_in_an_attribute_read_outside": "NNX603",
+    "states_in_attributes_of_two_objects": "NNX601",
     "params_kept_and_used_again": "NNX603",
     "params_kept_as_values": "NNX601",
     "actor_and_critic": "NNX601",
