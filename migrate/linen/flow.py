@@ -14,14 +14,12 @@ from collections.abc import Iterator, Mapping
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from ..trees import subtree
-from .flow_uses import Uses
+from .flow_uses import Uses, restored_target
 from .flow_values import (
     ANY,
     GRADIENTS,
     MAPS,
     NOTHING,
-    RESTORE_ARGS,
-    RESTORES,
     SAME_TREE,
     TRAIN_STATES,
     WRAPPERS,
@@ -598,17 +596,3 @@ class Flow:
 
 def _second(result: Value) -> Value:
     return result.items[1] if isinstance(result, Items) and len(result.items) == 2 else ANY
-
-
-def restored_target(flow: Flow, call: ast.Call) -> ast.expr | None:
-    """The tree that a call restores a checkpoint into: what it returns is like it."""
-    keywords = {k.arg: k.value for k in call.keywords}
-    if flow.name(call.func) in RESTORES:
-        return keywords.get("target", call.args[1] if len(call.args) > 1 else None)
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "restore"):
-        return None
-    given = keywords.get("args", call.args[1] if len(call.args) > 1 else None)
-    if isinstance(given, ast.Call) and flow.name(given.func) in RESTORE_ARGS:
-        inner = {k.arg: k.value for k in given.keywords}
-        return inner.get("item", given.args[0] if given.args else None)
-    return next((keywords[name] for name in ("item", "items", "target") if name in keywords), given)

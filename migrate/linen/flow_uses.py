@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from .flow_values import Function, Tracked, Value
+from .flow_values import RESTORE_ARGS, RESTORES, Function, Tracked, Value
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -53,3 +53,17 @@ class Uses:
 
 def _position(found: tuple[int, ast.Call]) -> int:
     return found[0]
+
+
+def restored_target(flow: Flow, call: ast.Call) -> ast.expr | None:
+    """The tree that a call restores a checkpoint into: what it returns is like it."""
+    keywords = {k.arg: k.value for k in call.keywords}
+    if flow.name(call.func) in RESTORES:
+        return keywords.get("target", call.args[1] if len(call.args) > 1 else None)
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "restore"):
+        return None
+    given = keywords.get("args", call.args[1] if len(call.args) > 1 else None)
+    if isinstance(given, ast.Call) and flow.name(given.func) in RESTORE_ARGS:
+        inner = {k.arg: k.value for k in given.keywords}
+        return inner.get("item", given.args[0] if given.args else None)
+    return next((keywords[name] for name in ("item", "items", "target") if name in keywords), given)

@@ -34,6 +34,7 @@ from . import (
     by_hand,
     collections,
     copies,
+    device_copies,
     jitted_apply,
     leaf_order,
     loops,
@@ -55,7 +56,6 @@ from .components import Component
 from .places import loops_around, nested
 from .rewrite import Rewrite, Unsupported
 
-_COPIES = {"jax.pmap", "flax.jax_utils.replicate"}
 # Reductions of a tree: their results hold nothing that the optimizer changes later.
 _REDUCTIONS = {
     "jax.tree.leaves",
@@ -133,7 +133,7 @@ class _Native(Rewrite):
             collections.check_whole(self)
             if self.by_name:
                 raise Unsupported(self.component.sites[0], "an optimizer that goes by the names of all variables")
-        self._one_copy()
+        device_copies.check(self)
         leaf_order.check(self)
         self.site = self.component.sites[0]
         self.uses = list(self.tracked())
@@ -194,25 +194,6 @@ class _Native(Rewrite):
             function.rewrite()
         if self.state_class is not None and self.state_class.fields:
             state_fields.write_class(self, self.state_class)
-
-    def _one_copy(self) -> None:
-        """`pmap` keeps a copy of the state on each device, and lets them differ in statistics and keys."""
-        for node in self.flow.source_of:
-            if isinstance(node, ast.Call) and node.args and self.flow.name(node.func) in _COPIES:
-                if self._takes_values(self.flow.value(node.args[0])):
-                    raise Unsupported(node, "jax.pmap keeps a copy of the state on each device")
-            elif isinstance(node, ast.FunctionDef):
-                for decorator in node.decorator_list:
-                    names = {self.flow.name(n) for n in ast.walk(decorator) if isinstance(n, ast.Name | ast.Attribute)}
-                    if names & _COPIES and self._takes_values(Function(frozenset([node]))):
-                        raise Unsupported(decorator, "jax.pmap keeps a copy of the state on each device")
-
-    def _takes_values(self, value: Value) -> bool:
-        if not isinstance(value, Function):
-            return self.component.holds(value)
-        return any(
-            self.component.holds(held) and scope in value.nodes for (_, scope, _), held in self.flow.env.items() if scope
-        )
 
     def _declared(self) -> None:
         """`global state` and `nonlocal state` bind a name of another scope, which would go by another name there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow import restored_target
+from ...linen.flow_uses import restored_target
 from ...linen.flow_values import RESTORES, SAVES, State
 from . import collections, loops
 from .rewrite import Unsupported
