@@ -21,6 +21,7 @@ from .flow_values import (
     MAPS,
     NOTHING,
     SAME_TREE,
+    SCAN,
     TRAIN_STATES,
     WRAPPERS,
     ClassValue,
@@ -395,6 +396,10 @@ class Flow:
             return self._chosen(node.args[0])
         if name == "jax.eval_shape" and node.args:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
+        if name == SCAN and len(node.args) >= 2:
+            carried = self.value(node.args[1])
+            if isinstance(carried, State | Nothing):
+                return self._scan(source, node) if isinstance(carried, State) else carried
         if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
             tree = self.value(node.args[SAME_TREE[name]])
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
@@ -539,6 +544,19 @@ class Flow:
         if function.transform == "grad":
             return Items((gradients, _second(result))) if function.has_aux else gradients
         return Items((result, gradients))
+
+    def _scan(self, source: SourceFile, node: ast.Call) -> Value:
+        """`jax.lax.scan(train_step, state, batches)`: a step that takes and returns the state."""
+        body = self.value(node.args[0])
+        if isinstance(body, Nothing) or not isinstance(body, Function) or body.transform or body.bound:
+            return NOTHING if isinstance(body, Nothing) else ANY
+        self._bind_arguments(source, node, body, [node.args[1]])
+        result: Value = NOTHING
+        for target in body.nodes:
+            result = join(result, self.returns.get(target, NOTHING)) or ANY
+        if isinstance(result, Nothing):
+            return result
+        return Items((result.items[0], ANY)) if isinstance(result, Items) and len(result.items) == 2 else ANY
 
     def _constructor(self, call: ast.Call) -> ast.FunctionDef | None:
         """`__init__` of a class of the project that is no module."""

@@ -154,6 +154,7 @@ WRAPPERS = {
     "functools.lru_cache",
     "functools.cache",
 }
+SCAN = "jax.lax.scan"
 GRADIENTS = {"jax.grad": "grad", "jax.value_and_grad": "value_and_grad"}
 # Functions whose result is a tree like their argument: name → position of that argument.
 SAME_TREE = {

@@ -15,7 +15,19 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, Function, Items, Model, OptState, State, Symbol, Updated, Value, Variables
+from ...linen.flow_values import (
+    Collection,
+    Function,
+    Items,
+    Method,
+    Model,
+    OptState,
+    State,
+    Symbol,
+    Updated,
+    Value,
+    Variables,
+)
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -218,6 +230,45 @@ def _origin(form: _Native, node: ast.expr) -> Symbol | None:
     if isinstance(statement, ast.Assign) and statement.targets == stores and isinstance(statement.value, ast.Subscript):
         return _origin(form, statement.value)
     return symbol
+
+
+def applied_by_states(form: _Native) -> bool:
+    """Is the model only applied as `state.apply_fn`, and is that the model whose `init` made the state's params?"""
+    for node, value in form.uses:
+        if not (isinstance(value, Method) and value.name != "init"):
+            continue
+        parent = form.parent(node)
+        if isinstance(parent, ast.Call) and parent.func is node:
+            if not (isinstance(node, ast.Attribute) and isinstance(form.flow.value(node.value), State)):
+                return False
+        elif not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn" and _of_its_params(form, parent)):
+            return False
+    return True
+
+
+def _of_its_params(form: _Native, apply_fn: ast.keyword) -> bool:
+    """`params = initial_params(key, model)`, `TrainState.create(apply_fn=model.apply, params=params)`: the same model?"""
+    call, method = form.parent(apply_fn), apply_fn.value
+    if not (isinstance(call, ast.Call) and isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name)):
+        return False
+    model = form.flow.symbol(form.source(method), method.value)
+    base = form.init_model
+    if len(_stored(form, model)) > 1 or not isinstance(base, ast.Name):
+        return False
+    initialized = form.flow.symbol(form.source(base), base)
+    if form.function(call) is form.home and form.source(call) is form.source(form.init):
+        return initialized == model
+    received = made_at(form, call)
+    function = form.flow.value(received.call.func) if received is not None else None
+    if received is None or not isinstance(function, Function) or function.nodes != {form.home} or _stored(form, initialized):
+        return False
+    names = [argument.arg for argument in form.home.args.args]  # type: ignore[union-attr]
+    if initialized[1] is not form.home or initialized[2] not in names:
+        return False
+    place = names.index(initialized[2])
+    given = received.call.args[place] if place < len(received.call.args) else None
+    given = given or next((k.value for k in received.call.keywords if k.arg == initialized[2]), None)
+    return isinstance(given, ast.Name) and form.flow.symbol(form.source(given), given) == model
 
 
 # `init` under jit ---------------------------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ from . import (
     one_model,
     removals,
     saving,
+    scans,
     state_fields,
     state_updates,
     statistics,
@@ -161,7 +162,7 @@ class _Native(Rewrite):
         attributes.check(self)
         self._home()
         self.makers = makers.find(self)
-        one_model.check_calls(self, makers.fresh(self))
+        one_model.check_calls(self, makers.fresh(self), by_states=makers.applied_by_states(self))
         self.jitted = jitted_apply.Jitted(self)
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
         self.copies = copies.find(self)
@@ -473,6 +474,8 @@ class _Native(Rewrite):
         if isinstance(holder, ast.Return):
             return  # with the function
         if copies.write(self, node):
+            return
+        if scans.carried(self, holder, node):
             return
         if isinstance(holder, ast.Call) and (steps.argument(self, holder, node) or saving.use(self, holder, node)):
             return

@@ -91,11 +91,14 @@ def check_sites(form: Rewrite, *, several: bool = False) -> None:
                 raise Unsupported(site, "several models of one kind")
 
 
-def check_calls(form: Rewrite, homes: set[ast.AST | None]) -> None:
+def check_calls(form: Rewrite, homes: set[ast.AST | None], *, by_states: bool = False) -> None:
     """Unsupported where the function around a construction is called in unlike ways, and its model leaves it.
 
-    `homes` are the functions that call init: a state that one of them makes has its own model.
+    `homes` are the functions that call init: a state that one of them makes has its own model. `by_states`: nothing is
+    applied but by a state, which has the model that its params are of.
     """
+    if by_states:
+        return
     for site in form.component.sites:
         function = form.function(site)
         chosen = len(form.component.sites) > 1 and alternatives(form)  # by what the function is given

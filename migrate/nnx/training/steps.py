@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
-from . import aux_results, by_hand, saving
+from . import aux_results, by_hand, saving, scans
 from .loops import is_last, same_state
 from .rewrite import Unsupported
 
@@ -208,6 +208,8 @@ class Step:
         if isinstance(parent, ast.Assign) or (isinstance(parent, ast.Call) and parent.func is node):
             return
         if isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
+            if scans.is_scan(self.form, parent) and parent in self.form.flow.callers.get(self.node, {}):
+                return  # with the callers
             name = self.form.flow.name(parent.func)
             if name in _JIT and self.parameters:
                 if value.bound and any(keyword.arg in _POSITIONS for keyword in parent.keywords):
@@ -385,6 +387,11 @@ class Step:
     def _caller(self, source: SourceFile, call: ast.Call, index: int | None) -> None:
         """A call of a function that returned a state."""
         form = self.form
+        if scans.is_scan(form, call):
+            if index != 0 or not self.updates:
+                raise Unsupported(call, "a scan of another function than a step")
+            scans.write(form, self, source, call)
+            return
         if not isinstance(form.flow.value(call.func), Function):
             raise Unsupported(call, "a step that is bound or evaluated abstractly")
         statement = form.statement(call)
@@ -493,7 +500,7 @@ def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:
         holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
         if isinstance(holder, ast.Assign) and holder.value is node:
             return True  # a copy of both
-        if isinstance(holder, ast.Call) and saving.touches(form, holder):
+        if isinstance(holder, ast.Call) and (saving.touches(form, holder) or scans.is_scan(form, holder)):
             return True
         callee = form.flow.value(holder.func) if isinstance(holder, ast.Call) else None
         if not isinstance(callee, Function) or not isinstance(holder, ast.Call):

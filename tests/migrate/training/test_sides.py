@@ -41,6 +41,11 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "epoch_in_a_scan_and_the_state_before": "NNX601",
+    "epoch_in_a_scan_of_a_jitted_step": "NNX603",
+    "model_of_a_function_applied_again": "NNX603",
+    "model_of_a_function_twice": "NNX601",
+    "scan_with_statistics_and_keys": "NNX601",
     "best_state_in_an_attribute": "NNX601",
     "state_in_an_attribute": "NNX601",
     "state_in_an_attribute_and_jitted_methods": "NNX601",
@@ -122,7 +127,7 @@ OTHERS = {
     "pmap_keys_of_each_device": "NNX603",
     "rematerialized_loss": "NNX603",
     "scan_over_steps_with_a_body_of_its_own": "NNX603",
-    "steps_in_a_scan": "NNX603",
+    "steps_in_a_scan": "NNX601",
     "target_params_of_a_second_init": "NNX603",
     "best_state_kept": "NNX603",
     "field_from_the_old_params": "NNX603",
