@@ -241,9 +241,47 @@ def applied_by_states(form: _Native) -> bool:
         if isinstance(parent, ast.Call) and parent.func is node:
             if not (isinstance(node, ast.Attribute) and isinstance(form.flow.value(node.value), State)):
                 return False
+            if not _to_its_params(form, parent, node.value):
+                return False
         elif not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn" and _of_its_params(form, parent)):
             return False
     return True
+
+
+def _to_its_params(form: _Native, call: ast.Call, state: ast.expr) -> bool:
+    """Is a state's model applied to that state's params, be it that a loss is given them?"""
+    if not isinstance(state, ast.Name) or not call.args:
+        return False
+    own = form.flow.symbol(form.source(state), state)
+    for node in ast.walk(call.args[0]):
+        if not (isinstance(node, ast.Name) and form.component.holds(form.flow.value(node))):
+            continue
+        symbol = form.flow.symbol(form.source(node), node)
+        if symbol == own:
+            continue
+        callers = form.flow.callers.get(symbol[1], {}) if symbol[1] is not None else {}
+        if not callers or not all(_same_state(form, given, symbol, own) for given in callers):
+            return False
+    return True
+
+
+def _same_state(form: _Native, call: ast.Call, params: Symbol, state: Symbol) -> bool:
+    """Does a call give a function the params of the state that the function, or the code around it, has?"""
+    function = params[1]
+    if not isinstance(function, ast.FunctionDef | ast.Lambda):
+        return False
+    names = [argument.arg for argument in function.args.args]
+
+    def base(name: str) -> Symbol | None:
+        place = names.index(name) if name in names else len(call.args)
+        node = call.args[place] if place < len(call.args) else None
+        node = node or next((k.value for k in call.keywords if k.arg == name), None)
+        while isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node, ast.Name):
+            node = node.value
+        return form.flow.symbol(form.source(node), node) if isinstance(node, ast.Name) else None
+
+    given = base(params[2])
+    return given is not None and given == (base(state[2]) if state[1] is function else state)
 
 
 def _of_its_params(form: _Native, apply_fn: ast.keyword) -> bool:

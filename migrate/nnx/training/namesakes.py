@@ -59,6 +59,11 @@ class Namesakes:
         model = (*symbol[:2], name)
         if not isinstance(form.flow.env.get(model), Model):
             return False
+        scope = symbol[1]
+        if isinstance(scope, ast.FunctionDef | ast.Lambda):
+            arguments = {a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]}
+            if {name, symbol[2]} <= arguments:
+                return True  # both are given
         stores = [n for n, _ in form.uses if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         stores = [n for n in stores if self._root(form.flow.symbol(form.source(n), n)) == self._root(symbol)]
         for node, value in form.uses:

@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import (
+    SAVES,
     ClassValue,
     Collection,
     Function,
@@ -158,6 +159,8 @@ def _of_library(form: _Native, call: ast.Call) -> bool:
     given = [form.flow.value(argument) for argument in [*call.args, *[k.value for k in call.keywords]]]
     if any(isinstance(argument, Function | Method | ClassValue | Model) for argument in given):
         return False
+    if name in SAVES:
+        return True
     if name.startswith(("jax.numpy.", "numpy.", "flax.serialization.", "pickle.", "orbax.")) or name in leaf_order.LEAVES:
         return True
     return isinstance(call.func, ast.Name | ast.Attribute) and not name.startswith(("jax.", "flax.", "optax."))

@@ -41,6 +41,10 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "model_of_another_state_applied": "NNX603",
+    "models_of_two_states_applied": "NNX601",
+    "params_saved_alone": "NNX601",
+    "trainer_with_a_loss_of_model_and_params": "NNX601",
     "epoch_in_a_scan_and_the_state_before": "NNX601",
     "epoch_in_a_scan_of_a_jitted_step": "NNX603",
     "model_of_a_function_applied_again": "NNX603",
