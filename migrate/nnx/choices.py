@@ -151,9 +151,13 @@ def _lines_of(writer: ClassWriter, source: SourceFile, statement: ast.stmt, func
         return whole
     place = function.body.index(statement)
     before = function.body[:place]
-    if place + 1 == len(function.body) or not all(_removed(writer, source, s) for s in before):
+    behind = next((s for s in function.body[place + 1 :] if not _removed(writer, source, s)), None)
+    if behind is None or not all(_removed(writer, source, s) for s in before):
         return whole
-    return Span(source.span(statement).start, source.span(function.body[place + 1]).start)
+    found = Span(source.span(statement).start, source.span(behind).start)
+    # Statements behind it that went before: their lines begin where this one's text would end.
+    writer.edits = [e for e in writer.edits if e.source is not source or e.insert or e.parts or not found.contains(e.span)]
+    return found
 
 
 def _is_gone(writer: ClassWriter, source: SourceFile, statement: ast.stmt) -> bool:
