@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from .classes import Classes, ClassModel
 from .lost_factories import factories_in
@@ -17,6 +18,7 @@ class Kinds:
     def __init__(self, classes: Classes) -> None:
         self.classes = classes
         self._table: dict[str, dict[str, list[Factory]]] = {}
+        self._mentions: dict[tuple[str, str], dict[ast.AST, Factory]] = {}  # every place, kinds that are known included
         self.version = 0  # counts what was learnt
         self._dropped: set[int] = set()  # origins (nodes) whose kinds do not fit
 
@@ -37,9 +39,18 @@ class Kinds:
             for known in fields.values():
                 known[:] = [f for f in known if f.origin is None or id(f.origin[1]) not in self._dropped]
 
+    def mentions(self, model: ClassModel, field: str) -> Iterator[Factory]:
+        """Every place that gives a class's field a factory, also those that give a kind which another place gives."""
+        for owner in (model, *self.classes.derived(model)):
+            for factory in self._mentions.get((owner.qualname, field), {}).values():
+                if factory.origin is None or id(factory.origin[1]) not in self._dropped:
+                    yield factory
+
     def _add(self, target: str, field: str, factory: Factory) -> None:
         if not factory.target or (factory.origin is not None and id(factory.origin[1]) in self._dropped):
             return
+        if factory.node is not None:
+            self._mentions.setdefault((target, field), {}).setdefault(factory.node, factory)
         known = self._table.setdefault(target, {}).setdefault(field, [])
         for position, other in enumerate(known):
             if same_kind(other, factory):

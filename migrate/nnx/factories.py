@@ -44,7 +44,7 @@ def _mentioned(writer: ClassWriter) -> Iterator[tuple[ast.expr, Factory, SourceF
             if isinstance(node, ast.expr) and _is_value(writer, node, found.value, found.value.source):
                 yield node, found.value, found.value.source
     for field in run.fields.values():
-        for kind in run.analyser.kinds.of(writer.model, field.name):
+        for kind in run.analyser.kinds.mentions(writer.model, field.name):
             node, source = kind.node, kind.source
             if kind.origin is not None and isinstance(node, ast.expr) and source is not None:
                 if _is_value(writer, node, kind, source):

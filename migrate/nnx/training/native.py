@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from ...context import FileContext
+from ...edits import Part, Span
 from ...linen.flow import Flow
 from ...linen.flow_values import (
     Collection,
@@ -315,22 +316,23 @@ class _Native(Rewrite):
         if not self.direct and base is not self.site:
             for site in sorted(self.made_of, key=lambda node: node.lineno):
                 self.to_partial(site)
-            self._put(f"{self.home_name} = {self.text(base)}({arguments})")
+            self._put(f"{self.home_name} = ", base, f"({arguments})")
             return
         source = self.source(self.site)
         if self.direct:
             self.delete(self.statement(self.site))
+        span = source.span(self.site)
         text = source.text_of(self.site)
-        inner = text[: text.rindex(")")].rstrip().rstrip(",")
+        kept = Span(span.start, span.start + len(text[: text.rindex(")")].rstrip().rstrip(",")))
         comma = ", " if self.site.args or self.site.keywords else ""
-        self._put(f"{self.home_name} = {inner}{comma}{arguments})")
+        self._put(f"{self.home_name} = ", kept, f"{comma}{arguments})")
 
-    def _put(self, text: str) -> None:
+    def _put(self, *parts: Part | ast.AST) -> None:
         """The construction, in the place of the statement that called init or before the one that called it within."""
         if self.nested:
-            self.insert_before(self.init_statement, text)
+            self.insert_before(self.init_statement, *parts)
         else:
-            self.replace(self.init_statement, text)
+            self.replace(self.init_statement, *parts)
 
     # names -----------------------------------------------------------------------------------------------------
     def free(self, source: SourceFile, scope: ast.AST | None, candidates: list[str], avoid: str = "") -> str:

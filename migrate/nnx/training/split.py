@@ -117,14 +117,14 @@ class _Split(Rewrite):
         arguments = [*self.sizes(call, call.args[1:], call.keywords), f"rngs={self.rngs(call.args[0])}"]
         split, param = context.name("flax.nnx.split"), context.name("flax.nnx.Param")
         eager = context.name("flax.nnx.use_eager_sharding")
-        made = f"{name}, {params} = {split}({self.text(base)}({', '.join(arguments)}), {param})"
         source = self.source(call)
         # Linen only notes the axes when it initializes: the layout is that of out_shardings.
-        text = f"with {eager}(False):{source.newline}{source.indent_of(statement)}{source.indent_unit}{made}"
+        indent = f"{source.newline}{source.indent_of(statement)}{source.indent_unit}"
+        made = (f"with {eager}(False):{indent}{name}, {params} = {split}(", base, f"({', '.join(arguments)}), {param})")
         if nested is not None:
-            self.insert_before(statement, text)
+            self.insert_before(statement, *made)
         else:
-            self.replace(statement, text)
+            self.replace(statement, *made)
 
     def _named(self, call: ast.Call, statement: ast.stmt, scope: ast.AST | None) -> str:
         """The name of the params that a statement assigns from init."""

@@ -136,6 +136,7 @@ OTHERS = {
     "best_state_kept": "NNX603",
     "field_from_the_old_params": "NNX603",
     "fields_from_the_old_state": "NNX601",
+    "factories_in_the_construction": "NNX601",
     "key_and_step_in_the_loss": "NNX601",
     "loss_reads_the_params_of_the_state": "NNX603",
     "params_replaced": "NNX603",
