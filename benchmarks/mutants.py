@@ -449,6 +449,26 @@ class Outcome:
         return "\n".join([*lines, *self.false_proofs[:20], *self.false_alarms[:20]])
 
 
+def _run(closed: Any, values: Any) -> list[Any]:
+    """The outputs of a jaxpr, operation by operation: each is compiled once for the whole campaign, not once a mutant."""
+    jaxpr = closed.jaxpr
+    env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*closed.consts, *values]))
+
+    def read(atom: Any) -> Any:
+        return atom.val if hasattr(atom, "val") else env[atom]
+
+    for equation in jaxpr.eqns:
+        operands = [read(atom) for atom in equation.invars]
+        called = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
+        if equation.primitive.name in ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call"):
+            results = _run(called, operands)
+        else:
+            results = equation.primitive.bind(*operands, **equation.primitive.get_bind_params(equation.params))
+            results = results if equation.primitive.multiple_results else [results]
+        env.update(zip(equation.outvars, results))
+    return [read(atom) for atom in jaxpr.outvars]
+
+
 def judge(base: Base, linen: Any, source: str) -> tuple[bool, str]:
     """(proved, numbers): `numbers` is same, different, or broken where one side cannot be run."""
     import jax
@@ -470,12 +490,16 @@ def judge(base: Base, linen: Any, source: str) -> tuple[bool, str]:
         return report.proved, "broken"
     variables = init_shapes(linen(), {"params": jax.random.key(0)}, (x,), {})
     sides = LinenSide(linen(), variables)
+
+    def runner(left: Any, values: Any, right: Any, others: Any) -> tuple[list[Any], list[Any]]:
+        return _run(left, values), _run(right, others)
+
     nnx_side = NnxSide(lambda: native(nnx.Rngs(0)), list(sides.flat))
     for gradient in (False, True):
         left, right = programs(sides, nnx_side, Call((x,), mutable=mutable), gradient=gradient)
         if set(left.outputs) != {n for n in right.outputs if n is not None}:
             return report.proved, "different"
-        if not all(d.bitwise for d in compare_programs(left, right, {}, 2)):
+        if not all(d.bitwise for d in compare_programs(left, right, {}, 2, runner=runner)):
             return report.proved, "different"
     return report.proved, "same"
 
