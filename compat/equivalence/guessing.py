@@ -7,6 +7,7 @@ is the example. A guess decides only *what* both sides are given, never what cou
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import inspect
@@ -19,6 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from flax import linen as nn
 
 Load = Callable[[str], Any]
 
@@ -90,6 +92,7 @@ def example(cls: type, load: Load, *, method: str = "__call__", seconds: float =
     if function is None:
         raise NoExample(f"{cls.__name__} has no {method}")
     refusal, count, end = "", 0, time.monotonic() + seconds
+    unlikely: Example | None = None
     for width in (8, 32):
         for arguments in constructors(cls, width):
             try:
@@ -100,14 +103,39 @@ def example(cls: type, load: Load, *, method: str = "__call__", seconds: float =
             for inputs, call in calls(function, width):
                 count += 1
                 if count > tries or time.monotonic() > end:
+                    if unlikely is not None:
+                        return unlikely
                     raise NoExample(refusal or "nothing was tried in time")
                 try:
-                    streams = accepts(module, inputs, call, method)
+                    with _unbatched() as bare:
+                        streams = accepts(module, inputs, call, method)
                 except Exception as error:
                     refusal = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
                     continue
-                return Example(arguments, inputs, call, streams)
+                found = Example(arguments, inputs, call, streams)
+                if not bare:
+                    return found
+                unlikely = unlikely or found
+    if unlikely is not None:
+        return unlikely
     raise NoExample(refusal or "nothing to try")
+
+
+@contextlib.contextmanager
+def _unbatched() -> Iterator[list[str]]:
+    """Collects the convolutions that are given an input without a batch dimension: Linen takes it, but few mean it."""
+    found: list[str] = []
+
+    def watch(call: Callable[..., Any], args: Any, kwargs: Any, context: Any) -> Any:
+        module = context.module
+        if isinstance(module, (nn.Conv, nn.ConvTranspose, nn.ConvLocal)) and context.method_name == "__call__" and args:
+            size = module.kernel_size
+            if jnp.ndim(args[0]) < (1 if isinstance(size, int) else len(size)) + 2:
+                found.append(type(module).__name__)
+        return call(*args, **kwargs)
+
+    with nn.intercept_methods(watch):
+        yield found
 
 
 def accepts(module: Any, inputs: Mapping[str, Any], call: Mapping[str, Any], method: str) -> tuple[str, ...]:
