@@ -10,6 +10,7 @@ from typing import Any
 
 from . import shapes
 from .arguments import arguments_of, function_env, parameters_of
+from .classes import Field
 from .construction import name_spec
 from .lifting import variable_axis
 from .put_variables import put_variable
@@ -162,19 +163,32 @@ def follow_init(run: Any, function: Function, args: list[Abs]) -> Value:
 
 
 def _self_make_rng(run: Any, node: ast.Call, env: Any) -> Abs:
-    stream = "params"
+    stream, usual = "params", ""
     if node.args or node.keywords:
-        _, name = _literal_name(run, node, 0, "name", env)
-        if not isinstance(name.value, Const):
+        argument, name = _literal_name(run, node, 0, "name", env)
+        field = _field_read(run, argument)
+        if isinstance(name.value, Const):
+            stream = str(name.value.value)
+        elif field is not None and field.annotation is not None and ast.unparse(field.annotation) == "str":
+            default = run.constant(field.default, field.source).value if field.default is not None else None
+            usual = str(default.value) if isinstance(default, Const) else "params"
+            stream = f"self.{field.name}"
+        else:
             raise Unmigratable("NNX144", "the rng stream is not a constant", node)
-        stream = str(name.value.value)
     site = Site("rng", node, env.source, stream, in_setup=run.in_setup, method=run.entry, holder=run.holder)
     if any(variable_axis(l)[0] == "stacked" for l in run.scopes):
         raise Unmigratable("NNX168", "a function whose variables are stacked draws random numbers itself", node)
     site.origin = len(run.sites)
     run.sites.append(site)
-    run.used_streams.add(stream)
+    run.used_streams.add(usual or stream)
     return Abs(Array(Shape.unknown()), False)
+
+
+def _field_read(run: Any, node: ast.expr) -> Field | None:
+    """The field that `self.field` reads."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return run.fields.get(node.attr)  # type: ignore[no-any-return]
+    return None
 
 
 def _self_sow(run: Any, node: ast.Call, env: Any) -> Abs:

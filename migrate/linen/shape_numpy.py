@@ -60,12 +60,20 @@ def _clamp(call: Call) -> Value:
 
 
 @rule("where", "condition x y")
-@rule("select_n select", "condition x y", "jax.lax")
 @rule("where", "condition x y", "jax.lax")
 def _where(call: Call) -> Value:
     if not call.has("x") or not call.has("y"):
         raise stop(f"{call.name} with one argument: the number of hits is not known")
     return Array(broadcast(*[call.shape(name) for name in ("condition", "x", "y")]))
+
+
+@rule("select_n select", "condition x y", "jax.lax")
+def _select(call: Call) -> Value:
+    """Both have one shape, which lax demands: what is known of either."""
+    try:
+        return Array(call.shape("x"))
+    except Stop:
+        return Array(call.shape("y"))
 
 
 @rule("asarray array", "object dtype")

@@ -233,7 +233,8 @@ class ClassWriter:
         self.put(site.node, f"self.{name}", source=source)
 
     def stream(self, stream: str) -> str:
-        name = "rngs" if stream == "rngs" else f"{stream}_rngs"
+        """The attribute that holds a stream, `self.field` being one that a field names."""
+        name = "rngs" if stream == "rngs" else f"{stream.removeprefix('self.')}_rngs"
         while name in self.run.fields:
             name += "_"
         self.text.streams[stream] = name

@@ -12,6 +12,7 @@ from ..linen.sites import Repeated, Unmigratable
 from ..source import SourceFile
 from . import (
     constructor_text,
+    drawn,
     inheritance,
     inherited_fields,
     kept_fields,
@@ -65,7 +66,7 @@ def write(writer: ClassWriter) -> None:
         for depth, line in constructor_text.constructor_lines(writer.text, entry):
             prefix = source.indent_unit * depth
             compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
-    streams = [(f"self.{attribute} = rngs.{stream}.fork()",) for stream, attribute in sorted(writer.text.streams.items())]
+    streams = [(f"self.{name} = rngs{drawn.item(stream)}.fork()",) for stream, name in sorted(writer.text.streams.items())]
     compact += shared_scopes.lines(writer.text)
     signature = _signature(writer, fields, indent, body)
     _remove_fields(writer, setup)

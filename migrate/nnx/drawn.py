@@ -23,6 +23,8 @@ def streams_of(site: Site) -> frozenset[str]:
 def names_unknown(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> bool:
     """May something draw from a stream whose name is not written out, as in `nn.Dropout(rng_collection=self.stream)`?"""
     for site in sites:
+        if site.kind == "rng" and site.target.startswith("self."):
+            return True
         for kind in (site, *site.alternatives):
             named = kind.bound.get("rng_collection")
             if kind.kind == "layer" and named is not None and not isinstance(named.abs.value, Const):
@@ -32,4 +34,9 @@ def names_unknown(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> bo
     return False
 
 
-__all__ = ["names_unknown", "streams_of"]
+def item(stream: str) -> str:
+    """How `rngs` is asked for a stream: by name, or by the constructor's argument for the field that names it."""
+    return f"[{stream.removeprefix('self.')}]" if stream.startswith("self.") else f".{stream}"
+
+
+__all__ = ["item", "names_unknown", "streams_of"]

@@ -291,7 +291,7 @@ RULES = (
         "the rng stream is not a constant",
         "`self.make_rng(name)` with a computed name.",
         _UNFOLLOWED,
-        "write the name as a literal.",
+        "write the name as a literal, or in a field annotated as `str`.",
     ),
     _stays(
         "NNX145",

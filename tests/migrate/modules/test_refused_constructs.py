@@ -148,6 +148,14 @@ class M(nn.Module):
     return nn.Dense(3)(x) * (2.0 if self.name == 'last' else 1.0)
 """,
     ),
+    "a random stream that the call names": (
+        "NNX144",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, stream: str = 'noise'):
+    return nn.Dense(3)(x) + jax.random.normal(self.make_rng(stream), ())
+""",
+    ),
     "a random stream that may be there": (
         "NNX148",
         """class M(nn.Module):
