@@ -9,7 +9,7 @@ from typing import Any
 
 from .environment import Env
 from .sites import Abs, Function, Localized, SelfModule
-from .values import Star, Value
+from .values import Star, Tup, Value
 
 
 @dataclasses.dataclass
@@ -36,6 +36,11 @@ class Arguments:
             value = run.plain(found.value)
             args.append(Star(value) if isinstance(node, ast.Starred) else value)
         return args, {k: run.plain(a.value) for k, _, a in self.keywords if k is not None}
+
+    def count(self) -> int:
+        """How many positional arguments there are, an unknown `*args` being one."""
+        items = [v.value if isinstance(n, ast.Starred) else None for n, v in self.positional]
+        return sum(len(item.items) if isinstance(item, Tup) else 1 for item in items)
 
     def starred(self) -> bool:
         return any(isinstance(n, ast.Starred) for n, _ in self.positional) or any(k is None for k, _, _ in self.keywords)

@@ -109,6 +109,10 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
             said = run.localize(default, place) if bound[name].static else None
             if said is not None and isinstance(bound[name].value, Global | Static):
                 defaults[name] = said
+    if complete and spec.vararg is not None and arguments.count() <= len(names):
+        bound[spec.vararg.arg] = Abs(Tup((), "tuple"), static=True)
+    if complete and spec.kwarg is not None and set(bound) <= set(parameters_of(target)):
+        bound[spec.kwarg.arg] = Abs(Table({}), static=True)
     method = function.method is not None and "staticmethod" not in function.method.decorators
     for name in parameters_of(target)[1 if method else 0 :]:  # `self` stays what it is
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))

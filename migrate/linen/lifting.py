@@ -87,6 +87,8 @@ def options_of(
         options[names[position]], known[names[position]] = arg, value
     for key, arg, value in keywords:
         if key is None:
+            if isinstance(value.value, Table) and not value.value.items:
+                continue  # a followed function's **kwargs, where its caller gives none
             raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given **kwargs", node)
         if key not in ("target", "module", "fn"):
             options[key], known[key] = arg, value

@@ -11,6 +11,7 @@ from ..catalog import layers
 from . import all_but_last, chains, layer_calls, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
+from .classes import ClassModel
 from .dims import Dim
 from .kind_results import agreed
 from .late_makes import called_late
@@ -66,7 +67,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         raise Unmigratable("NNX149", f"`{ast.unparse(node.func)}` is used", node)
     site.renders["paths"] = (*site.renders.get("paths", ()), tuple(run.path))
     if arguments.starred():
-        known: CallRecord | None = None
+        known = _handed_on(run, called, method, arguments)
     else:
         args, keywords = arguments.values(run)
         known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
@@ -86,6 +87,20 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
     result = given_back(run, site, node, module_output(run, site, method, known), env)
     return Abs(result, False, arguments.flags)
+
+
+def _handed_on(run: Any, called: ClassModel | None, method: str, arguments: Arguments) -> CallRecord | None:
+    """`module(x, *args, **kwargs)` of a class of the project: what else it may be given is not known."""
+    found = called.method(method) if called is not None else None
+    nodes = [node for node, _ in arguments.positional]
+    stars = [isinstance(node, ast.Starred) for node in nodes]
+    if found is None or stars != sorted(stars):
+        return None
+    args = [run.plain(a.value) for node, a in arguments.positional if not isinstance(node, ast.Starred)]
+    keywords = {k: run.plain(a.value) for k, _, a in arguments.keywords if k is not None}
+    for parameter in [p.arg for p in found.parameters][len(args) :]:
+        keywords.setdefault(parameter, Unknown("what is handed on"))
+    return CallRecord(tuple(args), keywords)
 
 
 def module_output(run: Any, site: Site, method: str, record: CallRecord) -> Value:

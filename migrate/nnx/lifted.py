@@ -19,7 +19,8 @@ from ..linen.lifting import WHOLE, members_needed, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
-from . import elsewhere, whole_transforms
+from ..source import SourceFile
+from . import elsewhere, lifted_options, whole_transforms
 from .drawn import names_unknown, streams_of
 from .sown import check as check_sown
 from .text_parts import InitLines
@@ -257,16 +258,35 @@ def _snake(name: str) -> str:
 
 
 # calls -----------------------------------------------------------------------------------------------------------
-def remat_call(writer: ClassText, site: Site, remats: Sequence[Lifted], method: str) -> Parts:
+def remat_call(writer: ClassText, site: Site, remats: Sequence[Lifted], method: str, place: ast.AST) -> Parts:
     """`nnx.remat(Block.__call__, ...)`: to be called with the module first."""
     if not remats:
         return ()
-    options = remat_options(writer, site, remats[0])
+    options = remat_options(writer, site, remats[0], place, _left_out(writer, site, method, place))
     return (f"{writer.namer.name('flax.nnx.remat')}(", *base_text(writer, site), f".{method}", *options, ")")
 
 
-def remat_options(writer: ClassText, site: Site, remat: Lifted) -> Parts:
-    """The options that nn.remat and nnx.remat share."""
+def _left_out(writer: ClassText, site: Site, method: str, place: ast.AST) -> list[int]:
+    """Arguments that a call leaves to defaults which are no arrays: nnx.remat would trace them, Linen's does not.
+
+    Counted with the module, as nnx.remat counts them.
+    """
+    called = writer.analyser.classes.get(site.target)
+    found = called.method(method) if called is not None else None
+    if found is None or not isinstance(place, ast.Call) or any(isinstance(a, ast.Starred) for a in place.args):
+        return []
+    names = [p.arg for p in found.positional]
+    given = {*names[: len(place.args)], *[k.arg for k in place.keywords]}
+    defaults = {name: found.default(name) for name in names if name not in given}
+    return [
+        names.index(name) + 1
+        for name, default in defaults.items()
+        if default is not None and not (isinstance(default, ast.Constant) and default.value is None)
+    ]
+
+
+def remat_options(writer: ClassText, site: Site, remat: Lifted, place: ast.AST, static: Sequence[int] = ()) -> Parts:
+    """The options that nn.remat and nnx.remat share; `static`: arguments that are static besides those it names."""
     options: list[Part] = []
     kept = kept_options(writer, site)
     for name in ("prevent_cse", "static_argnums", "policy"):
@@ -274,10 +294,13 @@ def remat_options(writer: ClassText, site: Site, remat: Lifted) -> Parts:
         if name in kept:
             options += [f", {name}=self.{kept[name][0]}"]
         elif node is not None:
-            said: Part = site.source.span(node)
-            if name == "static_argnums" and _counts_without_self(writer, site, remat):
-                said = _counted_with_self(node, remat)
+            said = lifted_options.said(site.source, remat, name, place)
+            if name == "static_argnums" and (static or _counts_without_self(writer, site, remat)):
+                said = _counted_with_self(node, remat, int(_counts_without_self(writer, site, remat)), static)
+            assert said is not None
             options += [f", {name}=", said]
+    if static and "static_argnums" not in remat.options:
+        options.append(f", static_argnums={tuple(static)!r}")
     return tuple(options)
 
 
@@ -293,12 +316,16 @@ def _counts_without_self(writer: ClassText, site: Site, lifted: Lifted) -> bool:
     return name == "flax.linen.partitioning.remat"
 
 
-def _counted_with_self(node: ast.expr, lifted: Lifted) -> str:
+def _counted_with_self(node: ast.expr, lifted: Lifted, shift: int, more: Sequence[int]) -> str:
+    """`static_argnums` with the module counted, and `more` of them."""
     try:
         given = ast.literal_eval(node)
     except ValueError as error:
         raise Unmigratable("NNX168", "static_argnums of a remat is not a literal", lifted.node) from error
-    return repr(tuple(n + 1 for n in given)) if isinstance(given, tuple | list) else repr(given + 1)
+    if not more and not isinstance(given, tuple | list):
+        return repr(given + shift)
+    numbers = [n + shift for n in (given if isinstance(given, tuple | list) else (given,))]
+    return repr((*numbers, *[n for n in more if n not in numbers]))
 
 
 def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, method: str) -> Parts:
@@ -320,7 +347,7 @@ def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, metho
     sides: list[Parts] = []
     for site in (then, other):
         remats = [l for l in transforms_of(site.lifted, method) if l.kind == "remat"]
-        sides.append(remat_call(writer, site, remats, method) or (*name, f".{method}"))
+        sides.append(remat_call(writer, site, remats, method, node) or (*name, f".{method}"))
     source = first.source
     parts: list[Part] = ["(", *sides[0], " if ", source.span(test), " else ", *sides[1], ")("]
     parts += called_module(writer, first, node, method)
@@ -359,6 +386,7 @@ class _Call:
     method: str
     labels: list[str]
     keywords: Parts  # only under remat: Linen's scan and vmap ignore keywords
+    node: ast.Call
 
 
 def levels_of(writer: ClassText, site: Site, node: ast.Call, method: str) -> list[Lifted]:
@@ -392,7 +420,7 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tup
         called = whole_transforms.called(writer, site, whole, levels[1:], method, node)
         arguments = [part for argument in node.args for part in (", ", source.span(argument))]
         return [], (*called, "(", *module, *arguments, *keywords, ")")
-    call = _Call(writer, site, method, _argument_names(writer, site, method, len(node.args)), tuple(keywords))
+    call = _Call(writer, site, method, _argument_names(writer, site, method, len(node.args)), tuple(keywords), node)
     inputs: list[Parts] = [(source.span(a),) for a in node.args]
     lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
     unit = source.indent_unit
@@ -444,7 +472,7 @@ def _level(
 
 def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: list[Parts]) -> Parts:
     """The module itself is called, perhaps under nnx.remat."""
-    remat = remat_call(call.writer, call.site, remats, call.method)
+    remat = remat_call(call.writer, call.site, remats, call.method, call.node)
     inner: list[Part] = []
     for argument in arguments:
         inner += [", ", *argument]
@@ -465,22 +493,18 @@ def _decorator(call: _Call, lifted: Lifted, how: str, axes: list[Value]) -> Part
     """`@nnx.scan(in_axes=..., out_axes=..., ...)`."""
     writer, source = call.writer, call.site.source
     if lifted.kind == "remat":
-        options = remat_options(writer, call.site, lifted)
+        options = remat_options(writer, call.site, lifted, call.node)
         remat = writer.namer.name("flax.nnx.remat")
         return (f"@{remat}",) if not options else (f"@{remat}(", *_without_comma(options), ")")
-    return ("@", *transform_call(writer, lifted, how, axes, source))
-
-
-def transform_call(writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: object) -> Parts:
-    """`nnx.scan(in_axes=..., out_axes=..., ...)`, or its counterpart in linen_parity where the module changes."""
-    name, options = transform_options(writer, lifted, how, axes, source)
-    return (f"{name}(", *options, ")")
+    name, said = transform_options(writer, lifted, how, axes, source, call.node)
+    return (f"@{name}(", *said, ")")
 
 
 def transform_options(
-    writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: object
+    writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: SourceFile, place: ast.AST
 ) -> tuple[str, Parts]:
-    """The function that maps, and its options. `axes` are those of the arguments behind the module, the carry included."""
+    """The function that maps (`nnx.scan`, or its counterpart in linen_parity where the module changes), and its options
+    as they are said at `place`. `axes` are those of the arguments behind the module, the carry included."""
     carry = writer.namer.name("flax.nnx.Carry")
     scan = lifted.kind == "scan"
     helper = how in ("carried", "streams")
@@ -497,7 +521,8 @@ def transform_options(
     options.append(f", out_axes=({carry}, {out_text})" if scan and not helper else f", out_axes={out_text}")
     for option in ("length", "reverse", "unroll") if scan else ("axis_size", "axis_name"):
         if option in lifted.options:
-            options += [f", {option}=", source.span(lifted.options[option])]  # type: ignore[attr-defined]
+            said = lifted_options.said(source, lifted, option, place, stacked=how == "stacked")
+            options += [f", {option}=", said] if said is not None else []
     if "spmd_axis_name" in lifted.options:
         raise Unmigratable("NNX130", f"nn.{lifted.kind} has the option spmd_axis_name", lifted.node)
     return name, (*options, *(_metadata(writer, lifted) if how == "stacked" else ()))

@@ -117,7 +117,7 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     if scan and any(is_broadcast(a) for a in axes):
         # nnx.scan would trace what Linen leaves alone; arrays are the same either way.
         raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
-    return lifted_modules.transform_options(writer, one, how, axes, source)
+    return lifted_modules.transform_options(writer, one, how, axes, source, one.node)
 
 
 def _only_its_own(writer: ClassText, call: LiftedCall, one: Lifted) -> None:

@@ -173,7 +173,7 @@ def _attempt(
             asked = {s.target for s in run.sites if "asked" in s.renders}
             analyser.mute |= {target for target in asked if target not in plan.classes}  # nor has what stays Linen
             if any(analyser.family(target) & analyser.mute for target in asked):
-                analyser.done.pop(name)  # a class that it asked for its width cannot say it
+                analyser.done.pop(name, None)  # a class that it asked for its width cannot say it
                 run = analyser.execution(name)
             text = ClassText(run, analyser, plan.classes, references)
             try:
@@ -181,20 +181,19 @@ def _attempt(
             except Unmigratable as error:
                 error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
                 raise
-            except Misfit:
-                raise
-            except Exception as error:
-                raise internal_error(error) from error
             if guess is None or guess in poor or not rank_checks.reads_batch(text):
                 break
             poor.add(guess)
             guesses.append(guess)
-        except Unmigratable as error:
+        except Misfit:
+            raise
+        except Exception as caught:  # one class that cannot be followed takes no other down
+            why = caught if isinstance(caught, Unmigratable) else internal_error(caught)
             text = None
-            failure = failure or error
-            if not error.code.startswith("NNX11") and not poor:
+            failure = failure or why
+            if not why.code.startswith("NNX11") and not poor:
                 break
-            more = [argument for argument in error.wanted_ranks if argument not in wanted]
+            more = [argument for argument in why.wanted_ranks if argument not in wanted]
             wanted += more
             if guess is not None and more:  # the ranks of some arguments ask for those of others
                 guesses.insert(0, guess)
