@@ -85,6 +85,7 @@ class Plan:
     aliases: dict[str, str] = dataclasses.field(default_factory=dict)  # project re-export → definition
     redirected: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # reference → the Linen copy that it gets
     warnings: list[tuple[str, str, Any, Any]] = dataclasses.field(default_factory=list)  # code, message, source, node
+    templates: set[ast.Call] = dataclasses.field(default_factory=set)  # modules handed over outside of any: see `templates`
     _canonical: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)  # answers of `canonical`
 
     def canonical(self, name: str) -> str:

@@ -16,7 +16,7 @@ from .dims import Dim
 from .environment import Env
 from .execute import Execution
 from .given_functions import GivenFunctions
-from .given_outside import given_outside
+from .given_outside import GivenOutside, Template, given_outside
 from .helpers import Slot
 from .kind_results import said_by_itself
 from .kinds import Kinds, same_kind
@@ -24,6 +24,7 @@ from .needed_sizes import needed_sizes
 from .passed import (
     Apart,
     Given,
+    Kind,
     Passed,
     held_value,
     joined,
@@ -76,9 +77,27 @@ class Analyser:
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 
     @functools.cached_property
-    def given_outside(self) -> Mapping[str, str]:
-        """Class → where code outside of modules gives it a module."""
-        return given_outside(self.classes.project)
+    def given_outside(self) -> GivenOutside:
+        """The modules that code outside of modules gives to classes."""
+
+        def fields(qualname: str) -> list[str]:
+            model = self.classes.get(qualname)
+            return [f.name for f in model.fields() if f.init and not f.kw_only] if model is not None else []
+
+        return given_outside(self.classes.project, fields)
+
+    def templates(self, qualname: str) -> Mapping[str, tuple[Template, ...]]:
+        """Field → the modules that code outside of modules gives it, which become factories."""
+        return self.given_outside.templates.get(qualname, {})
+
+    def takes(self, qualname: str, field: str, kind: Kind) -> None:
+        """Remember a module that code outside of modules gives to a field."""
+        table = self.given.setdefault(qualname, {})
+        both = joined(table.get(field), Passed((kind,)))
+        if both is None:
+            self.conflicts[qualname] = _DIFFERENT.format(field)
+        else:
+            table[field] = both
 
     def family(self, qualname: str) -> frozenset[str]:
         """A class and those that it inherits from."""
@@ -197,6 +216,9 @@ class Analyser:
             value = argument.abs.value
             new: Given | None = value if isinstance(value, Factory) else passed_value(execution, value)
             if new is None:
+                continue
+            if name in self.templates(site.target):
+                self.conflicts[site.target] = f"its field `{name}` is given modules by modules and by code outside of them"
                 continue
             known = table.get(name)
             if isinstance(new, Factory) and isinstance(known, Factory):

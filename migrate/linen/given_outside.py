@@ -1,13 +1,16 @@
-"""Modules that code outside of modules hands to a module's constructor: `Sequential([Block(), nn.Dense(5)])`.
+"""Modules that code outside of modules hands to a module's constructor: `AutoEncoder(Encoder(8), Decoder(3))`.
 
-In Linen such a module is a description that its new owner makes parameters for. In NNX it would have to be made before its
-owner, with its sizes and random streams, which such code does not hold; a class that is used so stays Linen.
+In Linen such a module is a description that its new owner makes parameters for: a template. In NNX it would have to be made
+before its owner, with its sizes and random streams, which such code does not hold. Where every module that a class is handed
+is written as a call, there or under a name that is used for nothing else, it becomes a factory that the owner calls; a class
+that is handed others (lists of them, what a function returns) stays Linen.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..source import SourceFile
@@ -16,9 +19,27 @@ from ..trees import subtree
 _GROWING = ("append", "extend", "insert")
 
 
-def given_outside(project: Any) -> Mapping[str, str]:
-    """Class → where, outside of modules, it is given a module."""
+@dataclasses.dataclass(frozen=True)
+class Template:
+    """A module that is handed over outside of modules: the call that makes it, in its file."""
+
+    source: SourceFile
+    call: ast.Call
+
+
+@dataclasses.dataclass(frozen=True)
+class GivenOutside:
+    """What classes are given outside of modules."""
+
+    refused: Mapping[str, str]  # class → where it is given a module that is no template
+    templates: Mapping[str, Mapping[str, tuple[Template, ...]]]  # class → field → what it is given, for all other classes
+
+
+def given_outside(project: Any, fields: Callable[[str], Sequence[str]]) -> GivenOutside:
+    """`fields`: those of a class, in the order in which its constructor takes them."""
     found: dict[str, str] = {}
+    templates: dict[str, dict[str, list[Template]]] = {}
+    others: list[tuple[str, str, str]] = []  # class, field and place of what may be a module, or may not
     names = {qualname.rpartition(".")[2] for qualname in project.linen_classes}
     for source in project.files.values():
         if names.isdisjoint(source.words) and not any(f"{name}(" in source.text for name in names):
@@ -27,10 +48,74 @@ def given_outside(project: Any) -> Mapping[str, str]:
             held = _holders(project, source, scope)
             for call in _calls(scope):
                 target = project.qualname(source, call.func)
-                given = [*call.args, *(k.value for k in call.keywords)]
-                if target in project.linen_classes and any(_makes_module(project, source, a, held) for a in given):
+                if target == "functools.partial" and call.args:
+                    target = project.qualname(source, call.args[0])
+                    if target in project.linen_classes:
+                        order = fields(target)[: len(call.args) - 1]
+                        others += [(target, n, f"{source.path.name}:{call.lineno}") for n in _given(call, order)]
+                    continue
+                if target not in project.linen_classes:
+                    continue
+                order = fields(target)
+                pairs = [*zip(order, call.args), *((str(k.arg), k.value) for k in call.keywords)]
+                given = [(name, node) for name, node in pairs if _makes_module(project, source, node, held)]
+                handed = [(name, _template(project, source, node)) for name, node in given]
+                rest = any(_makes_module(project, source, a, held) for a in call.args[len(order) :])
+                calls = {template.call for _, template in handed if template is not None}
+                if rest or len(calls) < len(handed):  # one that is no template, or one that is handed over twice
                     found.setdefault(target, f"{source.path.name}:{call.lineno}")
-    return found
+                for name, template in handed:
+                    if template is not None:
+                        templates.setdefault(target, {}).setdefault(name, []).append(template)
+                plain = {n for n, v in pairs if isinstance(v, ast.Constant)} | {n for n, _ in handed}
+                place = f"{source.path.name}:{call.lineno}"
+                others += [(target, name, place) for name in _given(call, order[: len(call.args)]) if name not in plain]
+    for target, name, place in others:
+        if name in templates.get(target, {}) or (name == "" and target in templates):
+            found.setdefault(target, place)
+    return GivenOutside(
+        found, {t: {n: tuple(g) for n, g in by.items()} for t, by in templates.items() if t not in found}
+    )
+
+
+def _given(call: ast.Call, order: Sequence[str]) -> list[str]:
+    """The fields that a call gives, "" for any."""
+    starred = any(isinstance(a, ast.Starred) for a in call.args)
+    return [*order, *(k.arg or "" for k in call.keywords), *([""] if starred else [])]
+
+
+def _template(project: Any, source: SourceFile, node: ast.expr) -> Template | None:
+    """The call that makes a module, if the module is handed over and nothing else."""
+    if isinstance(node, ast.Name):
+        return _named_template(project, source, node)
+    if isinstance(node, ast.Call) and project.qualname(source, node.func) in project.linen_classes:
+        starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+        named = any(k.arg in ("name", "parent") for k in node.keywords)
+        return None if starred or named else Template(source, node)
+    return None
+
+
+def _named_template(project: Any, source: SourceFile, node: ast.Name) -> Template | None:
+    """`encoder = Encoder(8)`, where the name is local to a function and only ever an argument of constructors."""
+    scope = next((p for p in source.ancestors(node) if isinstance(p, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+    if scope is None:
+        return None  # a name of the file may be asked for from elsewhere
+    uses = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id]
+    if node.id in {a.arg for a in ast.walk(scope) if isinstance(a, ast.arg)}:
+        return None
+    made: ast.expr | None = None
+    for use in uses:
+        parent = source.parents[use]
+        if isinstance(use.ctx, ast.Load):
+            call = source.parents[parent] if isinstance(parent, ast.keyword) else parent
+            given = isinstance(call, ast.Call) and call.func is not use
+            if not given or project.qualname(source, call.func) not in project.linen_classes:  # type: ignore[attr-defined]
+                return None
+        elif isinstance(parent, ast.Assign) and len(parent.targets) == 1 and made is None:
+            made = parent.value
+        else:
+            return None
+    return _template(project, source, made) if isinstance(made, ast.Call) else None
 
 
 def _scopes(project: Any, source: SourceFile) -> Iterator[list[ast.stmt]]:
@@ -98,4 +183,4 @@ def _makes_module(project: Any, source: SourceFile, node: ast.expr, held: set[st
     return False
 
 
-__all__ = ["given_outside"]
+__all__ = ["GivenOutside", "Template", "given_outside"]

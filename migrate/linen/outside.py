@@ -15,7 +15,9 @@ from .analyser import Analyser
 from .classes import ClassModel
 from .environment import Env
 from .execute import Execution
+from .given_outside import Template
 from .index import Project
+from .passed import Kind, constant_of
 from .sites import Abs, Factory, Unmigratable
 from .values import Unknown, Value
 
@@ -29,6 +31,10 @@ def learn(project: Project, analyser: Analyser) -> None:
     reader = _Reader(project, analyser)
     for source, call in reader.constructions():
         reader.read(source, call)
+    for target, fields in analyser.given_outside.templates.items():
+        for field, templates in fields.items():
+            for template in templates:
+                analyser.takes(target, field, reader.kind(template))
 
 
 class _Reader:
@@ -80,6 +86,18 @@ class _Reader:
                 for kind in self.values(node, source, 0):
                     if isinstance(kind, Factory):
                         self.analyser.gives(value.target, name, kind, (source, node))
+
+    def kind(self, template: Template) -> Kind:
+        """What is known of a module that is handed over: its class, and the constants among its arguments."""
+        source, call = template.source, template.call
+        name = self.project.qualname(source, call.func)
+        model = self.analyser.classes.get(name)
+        assert name is not None and model is not None and self.run is not None
+        names = [f.name for f in model.fields() if not f.kw_only]
+        arguments: dict[str, Value | None] = {}
+        for field, node in [*zip(names, call.args), *[(str(k.arg), k.value) for k in call.keywords]]:
+            arguments[field] = constant_of(self.run.evaluate(node, Env({}, source))) if _is_literal(node) else None
+        return Kind(name, False, arguments)
 
     def _is_partial(self, source: SourceFile, call: ast.Call) -> bool:
         return bool(call.args) and self.project.qualname(source, call.func) == "functools.partial"
@@ -144,6 +162,14 @@ class _Reader:
             pairs = [*zip(parameters, given), *[(k.arg, k.value) for k in call.keywords]]
             found += [(value, where) for arg, value in pairs if arg == name]
         return found
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
 
 
 def _factory_fields(model: ClassModel) -> set[str]:

@@ -86,17 +86,17 @@ def passed_value(run: Any, value: Value) -> Passed | Plain | None:
 
 
 def _kind(site: Site) -> Kind:
-    return Kind(site.target, site.kind == "layer", {k: _constant(b.abs) for k, b in site.bound.items()})
+    return Kind(site.target, site.kind == "layer", {k: constant_of(b.abs) for k, b in site.bound.items()})
 
 
-def _constant(found: Abs) -> Value | None:
+def constant_of(found: Abs) -> Value | None:
     """The value, if it is the same wherever it is said."""
     value = found.value
     if found.flags:
         return None
     if isinstance(value, Const | Global) or (isinstance(value, Int) and value.dim.value is not None):
         return value
-    if isinstance(value, Tup) and all(_constant(Abs(item)) is not None for item in value.items):
+    if isinstance(value, Tup) and all(constant_of(Abs(item)) is not None for item in value.items):
         return value
     return None
 

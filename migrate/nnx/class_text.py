@@ -53,6 +53,7 @@ from . import (
     setup_names,
     setup_params,
     shared_scopes,
+    templates,
 )
 from .naming import Names, Place
 from .text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, short
@@ -91,6 +92,7 @@ class ClassText:
         self.edits: list[MethodEdit] = []
         self.notes: list[tuple[str, str, ast.AST]] = []
         self.streams: dict[str, str] = {}
+        self.template_lines: list[Parts] = []
         self.call_keywords: dict[str, tuple[str, str]] = {}
         self.perhaps: set[str] = set()  # those that not every kind of the field's modules takes
         self.collections: set[str] = set()
@@ -139,6 +141,7 @@ class ClassText:
                 self.dim(first), self.dim(following)
         for entry in self.run.blocks:
             constructor_text.constructor_lines(self, entry)
+        self.template_lines = templates.lines(self)
         refusals.nothing_left(self)
         shared_scopes.check(self)
         for read in self.run.variable_reads.values():
@@ -277,7 +280,8 @@ class ClassText:
 
     def field(self, name: str) -> str:
         """A field as the constructor says it."""
-        return f"self.{name}" if name in self.shadowed else name
+        handed = name in self.analyser.templates(self.model.qualname)  # a factory, that has become the module
+        return f"self.{name}" if handed or name in self.shadowed else name
 
     # sizes -----------------------------------------------------------------------------------------------------
     def dim(self, dim: Dim) -> str:

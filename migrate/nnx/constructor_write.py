@@ -45,7 +45,8 @@ def write(writer: ClassWriter) -> None:
         if field.factory is not None:
             lines.append((f"if {field.name} is None:",))
             lines.append((source.indent_unit, f"{field.name} = ", *_called(writer, field.factory, field)))
-    lines += [(f"self.{f.name} = ", *_stored_value(writer, f)) for f in fields if f.name in stored]
+    handed = writer.run.analyser.templates(model.qualname)
+    lines += [(f"self.{f.name} = ", *_stored_value(writer, f)) for f in fields if f.name in stored and f.name not in handed]
     for field in model.own_fields:  # no argument of the constructor, but perhaps a value
         value = field.default or field.factory
         if not field.init and value is not None:
@@ -53,6 +54,7 @@ def write(writer: ClassWriter) -> None:
             lines.append((f"self.{field.name} = ", *said))
     lines += checks
     lines += rank_checks.lines(writer.text)
+    lines += writer.text.template_lines
     if writer.run.mode_flag:
         lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
     compact: list[Parts] = []
@@ -158,6 +160,8 @@ def _annotation(writer: ClassWriter, field: Field, deeper: str) -> Parts:
     """`: type`, where the field has one that this file can say."""
     if field.annotation is None:
         return ()
+    if field.name in writer.run.analyser.templates(writer.model.qualname):
+        return (f": {writer.namer.imported('collections.abc.Callable')}[..., {writer.namer.name('flax.nnx.Module')}]",)
     if field.source is writer.source:
         return (": ", _default(writer, field.annotation, field, deeper))
     text = inherited_fields.annotation(writer, field)

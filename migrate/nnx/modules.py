@@ -19,7 +19,7 @@ from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
-from . import drawn, kept_fields, linen_copies, rank_checks, sown
+from . import drawn, kept_fields, linen_copies, rank_checks, sown, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 from .field_kinds import Misfit
@@ -78,6 +78,8 @@ def decide(
         error = reasons.get(model.qualname)
         if error is not None:
             plan.classes[model.qualname] = _left(model, error, options)
+        elif model.qualname in texts:
+            plan.templates.update(templates.calls(texts[model.qualname]))
     linen_copies.add_plans(project, plan, copies)
     return copies
 
@@ -170,6 +172,8 @@ def _attempt(
             for site in [kind for s in run.sites for kind in (s, *s.alternatives)]:  # what it contains is planned first
                 if site.kind == "class":
                     inner(site.target)
+            for target in templates.classes(analyser, name):
+                inner(target)
             asked = {s.target for s in run.sites if "asked" in s.renders}
             analyser.mute |= {target for target in asked if target not in plan.classes}  # nor has what stays Linen
             if any(analyser.family(target) & analyser.mute for target in asked):
@@ -457,6 +461,7 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
             context.report(node, code, message)
         if isinstance(text, LayerVariant):
             continue
+        templates.rewrite(text, contexts)
         for collection in sorted(text.collections):
             context.variable_types[collection] = text.variable_type(collection)
     for context in contexts.values():

@@ -15,6 +15,7 @@ from . import (
     cells,
     constructor_names,
     names_in_messages,
+    templates,
 )
 from .text_parts import short
 
@@ -137,9 +138,10 @@ def refuse(text: ClassText) -> None:
     for decorator in text.model.node.decorator_list:
         if _mentions_linen(text, decorator):
             raise Unmigratable("NNX130", "the class is lifted by a decorator", text.model.node)
-    outside = text.analyser.given_outside.get(text.model.qualname)
+    outside = text.analyser.given_outside.refused.get(text.model.qualname)
     if outside is not None:
         raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", text.model.node)
+    templates.check(text)
     given = text.analyser.given.get(text.model.qualname, {})
     for name, field in fields.items():
         if name not in given and field.annotation is not None and _holds_modules(field.annotation):

@@ -123,6 +123,7 @@ OTHERS = {
     "frozen_params_changed": "NNX603",
     "initialized_with_output": "NNX603",
     "lazily_initialized": "NNX603",
+    "modules_handed_over": "NNX601",
     "many_steps_one_update": "NNX601",
     "micro_batches_in_a_scan": "NNX603",
     "params_and_optimizer_state_by_hand": "NNX601",

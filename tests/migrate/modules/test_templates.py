@@ -1,0 +1,140 @@
+"""Modules that code outside of modules hands over become factories: both sides are run; what cannot be one is refused."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+x = jnp.sin(jnp.arange(12.0)).reshape(2, 6)
+
+
+def ramp(key, shape, dtype=jnp.float32):
+  size = 1
+  for n in shape:
+    size *= n
+  return 0.3 * jnp.sin(1.0 + jnp.arange(size, dtype=dtype)).reshape(shape)
+
+
+class Encoder(nn.Module):
+  width: int
+  @nn.compact
+  def __call__(self, x):
+    return nn.relu(nn.Dense(self.width, kernel_init=ramp)(x))
+
+
+class Gate(nn.Module):
+  inner: nn.Module
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(7, kernel_init=ramp)(x)
+    return nn.Dense(8, kernel_init=ramp)(self.inner(x))
+
+
+class Deep(nn.Module):
+  head: nn.Module
+  tail: Any = None
+  def setup(self):
+    self.pre = nn.Dense(4, kernel_init=ramp)
+  def __call__(self, x):
+    x = self.head(self.pre(x))
+    if self.tail is not None:
+      x = self.tail(x)
+    return x
+
+
+"""
+RUN = {
+    "one": """def run():
+  model = Deep(Encoder(6))
+  params = model.init(jax.random.key(0), x)
+  return params, model.apply(params, x)
+""",
+    "two, of which one is handed one": """def run():
+  model = Deep(head=Encoder(6), tail=Gate(inner=Encoder(2)))
+  params = model.init(jax.random.key(0), x)
+  return params, model.apply(params, x)
+""",
+    "under names": """def run():
+  inner = Encoder(width=2)
+  gate = Gate(inner)
+  head = Encoder(3)
+  model = Deep(head, gate)
+  other = Deep(head)
+  params, others = model.init(jax.random.key(0), x), other.init(jax.random.key(1), x)
+  return (params, others), (model.apply(params, x), other.apply(others, x))
+""",
+}
+REFUSED = {
+    "a list of them": "def run():\n  return Deep([Encoder(3), Encoder(4)])\n",
+    "what a function returns": """def make():
+  return Encoder(3)
+
+
+def run():
+  head = make()
+  return Deep(Encoder(3)), Deep(head)
+""",
+    "one of two": "def run():\n  return Deep(head=Encoder(1) if x is None else Encoder(2))\n",
+    "by a partial, too": "import functools\n\n\ndef run():\n  return Deep(Encoder(3)), functools.partial(Deep, head=x)\n",
+    "by a mapping, too": "def run(**kw):\n  return Deep(Encoder(3)), Deep(**kw)\n",
+    "one that is used by itself, too": """def run():
+  head = Encoder(3)
+  y = head.init(jax.random.key(0), x)
+  return Deep(head), y
+""",
+    "one handed over twice": "def run():\n  head = Encoder(3)\n  return Deep(head, head)\n",
+    "one with a name": "def run():\n  return Deep(Encoder(3, name='mine'))\n",
+    "of a name that other files may ask for": "head = Encoder(3)\nmodel = Deep(head)\n",
+    "by modules, too": "class Whole(nn.Module):\n  def setup(self):\n    self.e = Encoder(3)\n    self.d = Deep(self.e)\n"
+    "  def __call__(self, x):\n    return self.d(self.e(x))\n\n\ndef run():\n  return Deep(Encoder(4))\n",
+    "to a class that others inherit from": "class Deeper(Deep):\n  pass\n\n\ndef run():\n  return Deep(Encoder(4))\n",
+}
+
+
+def _module(name: str, text: str) -> Any:
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+    return module
+
+
+def _migrated(text: str) -> RunResult:
+    return migrate_project([SourceFile.parse(Path("handed.py"), "handed", HEAD + text)])
+
+
+def _leaves(tree: Any) -> dict[str, Any]:
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+
+
+@pytest.mark.parametrize("text", RUN.values(), ids=RUN)
+def test_the_same_keys_and_numbers(text: str) -> None:
+    result = _migrated(text)
+    assert {c.outcome.value for c in result.classes if c.qualname != "handed.Gate"} == {"native"}
+    for created, content in result.created.items():
+        _module(created.stem, content)
+    linen, native = _module("handed_linen", HEAD + text), _module("handed_nnx", result.files[0].after or "")
+    (params, output), (new, got) = linen.run(), native.run()
+    before, after = _leaves(params), _leaves(new)
+    assert before.keys() == after.keys()
+    assert all(jnp.array_equal(value, after[key]) for key, value in before.items())
+    assert all(jnp.array_equal(a, b) for a, b in zip(jax.tree.leaves(output), jax.tree.leaves(got)))
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_what_is_no_template_is_refused(text: str) -> None:
+    plan = {c.qualname: c for c in _migrated(text).classes}["handed.Deep"]
+    assert plan.outcome != "native" and plan.code in ("NNX127", "NNX163"), (plan.outcome, plan.code, plan.reason)
