@@ -190,7 +190,7 @@ def called(writer: ClassText, site: Site, one: Lifted, remats: list[Lifted], met
     """`linen_parity.remat_scan(Block.__call__, lengths)`: to be called with the module first."""
     if one.kind == "remat_scan" and (len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred)):
         raise Unmigratable("NNX141", "a module under nn.remat_scan takes one argument, and no keywords", node)
-    function = lifted_modules.remat_call(writer, site, remats, method)
+    function = lifted_modules.remat_call(writer, site, remats, method, node)
     if not function:
         function = (*lifted_modules.base_text(writer, site), f".{method}")
     used = lifted_modules.used_by(writer, site)
