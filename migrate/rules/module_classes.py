@@ -143,12 +143,15 @@ RULES = (
         "NNX127",
         "module-passed-on",
         "a module instance is passed to another module in a way that has no native form",
-        "A shared module, `Decoder(embed=self.shared)`, becomes the same object in NNX. What stays: an instance passed to a "
+        "A shared module, `Decoder(embed=self.shared)`, becomes the same object in NNX; a module handed over outside of "
+        "modules, `AutoEncoder(Encoder(8))`, becomes a factory, `AutoEncoder(functools.partial(Encoder, 8))`, which the "
+        "constructor calls. What stays: an instance passed to a "
         "class under `nn.scan` or `nn.vmap`, one that is assigned to an attribute (or passed again) only after it was "
-        "passed, one with a `name=` that is no attribute, one of a list that a loop of a compact method makes.",
+        "passed, one with a `name=` that is no attribute, one of a list that a loop of a compact method makes; outside of "
+        "modules, lists of them, what a function returns, one that is used by itself too.",
         "Linen names a module after the first place that it is attached to, and copies it under a transform; in NNX its key "
         "is where the attribute is.",
-        "assign the module to an attribute first, then pass the attribute.",
+        "assign the module to an attribute first, then pass the attribute; outside of modules, write its call as the argument.",
     ),
     _stays(
         "NNX128",
