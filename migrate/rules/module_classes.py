@@ -151,7 +151,7 @@ RULES = (
         "modules, lists of them, what a function returns, one that is used by itself too.",
         "Linen names a module after the first place that it is attached to, and copies it under a transform; in NNX its key "
         "is where the attribute is.",
-        "assign the module to an attribute first, then pass the attribute; outside of modules, write its call as the argument.",
+        "assign the module to an attribute first, then pass the attribute; outside of modules, pass its call.",
     ),
     _stays(
         "NNX128",
