@@ -10,12 +10,13 @@ import builtins
 import re
 from typing import TYPE_CHECKING
 
-from ..edits import Edit
+from ..edits import Edit, Span
 from ..linen.classes import Field
 from ..linen.passed import held_modules
 from ..linen.sites import Site, Unmigratable
 from ..plan import Outcome
 from .constructions import added_value
+from .text_parts import first_on_its_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,11 +125,14 @@ def rewrite(text: ClassText, contexts: Mapping[str, FileContext]) -> None:
         for template in templates:
             source, call = template.source, template.call
             context = contexts[source.module]
-            given = [part for node in (*call.args, *call.keywords) for part in (", ", source.span(node))]
-            parts: Parts = (source.span(call.func),)
-            if given:
-                parts = (f"{context.name('functools.partial')}(", *parts, *given, ")")
-            context.edits.add(Edit(source.span(call), parts, "NNX100"))
+            if not call.args and not call.keywords:
+                context.edits.add(Edit(source.span(call), (source.span(call.func),), "NNX100"))
+                continue
+            function = source.span(call.func)
+            opening = source.text.index("(", function.end)
+            lead = first_on_its_line(source.text, opening + 1, source.span(call).end)
+            partial = f"{context.name('functools.partial')}({lead}"
+            context.edits.add(Edit(Span(function.start, opening + 1), (partial, function, "," if lead else ", "), "NNX100"))
 
 
 __all__ = ["calls", "check", "classes", "lines", "rewrite", "sites"]

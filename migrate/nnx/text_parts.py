@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from ..edits import Overlay, Part, Parts, Span
@@ -125,3 +125,32 @@ def short(node: ast.AST) -> str:
     """Code as a message quotes it, in at most 60 characters."""
     text = ast.unparse(node)
     return text if len(text) < 60 else text[:57] + "..."
+
+
+def first_on_its_line(text: str, at: int, end: int) -> str:
+    """The line break and white space before the first argument, where it stands on a line of its own."""
+    line = text.find("\n", at, end)
+    if line < 0 or text[at:line].partition("#")[0].strip():
+        return ""
+    rest = text[line + 1 : end]
+    newline = "\r\n" if text[line - 1] == "\r" else "\n"
+    return newline + rest[: len(rest) - len(rest.lstrip(" \t"))]
+
+
+def with_arguments(source: SourceFile, call: ast.Call, arguments: Sequence[str]) -> Parts:
+    """A call with more keyword arguments behind its own, one a line where its own stand on lines of their own."""
+    text, span = source.text, source.span(call)
+    given = [source.span(node).end for node in (*call.args, *call.keywords)]
+    if not given:
+        opening = text.index("(", source.span(call.func).end)
+        return (Span(span.start, opening + 1), ", ".join(arguments), ")")
+    last, end = max(given), span.end - 1
+    comma = "," in "".join(line.partition("#")[0] for line in text[last:end].splitlines())
+    if "\n" not in text[last:end]:
+        return (Span(span.start, last), ", ", ", ".join(arguments), ")")
+    opening = text.index("(", source.span(call.func).end)
+    break_ = text.rindex("\n", last, end)
+    lead = first_on_its_line(text, opening + 1, end) or f"{source.newline}{text[break_ + 1 : end]}{source.indent_unit}"
+    at = break_ - (text[break_ - 1] == "\r")
+    more = "".join(f"{lead}{argument}," for argument in arguments)
+    return (Span(span.start, last), "" if comma else ",", Span(last, at), more, Span(at, span.end))

@@ -9,6 +9,7 @@ from ...diagnostics import Severity
 from ...edits import Span
 from ...linen.flow import Flow
 from ...plan import ClassPlan
+from ..text_parts import first_on_its_line
 from .components import Component, names_in, sizes_lambda
 
 _LIFTED = ("flax.linen.apply", "flax.linen.init")
@@ -58,15 +59,21 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], ob
     opening = text.index("(", _after_parentheses(text, function.end, site))
     given = [*site.args, *[k.value for k in site.keywords]]
     end = context.span(site).end - 1
-    context.insert(function.start, f"{name}(", code="NNX603", order=-1)
+    last = max((context.span(g).end for g in given), default=0)
+    lead = first_on_its_line(text, opening + 1, end) if given else ""
+    context.insert(function.start, f"{name}({lead}", code="NNX603", order=-1)
     if not given and not sizes:
         context.replace(Span(function.end, opening + 1), code="NNX603")
     else:
-        context.replace(Span(function.end, opening + 1), ", ", code="NNX603")
+        context.replace(Span(function.end, opening + 1), "," if lead else ", ", code="NNX603")
     if sizes:
-        last = max((context.span(g).end for g in given), default=0)
-        comma = "" if not given or "," in _code_between(text, last, end) else ", "
-        context.insert(end, f"{comma}sizes={sizes}", code="NNX603")
+        comma = "" if not given or "," in _code_between(text, last, end) else ","
+        if lead and "\n" in text[last:end]:
+            context.insert(last, comma, code="NNX603")
+            at = text.rindex("\n", last, end)
+            context.insert(at - (text[at - 1] == "\r"), f"{lead}sizes={sizes},", code="NNX603")
+        else:
+            context.insert(end, f"{comma and ', '}sizes={sizes}", code="NNX603")
     context.report(
         site,
         "NNX603",

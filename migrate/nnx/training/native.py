@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from ...context import FileContext
-from ...edits import Part, Span
+from ...edits import Part
 from ...linen.flow import Flow
 from ...linen.flow_values import (
     Collection,
@@ -29,6 +29,7 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...source import SourceFile
+from ..text_parts import with_arguments
 from . import (
     attributes,
     aux_results,
@@ -308,7 +309,7 @@ class _Native(Rewrite):
         call = self.init
         base = self.init_model
         sizes = self.sizes(call, call.args[1:], self.init_keywords)
-        arguments = ", ".join([*sizes, f"rngs={self.rngs(call.args[0], self.streams)}"])
+        arguments = [*sizes, f"rngs={self.rngs(call.args[0], self.streams)}"]
         if self.wrapped is not None:
             if isinstance(self.wrapped.function, ast.FunctionDef):
                 self.delete(self.wrapped.function)
@@ -316,16 +317,12 @@ class _Native(Rewrite):
         if not self.direct and base is not self.site:
             for site in sorted(self.made_of, key=lambda node: node.lineno):
                 self.to_partial(site)
-            self._put(f"{self.home_name} = ", base, f"({arguments})")
+            self._put(f"{self.home_name} = ", base, f"({', '.join(arguments)})")
             return
         source = self.source(self.site)
         if self.direct:
             self.delete(self.statement(self.site))
-        span = source.span(self.site)
-        text = source.text_of(self.site)
-        kept = Span(span.start, span.start + len(text[: text.rindex(")")].rstrip().rstrip(",")))
-        comma = ", " if self.site.args or self.site.keywords else ""
-        self._put(f"{self.home_name} = ", kept, f"{comma}{arguments})")
+        self._put(f"{self.home_name} = ", *with_arguments(source, self.site, arguments))
 
     def _put(self, *parts: Part | ast.AST) -> None:
         """The construction, in the place of the statement that called init or before the one that called it within."""

@@ -12,6 +12,7 @@ from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
 from ...plan import ClassPlan
 from ...source import SourceFile
+from ..text_parts import first_on_its_line
 from .components import Component
 
 
@@ -281,7 +282,8 @@ class Rewrite:
         function = source.span(site.func)
         opening = source.text.index("(", function.end)
         partial = self.context(site).name("functools.partial")
-        self.replace_span(site, Span(function.start, opening + 1), f"{partial}(", site.func, ", ")
+        lead = first_on_its_line(source.text, opening + 1, source.span(site).end)
+        self.replace_span(site, Span(function.start, opening + 1), f"{partial}({lead}", site.func, "," if lead else ", ")
 
 
 class _Inputs(ast.NodeTransformer):
