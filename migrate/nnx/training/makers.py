@@ -74,7 +74,10 @@ def find(form: _Native) -> Makers:
             continue
         found.functions[function] = positions
         _check_references(form, function)
-        for call in form.flow.callers.get(function, {}):
+        callers = form.flow.callers.get(function, {})
+        if not callers:  # whoever calls it, a test or a notebook, is not here to be told
+            raise Unsupported(function, "a function that returns params, which nothing here calls")
+        for call in callers:
             if not isinstance(form.flow.value(call.func), Function):
                 raise Unsupported(call, "params of a function that is bound or evaluated abstractly")
             parent = form.parent(call)

@@ -170,7 +170,6 @@ CHANGES = {
     "an old state is used later": ("  state, loss = train_step", "  old, (state, loss) = state, train_step"),
     "pmap": ("@jax.jit\ndef train_step", "@functools.partial(jax.pmap, axis_name='b')\ndef train_step"),
     "vmap over params": ("losses = []", "losses = []\nmany = jax.vmap(eval_step, (None, 0))"),
-    "params as a dictionary": ("losses = []", "losses = []\nkeys = list(state.params)"),
     "state.replace": ("losses = []", "losses = []\nstate = state.replace(step=3)"),
     "another init": ("losses = []", "losses = []\nother = model.init(jax.random.key(1), jnp.ones([1, 5]))"),
     "an f-string": ("losses = []", "losses = []\nprint(f'{state.step}')"),
