@@ -56,7 +56,7 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
 
 
 def _looked_up(flow: Flow, table: ast.Dict) -> bool:
-    """Is a dictionary of classes only asked for a class by its name, wherever it goes?"""
+    """Is a dictionary of classes asked for a class by its name, and nothing else done with it?"""
     if not isinstance(flow.value(table), Table):
         return False
     source = flow.source_of[table]
@@ -67,6 +67,7 @@ def _looked_up(flow: Flow, table: ast.Dict) -> bool:
     if not isinstance(target, ast.Name):
         return False
     symbol = flow.symbol(source, target)
+    found = False
     for node, where in flow.source_of.items():
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and flow.value(node) == flow.value(table):
             if flow.symbol(where, node) != symbol:
@@ -75,7 +76,8 @@ def _looked_up(flow: Flow, table: ast.Dict) -> bool:
             asked = isinstance(around, ast.Attribute) and around.attr in ("get", "keys")
             if not (asked or isinstance(around, ast.Subscript | ast.Compare | ast.FormattedValue)):
                 return False
-    return True
+            found |= isinstance(around, ast.Subscript) or (isinstance(around, ast.Attribute) and around.attr == "get")
+    return found
 
 
 def _escaped(context: FileContext, flow: Flow, node: ast.expr, value: ClassValue) -> None:
