@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def prefix(state: str) -> str:
-    """`actor_` of `actor_state`."""
+    """`actor_` of `actor_state`, `_` of a name for what nobody reads."""
+    if not state.strip("_"):
+        return "_"
     found = state.removesuffix("state").rstrip("_")
     return "" if found in ("", "train", "new", "ts", "updated") else f"{found}_"
 
