@@ -66,7 +66,7 @@ def leaves(names: dict[str, Any]) -> dict[str, Any]:
         trees = {"params": state.params, "batch_stats": getattr(state, "batch_stats", {}), "opt": state.opt_state}
     elif isinstance(model, nnx.Module):
         trees = {"params": nnx.state(model, nnx.Param), "batch_stats": nnx.state(model, nnx.BatchStat)}
-        optimizers = [value for value in names.values() if isinstance(value, nnx.Optimizer)]
+        optimizers = [v for v in (names.get("optimizer"), *names.values()) if isinstance(v, nnx.Optimizer)]
         trees["opt"] = nnx.state(optimizers[0]).get("opt_state", {}) if optimizers else {}
     elif "params" in names:
         trees = {"params": names["params"], "opt": names.get("opt_state", {})}
