@@ -296,6 +296,7 @@ class Layer:
       call_parameters: parameters of `__call__`.
       collections, streams: variable collections it may make, rng streams it may read when called.
       call_time_fields: constructor fields that NNX also takes when called, field → keyword of the NNX call.
+      instead_of_moved: of these, what the constructor is given where the call takes the field.
       methods: other methods → their parameters.
       attributes: fields and parameters that are read under another name in NNX.
       wrapper: has no variables of its own, only those of layers given to it. In a compact method Linen keeps these
@@ -309,6 +310,7 @@ class Layer:
     collections: frozenset[str] = frozenset({"params"})
     streams: frozenset[str] = frozenset()
     call_time_fields: Mapping[str, str] = {}
+    instead_of_moved: Mapping[str, str] = {}
     methods: Mapping[str, tuple[Param, ...]] = {}
     attributes: Mapping[str, str] = {}
     wrapper: bool = False

@@ -51,6 +51,7 @@ class MultiHeadDotProductAttention(Layer):
     collections = frozenset({"params", "cache"})
     streams = frozenset({"dropout"})
     call_time_fields: Mapping[str, str] = {"deterministic": "deterministic", "decode": "decode"}
+    instead_of_moved: Mapping[str, str] = {"decode": "False"}
 
     def __init__(self, name: str = "") -> None:
         if name:

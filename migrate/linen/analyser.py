@@ -74,6 +74,8 @@ class Analyser:
         self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own
         self.of_kinds: set[str] = set()  # those that must, as they are one of several kinds
         self.mute: set[str] = set()  # classes that cannot say it
+        self.call_fields: dict[str, set[str]] = {}  # class → its flags that the call takes, see `call_fields`
+        self.constructed: set[str] = set()  # classes whose flags stay with the constructor
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 
     @functools.cached_property
@@ -210,7 +212,7 @@ class Analyser:
         self.learns(site.target, site.bound)
         if self.functions.learn(site.target, site.bound):
             self.revised = True
-            self._again(site.target)
+            self.again(site.target)
         table = self.given.setdefault(site.target, {})
         for name, argument in site.bound.items():
             value = argument.abs.value
@@ -235,9 +237,17 @@ class Analyser:
     def learns(self, target: str, arguments: Mapping[str, BoundArg]) -> None:
         """Remember the factories among the arguments of a class, and run it again if they are news."""
         if self.kinds.learn(target, arguments):
-            self._again(target)
+            self.again(target)
 
-    def _again(self, target: str) -> None:
+    def keep_fields(self, failed: Iterable[str]) -> bool:
+        """Leave the flags of classes that failed to the constructor; were there any that the call took?"""
+        found = [name for name in failed if self.call_fields.get(name)]
+        for name in found:
+            self.call_fields[name] = set()
+            self.constructed.add(name)
+        return bool(found)
+
+    def again(self, target: str) -> None:
         """Run a class again, and those that share its methods."""
         for model in self.classes.lineage(target):
             self.done.pop(model.qualname, None)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..catalog import layers
+from . import call_fields
 from .arguments import Arguments, arguments_of
 from .choices import RAISED, FactoryChoice, lifted_or_not
 from .given_functions import PartialFunction
@@ -121,6 +122,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     if site.kind == "class":
         check_passing(run, site)
         run.analyser.passes(run, site)
+        call_fields.note(run, site)
     else:
         check_wrapping(run, site)
     return site

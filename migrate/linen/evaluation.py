@@ -41,6 +41,7 @@ class Evaluation:
     project: Any
     grown_from_one: set[str]
     fields: Mapping[str, Any]
+    call_fields: frozenset[str]
     attributes: dict[str, Abs]
     sites: list[Site]
     block: Block

@@ -92,6 +92,7 @@ class Execution(LoopExecution):
         self.decorators: dict[ast.expr, Lifted] = {}
         self.lifted_calls: list[LiftedCall] = []
         self.normalized: dict[ast.Call, Normalized] = {}  # calls of Linen's `_normalize`
+        self.call_fields = frozenset(analyser.call_fields.get(model.qualname, ()))  # flags that the call takes
         self.derivatives: dict[ast.Call, tuple[str, SourceFile]] = {}  # nn.vjp, nn.grad and the like
         # nn.cond and the like → its kind, its module and its options
         self.controls: dict[ast.Call, tuple[str, Value, Mapping[str, Abs]]] = {}
@@ -256,6 +257,8 @@ class Execution(LoopExecution):
         """A field as the constructor sees it: an int is a size, a known factory is that, anything else is text."""
         if name in self.given:
             return self.given[name]
+        if name in self.call_fields:
+            return Abs(Unknown(f"the flag {name}"), flags=frozenset({name}))
         field = self.fields[name]
         annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
         optional = isinstance(field.default, ast.Constant) and field.default.value is None

@@ -128,6 +128,8 @@ class Localization(Evaluation):
                     if isinstance(value, Module) and not self.attributes[node.attr].static:
                         return put(SitePart(value.site))
                     return True
+                if node.attr in self.call_fields:
+                    return False
                 if node.attr in self.fields:
                     return put(DimPart(Dim.field(node.attr)))
                 return self.model.method(node.attr) is not None or self.model.class_attribute(node.attr) is not None

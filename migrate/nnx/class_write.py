@@ -18,6 +18,7 @@ from ..linen.self_calls import SetupParam
 from ..linen.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ..source import SourceFile
 from . import (
+    call_fields,
     call_write,
     cells,
     choices,
@@ -158,6 +159,7 @@ class ClassWriter:
         names_in_messages.edits(self)
         post_init.edits(self)
         call_write.parameters(self)
+        call_fields.edits(self)
         unused_locals.drop(self)
         for span, parts in cells.method_edits(self):
             self.put(span, *parts)

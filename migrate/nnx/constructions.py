@@ -73,6 +73,9 @@ def _layer(text: ClassText, site: Site) -> Parts:
             given[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: text.argument(b, n, site))
         else:
             held[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
+    for name in [*moved, *site.calltime]:
+        if name in layer.instead_of_moved:
+            given[name] = layers.Arg((layer.instead_of_moved[name],), Unknown(name))
     call = None
     if site.call is not None and site.renders.get("method", "__call__") == "__call__":
         keywords = dict(site.call.keywords)

@@ -1,4 +1,5 @@
-"""Flags that a class takes by a field or at the call: `merge_param("deterministic", self.deterministic, deterministic)`.
+"""Flags that a class takes by a field or at the call: `merge_param("deterministic", self.deterministic, deterministic)`,
+or those that migration lets the call take (`linen/call_fields.py`).
 
 Linen's users make such a module anew at every call, and give the flag to its constructor. In NNX it is made once, so what
 is known only at the call is given there.
@@ -25,6 +26,9 @@ def moved(text: ClassText, site: Site) -> list[str]:
     found = []
     for name, bound in site.bound.items():
         if bound.localized is not None or bound.node is None or bound.text is not None or not bound.given:
+            continue
+        if name in text.analyser.call_fields.get(site.target, ()):
+            found.append(name)
             continue
         default = defaults.get(name)
         if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:

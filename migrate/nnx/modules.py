@@ -57,6 +57,7 @@ def decide(
             reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
     loaded = _loaded_attributes(project)
     references = linen_copies.References(project)
+    given = dict(reasons)
     while True:
         texts: dict[str, ClassText] = {}
         plan.classes.clear()
@@ -68,6 +69,10 @@ def decide(
             assert misfit.factory.origin is not None
             plan.warnings.append(("NNX163", misfit.message, *misfit.factory.origin))
             analyser.kinds.drop(misfit.factory)
+            _execute_all(analyser, classes)
+            continue
+        if analyser.keep_fields(reasons):  # what they hold decides more than their calls can say
+            reasons = dict(given)
             _execute_all(analyser, classes)
             continue
         edited = _check_edits(project, texts, reasons, loaded | analyser.read_attributes)
