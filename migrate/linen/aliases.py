@@ -11,7 +11,7 @@ from typing import Any
 from . import mutation, size_lists
 from .chains import Chain
 from .merging import Either
-from .sites import Abs, Module, ModuleField, Repeated, Static, Table
+from .sites import Abs, Module, ModuleField, Repeated, SomeItems, Static, Table
 from .values import Tup, Unknown, Value
 
 _VIEWS = frozenset({"setdefault", "get", "values", "items"})
@@ -36,7 +36,7 @@ def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
             names = set(_held(value))
             if not names:
                 continue
-            names |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} - {"self"}
+            names |= set(_stored(target)) - {"self"}
             group = frozenset(names).union(*[found.get(name, frozenset()) for name in names])
             found.update(dict.fromkeys(group, group))
     return found
@@ -50,7 +50,7 @@ def _parts(target: ast.expr, value: ast.expr, loop: bool) -> Iterable[tuple[ast.
     elif loop and isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         if value.func.id == "zip":
             given = value.args
-        elif value.func.id == "enumerate" and len(value.args) == 1:
+        elif value.func.id == "enumerate" and value.args:
             given = [ast.Constant(0), value.args[0]]
     targets = target.elts if isinstance(target, ast.Tuple | ast.List) else []
     if given is None or len(given) != len(targets) or any(isinstance(n, ast.Starred) for n in [*given, *targets]):
@@ -58,6 +58,19 @@ def _parts(target: ast.expr, value: ast.expr, loop: bool) -> Iterable[tuple[ast.
         return
     for one, part in zip(targets, given):
         yield from _parts(one, part, loop)
+
+
+def _stored(target: ast.expr) -> Iterable[str]:
+    """The names whose objects an assignment sets or changes; what an item is found by is not among them."""
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Attribute | ast.Subscript | ast.Starred):
+        yield from _stored(target.value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for element in target.elts:
+            yield from _stored(element)
+    else:
+        yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
 
 
 def _held(value: ast.expr) -> Iterable[str]:
@@ -112,7 +125,7 @@ def _grown(statement: ast.stmt, env: Any) -> set[str]:
 def _is_changeable(value: Value) -> bool:
     if isinstance(value, Tup):
         return value.kind != "tuple"
-    return isinstance(value, Table | Repeated | Chain | size_lists.SizeList | Static)
+    return isinstance(value, Table | SomeItems | Repeated | Chain | size_lists.SizeList | Static)
 
 
 def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:

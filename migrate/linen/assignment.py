@@ -16,6 +16,7 @@ from .presence import assigned_when
 from .sites import (
     Abs,
     Local,
+    SomeItems,
     Static,
     Table,
     Track,
@@ -122,6 +123,14 @@ def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:
                 return
         if run.holds_module(value.value):
             raise Unmigratable("NNX121", "a submodule is stored under a computed key", target)
+        if isinstance(holder.value, Unknown | SomeItems) and isinstance(target.value, ast.Name):
+            key = run.evaluate(target.slice, env).value
+            if isinstance(key, Const) and isinstance(key.value, str):  # of a dict, whatever else is in it
+                known = holder.value.items if isinstance(holder.value, SomeItems) else {}
+                found = SomeItems({**known, key.value: value.value})
+                env.names[target.value.id] = Abs(found, False, holder.flags | value.flags)
+                env.local.discard(target.value.id)
+                return
         if isinstance(target.value, ast.Name):
             old = env.get(target.value.id)
             size_lists.broken(run, {size_lists.variable_of(holder.value)} - {""})

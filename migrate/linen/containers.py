@@ -14,6 +14,7 @@ from .sites import (
     Abs,
     For,
     Repeated,
+    SomeItems,
     Static,
     Table,
     Unmigratable,
@@ -99,6 +100,10 @@ class Containers(Evaluation):
             if any(self.holds_module(v) for v in kinds):
                 return Abs(Unknown("an entry of a table under a computed key"), static, flags)
             return Abs(Unknown(ast.unparse(node)), static, flags)
+        if isinstance(value, SomeItems):
+            name = key.value.value if isinstance(key.value, Const) else None
+            item = value.items.get(name) if isinstance(name, str) else None
+            return Abs(item if item is not None else Unknown(ast.unparse(node)), False, flags)
         if isinstance(value, Static):
             if static:
                 return self._static_text(node, True, flags, env)

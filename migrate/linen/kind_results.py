@@ -12,7 +12,7 @@ from ..catalog import layers
 from .dims import Dim
 from .merging import merge
 from .sites import Block, CallRecord, Make, Site, Track, Unmigratable
-from .values import Array, Shape, Unknown, Value
+from .values import Array, Shape, Tup, Unknown, Value
 
 # Layers whose NNX counterparts say how many features come out.
 _SAY_FEATURES = frozenset({"flax.linen.Dense", "flax.linen.Conv", "flax.linen.ConvTranspose"})
@@ -48,6 +48,10 @@ def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Val
     `inside`: the result in the class's own terms; `result`: in the caller's. A width that follows the input's is not
     asked for: the constructor may not need the input's size, and calls may differ in it.
     """
+    if isinstance(result, Tup) and isinstance(inside, Tup) and result.items and len(result.items) == len(inside.items):
+        # `x, aux = Block()(x)`: what it says is said of the first of them.
+        first = said_by_itself(run, site, called, inside.items[0], result.items[0])
+        return result if first is result.items[0] else Tup((first, *result.items[1:]), result.kind)
     if not (isinstance(inside, Array) and isinstance(result, Array)) or result.shape.dim(-1) is not None:
         return result
     width = inside.shape.dim(-1)
@@ -66,6 +70,13 @@ def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Val
     shape = result.shape if result.shape.dims else result.shape.expand(1)
     site.renders["asked"] = True
     return Array(Shape((*shape.dims[:-1], asked), shape.lead))
+
+
+def main_result(value: Value | None) -> Value | None:
+    """What a module says the width of: its result, or the first of several."""
+    while isinstance(value, Tup) and value.items:
+        value = value.items[0]
+    return value
 
 
 def _asked(run: Any, site: Site) -> Dim | None:

@@ -10,7 +10,7 @@ import functools
 from typing import Any
 
 from ..trees import subtree
-from .sites import Abs, InitPart, Local, Localized, Repeated, Table
+from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Table
 from .values import Array, Tup, Unknown, Value
 
 _CHANGING = frozenset(
@@ -80,7 +80,7 @@ def _is_append(statement: ast.stmt) -> bool:
 
 def _sets_item(statement: ast.stmt, held: Value) -> bool:
     """`table["key"] = x`: the execution has followed it."""
-    return isinstance(statement, ast.Assign) and isinstance(held, Table)
+    return isinstance(statement, ast.Assign) and isinstance(held, Table | SomeItems)
 
 
 def scope_of(name: str, env: Any) -> Any:

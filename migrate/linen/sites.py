@@ -364,6 +364,16 @@ class Table(Value):
         return id(self)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class SomeItems(Value):
+    """A dict of which only the items are known that were set last; it may have others."""
+
+    items: Mapping[str, Value]
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
 # The constructor's skeleton ------------------------------------------------------------------------------------
 
 

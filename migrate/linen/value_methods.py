@@ -44,7 +44,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     if func.attr in _REORDERING and isinstance(value, Tup | Repeated | chains.Chain) and run.holds_module(value):
         return _reordered(run, node, func, base, env)
     if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
-        arguments_of(run, node, env)
+        arguments = arguments_of(run, node, env)
         if func.attr == "items":
             pairs = tuple(Tup((Const(k), v)) for k, v in value.items.items())
             return Abs(Tup(pairs, "list"), base.static, base.flags)
@@ -53,6 +53,9 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         chosen = one_of([value]) if func.attr == "get" else None
         if chosen is not None:
             return Abs(chosen, base.static, base.flags)
+        if func.attr == "get" and base.static and arguments.static and not run.holds_module(value):
+            said: Abs = run._static_text(node, True, base.flags | arguments.flags, env)
+            return said
         return Abs(Unknown("dict"), base.static, base.flags)
     if isinstance(value, Unknown | Const | Variable):
         arguments = arguments_of(run, node, env)

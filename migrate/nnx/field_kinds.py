@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..edits import Parts
-from ..linen.kind_results import OUT
+from ..linen.kind_results import OUT, main_result
 from ..linen.sites import Factory, Make, Site, Unmigratable
 from ..linen.values import Array
 from .naming import chooser, lifted_prefix
@@ -94,7 +94,7 @@ def own_features(text: ClassText) -> tuple[str, set[str]] | None:
     if name not in text.analyser.asked or name in text.analyser.mute:
         return None
     summary = text.run.summaries.get("__call__")
-    result = summary.result if summary is not None else None
+    result = main_result(summary.result) if summary is not None else None
     dim = result.shape.dim(-1) if isinstance(result, Array) else None
     if dim is None:
         raise Unmigratable("NNX163", "it is one of several kinds of modules, and what it gives is not known")
