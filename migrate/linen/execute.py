@@ -323,6 +323,8 @@ class Execution(LoopExecution):
         done = self._run_statement(node, env, returned)
         if changed:
             mutation.record(self, node, frozenset(changed), env)
+        if names - changed:
+            mutation.forget_items(self, node, names - changed, env)
         aliases.forget_others(self, node, env)
         return done
 

@@ -72,6 +72,21 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
         run.block.steps.append(Local(statement, names, localized, env.source, changes=True))
 
 
+def forget_items(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> None:
+    """Dicts of the method's own that a call or `del` changes: nothing is known of their items any more."""
+    called = {
+        node.func.value.id
+        for node in subtree(statement)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+    }
+    for name in names if isinstance(statement, ast.Delete) else names & called:
+        scope = scope_of(name, env)
+        held = scope.names.get(name)
+        if held is not None and isinstance(held.value, Table | SomeItems) and not run.holds_module(held.value):
+            if not any(run.holds_module(item) for item in held.value.items.values()):
+                scope.names[name] = Abs(Unknown(name), False, held.flags)
+
+
 def _is_append(statement: ast.stmt) -> bool:
     """`items.append(x)`: the execution has followed it."""
     call = statement.value if isinstance(statement, ast.Expr) else None
