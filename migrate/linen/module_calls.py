@@ -20,8 +20,21 @@ from .list_items import check_call, given_back
 from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
-from .sites import Abs, BoundArg, CallRecord, Function, Lifted, Module, ModuleField, Repeated, Site, Static, Unmigratable
-from .values import Array, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
+from .sites import (
+    Abs,
+    BoundArg,
+    CallRecord,
+    Function,
+    Lifted,
+    Module,
+    ModuleField,
+    Repeated,
+    Site,
+    Static,
+    Table,
+    Unmigratable,
+)
+from .values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
 
 _CONVOLUTIONS = frozenset({"flax.linen.Conv", "flax.linen.ConvTranspose", "flax.linen.ConvLocal"})
 # Constructor parameters that are one integer, whatever their annotation says; the rest may be a tuple or None.
@@ -250,6 +263,8 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
             value = Text(value.text) if _is_string(run, value) else Unknown(value.text)
     elif isinstance(value, Tup):
         value = run.plain(value)
+    elif isinstance(value, Table) and all(isinstance(item, Const) for item in value.items.values()):
+        value = Const({key: item.value for key, item in value.items.items() if isinstance(item, Const)})
     elif isinstance(value, Module):
         inner = layers.lookup(value.site.target)
         if inner is not None:

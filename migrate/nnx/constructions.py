@@ -159,7 +159,9 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     if index == -1:
         dim = value.shape.dim(-1)
         if dim is None:
-            raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
+            unknown = Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
+            unknown.wanted_ranks = rank_checks.wanted(text, value.shape)
+            raise unknown
         if isinstance(value, OptionalArray):
             return f"({text.dim(dim)} if {setup_conditions.step_text(text, value.step, site)} else None)"
         return text.dim(dim)

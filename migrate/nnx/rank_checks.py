@@ -50,8 +50,13 @@ def refuse_unknown(text: ClassText, site: Site, argument: str, shape: Shape) -> 
     if shape.rank is None and argument in guessed(text.analyser, site.target):
         name = site.target.rpartition(".")[2]
         error = Unmigratable("NNX110", f"the number of dimensions of `{argument}` for {name} is not known", site.node)
-        error.wanted_ranks = tuple(a for a in shape.needs() if a in text.run.arguments and a not in text.run.ranks)
+        error.wanted_ranks = wanted(text, shape)
         raise error
+
+
+def wanted(text: ClassText, shape: Shape) -> tuple[str, ...]:
+    """The arguments whose numbers of dimensions would tell more of a shape."""
+    return tuple(a for a in shape.needs() if a in text.run.arguments and a not in text.run.ranks)
 
 
 def reads_batch(text: ClassText) -> bool:
