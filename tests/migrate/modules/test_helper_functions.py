@@ -250,7 +250,8 @@ class M(nn.Module):
   def __call__(self, x):
     mean, var = x.mean(0), x.var(0)
     zeros, ones = nn.initializers.zeros, nn.initializers.ones
-    return _normalize(self, x, mean, var, (0,), (1,), None, jnp.float32, 1e-5, True, True, zeros, ones)
+    rest = (None, jnp.float32, 1e-5, True, True, zeros, ones)
+    return _normalize(self, x, mean, var, (0,), (1,), *rest)
 """,
     "a helper under a transform of layers": """def block(x):
   return nn.remat(nn.Dense)(3)(x)
