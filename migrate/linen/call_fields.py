@@ -19,6 +19,8 @@ def note(run: Any, site: Site) -> None:
     """Remember the flags of a class that one of its constructions gives from the call's own."""
     if site.lifted or site.scopes or site.in_setup or site.target in run.analyser.constructed:
         return
+    if site.factory is not None and (site.factory.field or site.factory.alternatives):
+        return  # other kinds may not have it
     model = run.analyser.classes.get(site.target)
     for name, bound in site.bound.items():
         unknown = bound.localized is None and bound.given and bound.node is not None and bound.text is None

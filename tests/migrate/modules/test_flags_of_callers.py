@@ -73,7 +73,15 @@ class Inherited(Flagged):
   pass
 
 
+class Alone(nn.Module):
+  flag: bool = False
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x) * (2 if self.flag else 1)
+
+
 class M(nn.Module):
+  kind: type = Alone
   @nn.compact
   def __call__(self, x, flag: bool = True):
     return """
@@ -81,6 +89,7 @@ REFUSED = {
     "a flag that another method reads": ("NNX113", "Elsewhere(flag=flag)(x)"),
     "a flag without a default": ("NNX113", "Required(flag=flag)(x)"),
     "a flag of a class that others derive from": ("NNX113", "Flagged(flag=flag)(x)"),
+    "a flag of what a field makes": ("NNX113", "self.kind(flag=flag)(x)"),
     "a flag under a lifted transform": ("NNX113", "nn.remat(Elsewhere)(flag=flag)(x)"),
 }
 
