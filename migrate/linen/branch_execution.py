@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import size_lists
+from . import alternatives, size_lists
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .environment import Env, Returned
@@ -229,6 +229,8 @@ def _merge_tracked(
         for filled, empty in ((a, b), (b, a)):
             if isinstance(filled.value, Repeated) and isinstance(empty.value, Tup) and not empty.value.items:
                 return filled
+    if calltime:  # one layer takes what either side gives, however the module is called
+        a, b = alternatives.filled_in([a, b], ())
     merged = run.merge_pair(a, b)
     if static and isinstance(merged.value, Unknown):
         return Abs(Static(name, frozenset({name})), True, flags)

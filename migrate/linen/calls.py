@@ -20,8 +20,10 @@ from .higher_order import run_functions
 from .library_calls import builtin_call, library_call
 from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
 from .lost_factories import check_handed
+from .made_outside import call_outside
 from .merging import Either, Several
 from .module_calls import Transformed, call_either, call_module, call_transformed
+from .plain_objects import call_plain, made_object
 from .self_calls import SELF_CALLS, self_param
 from .shape_keeping import keeps_shape, names_activation
 from .shared_scopes import share_scope
@@ -122,6 +124,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if _from_field_call(value) or made_by_unknown(run, value, env) is not None:
         raise Unmigratable("NNX138", f"what `{ast.unparse(func)}` makes is not known, and it is called", node)
     arguments = arguments_of(run, node, env)
+    followed = call_outside(run, value, arguments) or call_plain(run, value, arguments, env)
+    if followed is not None:
+        return followed
     if qualname is not None:
         held = record(run, qualname, arguments)
         if held is not None:
@@ -133,7 +138,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         if not (target.static and arguments.static):
             return Abs(result, False, arguments.flags | target.flags)
     elif isinstance(value, Global) or qualname is not None:
-        return library_call(run, qualname or value.name, arguments, env)  # type: ignore[union-attr]
+        known = qualname or value.name  # type: ignore[union-attr]
+        return made_object(run, known, arguments, library_call(run, known, arguments, env))
     if isinstance(func, ast.Name) and env.get(func.id) is None:
         return builtin_call(run, func.id, arguments, env)
     if isinstance(value, Static) and not arguments.static:

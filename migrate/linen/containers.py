@@ -233,7 +233,10 @@ class Containers(Evaluation):
         why = value.value if isinstance(value.value, NeedsRank) else Unknown("unpacked")
         unknown = [Abs(why, False, value.flags)] * count
         if star is not None:
-            parts = shapes.unpack_star(value.value, star, count - star - 1) if isinstance(value.value, ShapeOf) else None
+            held = value.value
+            sizes = isinstance(held, ShapeOf)
+            sizes |= isinstance(held, Tup) and all(type(i) in (Int, Unknown) for i in held.items)
+            parts = shapes.unpack_star(held, star, count - star - 1) if sizes else None
             if parts is None:
                 return unknown
             return [Abs(item, False, value.flags) for item in (*parts[0], parts[1], *parts[2])]

@@ -49,6 +49,7 @@ class Evaluation:
     loops: list[For]
     in_setup: bool
     evaluated: dict[ast.AST, Abs]
+    apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed
 
     # given by Execution and by the other parts

@@ -13,7 +13,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..source import SourceFile
-from . import aliases, assignment, branch_execution, jumps, list_items, mutation, size_lists, tuple_arguments, uncertain
+from . import (
+    aliases,
+    alternatives,
+    assignment,
+    branch_execution,
+    jumps,
+    list_items,
+    mutation,
+    plain_objects,
+    size_lists,
+    tuple_arguments,
+    uncertain,
+)
 from .applied import Applied
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
@@ -100,6 +112,7 @@ class Execution(LoopExecution):
         self.left: list[list[Env]] = []  # for every loop that is being executed: what held where it was left
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first
         self.trial = 0
+        self.apart = 0  # how many functions are being followed none of whose code is in the constructor
         self.problems: list[Unmigratable] = []
         self.summaries: dict[str, Summary] = {}
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
@@ -270,7 +283,8 @@ class Execution(LoopExecution):
         length = _tuple_length(field.annotation)
         if length:
             return Abs(Tup(tuple(Int(Dim.opaque(f"self.{name}[{i}]")) for i in range(length))), static=True)
-        return Abs(Static(f"self.{name}", sequence=_is_sequence_type(annotation)), static=True)
+        held = plain_objects.of_field(self, field)
+        return Abs(held or Static(f"self.{name}", sequence=_is_sequence_type(annotation)), static=True)
 
     # bodies ----------------------------------------------------------------------------------------------------
     def _run_body(self, method: Method, arguments: Mapping[str, Abs]) -> Abs:
@@ -295,8 +309,12 @@ class Execution(LoopExecution):
             if isinstance(node, ast.Lambda):
                 return self.evaluate(node.body, env)
             returned = Returned()
-            self.run_block(node.body, env, returned)
-            return self.merge_values(returned.values) if returned.values else Abs(Const(None), static=True)
+            given = [bound.value for bound in env.names.values()]
+            done = self.run_block(node.body, env, returned)
+            ways = alternatives.filled_in(alternatives.returning(returned.values), given)
+            if done and not ways:
+                return Abs(alternatives.RAISES)
+            return self.merge_values(ways) if ways else Abs(Const(None), static=True)
         finally:
             self.depth -= 1
             self.active.pop()
@@ -368,6 +386,8 @@ class Execution(LoopExecution):
                     aliases.forget(self, {target.value.id}, env)
         elif isinstance(node, ast.Match):
             uncertain.run_match(self, node, env, returned)
+        elif isinstance(node, ast.Global) and self.apart:
+            env.names.update({name: Abs(Unknown(name)) for name in node.names})
         elif isinstance(node, ast.Nonlocal | ast.Global):
             what = f"`{ast.unparse(node)}`: a function assigns to a name of another scope"
             raise Unmigratable("NNX134", what, node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import calls, shapes
+from . import calls, plain_objects, shapes
 from .arguments import child_env, is_self, parameters_of
 from .bundles import Bundle
 from .containers import Containers
@@ -14,6 +14,7 @@ from .environment import Env
 from .functions import decorated_function, global_value
 from .localization import Localization
 from .operators import Operators
+from .plain_objects import CallObject, PlainObject
 from .reached import module_attribute
 from .sites import (
     Abs,
@@ -62,6 +63,8 @@ class Expressions(Containers, Operators, Localization):
             return self._global(node, env)
         base = self.evaluate(node.value, env)
         value = base.value
+        if isinstance(value, PlainObject | CallObject):
+            return plain_objects.attribute(self, value, node, base.static)
         if isinstance(value, Static):
             return Abs(Static(f"{value.text}.{node.attr}", value.deps), base.static, base.flags)
         if isinstance(value, Variable) and node.attr == "value":

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import Any
 
 from ..catalog import layers
-from . import aliases, default_values, helpers, layer_calls
+from . import aliases, default_values, helpers, layer_calls, plain_objects
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
 from .environment import Env
 from .given_functions import PartialFunction
+from .held_classes import held_class
 from .higher_order import TRANSPARENT
 from .layer_classes import layer_class
 from .lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
+from .made_outside import made_for_setup
 from .merging import dependencies_of
 from .module_calls import Transformed
+from .rotations import rotated
 from .sites import Abs, BoundArg, Factory, Function, Lifted, LiftedFunction, Localized, Module, Static, Table, Unmigratable
 from .values import Const, Global, Int, Tup, Unknown, Value
 
@@ -37,6 +41,12 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
     if qualname in ("jax.numpy.newaxis", "numpy.newaxis"):
         return Abs(Const(None), static=True)
     if found is None:
+        held = held_class(run, qualname)
+        if held is not None:
+            return Abs(Factory(held, text, node=node, source=env.source), static=True)
+        static = plain_objects.static_method(run, qualname)
+        if static is not None:
+            return Abs(static, static=True)
         return Abs(Global(qualname), static=True)
     source, statement = found
     if isinstance(statement, ast.FunctionDef):
@@ -130,11 +140,17 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
         if lifted:
             return _lifted_method(run, function, lifted, names, bound, node, env)
     before = len(run.sites)
-    helper = helpers.started(run, function, bound)
+    helper = helpers.started(run, function, bound) if not run.apart else None
     result: Abs = run.run_function(target, inner)
     aliases.forget_given(run, target, nodes, env)
+    if helper is not None and run.in_setup and arguments.static:
+        empty = made_for_setup(run, node, env, result.value, before)
+        if empty is not None:
+            return empty
     if helper is not None:
         helpers.finished(run, helper, function, node, nodes, env, result.value)
+    given = [bound[name].value for name in nodes]
+    result = dataclasses.replace(result, value=rotated(ast.unparse(node.func), given, result.value))
     pure = arguments.static and len(run.sites) == before
     static_arguments = pure and function.env is not None
     static = pure and result.static

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 from ..catalog import layers
 from . import normalize_calls, rounding, shapes
-from .arguments import Arguments
+from .arguments import Arguments, is_self
 from .bundles import Bundle
 from .dims import Dim
 from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
@@ -17,11 +16,12 @@ from .localize import BUILTINS
 from .mapped_axes import is_axis
 from .module_calls import Transformed, assume_rank
 from .presence import Known
+from .reshaped import is_loose, joined_rest, reshaped_width
 from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from .size_lists import SizeList, joined
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test
 from .unpacking import dict_call
-from .values import Array, Const, Int, Lead, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
+from .values import Array, Const, Int, Tup, Unknown, Value
 
 _CONSTRAINTS = frozenset({"with_sharding_constraint", "with_logical_constraint"})
 _JOINS = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
@@ -31,9 +31,9 @@ _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.mi
 def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     """A builtin: int, len, tuple, ...; computed attributes of self are refused."""
     node = arguments.node
-    if name == "getattr" and len(node.args) >= 2 and isinstance(node.args[0], ast.Name) and node.args[0].id == "self":
+    if name == "getattr" and len(node.args) >= 2 and is_self(node.args[0], env):
         raise Unmigratable("NNX133", "`getattr(self, ...)` looks up a submodule or field by a computed name", node)
-    if name == "hasattr" and len(node.args) == 2 and isinstance(node.args[0], ast.Name) and node.args[0].id == "self":
+    if name == "hasattr" and len(node.args) == 2 and is_self(node.args[0], env):
         made = has_attribute(run, node)
         if made is not None:
             return made
@@ -45,7 +45,7 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         there = attribute_test(arguments.positional[0][1].value, node.args[1])
         if there is not None:
             return Abs(Const(there), False, arguments.flags)
-    if name == "setattr":
+    if name == "setattr" and not run.apart:
         raise Unmigratable("NNX133", "`setattr(self, ...)` makes attributes under computed names", node)
     if name == "isinstance" and len(arguments.positional) == 2:
         known = instance_test(run, arguments.positional[0][1].value, node.args[1], env)
@@ -166,6 +166,9 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     found = shapes.call(qualname, args, keywords)
     if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
         found = reshaped_width(args[1:2], found)
+    if qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(node.args) == 2 and isinstance(args[0], Array):
+        if is_loose(found):
+            found = joined_rest(args[0], node.args[0], node.args[1:]) or found
     if isinstance(found, Unknown) and qualname.rpartition(".")[2] in _CONSTRAINTS and args and isinstance(args[0], Array):
         found = args[0]  # whoever's it is: the name says that it only places the array
     if isinstance(found, Unknown) and arguments.static and not qualname.startswith("jax.random."):
@@ -229,17 +232,3 @@ def _vmapped_axes(arguments: Arguments) -> tuple[Value, Value] | None:
     if not is_axis(known["in_axes"]) or not is_axis(known["out_axes"]):
         return None
     return known["in_axes"], known["out_axes"]
-
-
-def reshaped_width(args: Sequence[Value], found: Value) -> Value:
-    """Of a reshape to sizes that are not all known, the last one may be."""
-    last = args[-1] if args else None
-    if isinstance(last, Tup) and last.items:
-        last = last.items[-1]
-    if isinstance(last, ShapeOf):
-        dim = last.shape.dim(-1)
-        last = Int(dim) if dim is not None else None
-    if isinstance(last, Int) and last.dim.value != -1:
-        needs = found.arguments if isinstance(found, NeedsRank) else ()
-        return Array(Shape((last.dim,), Lead.unknown(*needs)))
-    return found

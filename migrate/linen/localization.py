@@ -66,6 +66,8 @@ class Localization(Evaluation):
 
     def localize(self, node: ast.expr, env: Any) -> Localized | None:
         """How `__init__` says an (already evaluated) expression; None where it cannot."""
+        if self.apart:
+            return None
         replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
         needs: set[str] = set()
         if not self._localize(node, env, frozenset(), replaced, needs):
@@ -84,6 +86,8 @@ class Localization(Evaluation):
 
     def localize_function(self, node: ast.FunctionDef, env: Any) -> Localized | None:
         """A nested function as the constructor defines it."""
+        if self.apart:
+            return None
         replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
         needs: set[str] = set()
         bound = frozenset(
@@ -206,6 +210,8 @@ class Localization(Evaluation):
 
     def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
         """A branch's condition in the constructor; (None, "", None) where it depends on how the module is called."""
+        if self.apart:
+            return None, "", None
         known = condition_text(test.value)
         if known and not self.in_setup:
             return None, known, None

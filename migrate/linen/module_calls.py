@@ -20,6 +20,7 @@ from .list_items import check_call, given_back
 from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .presence import merged_call
+from .rotations import rotated
 from .sites import (
     Abs,
     BoundArg,
@@ -99,6 +100,8 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     if known is None:
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
     result = given_back(run, site, node, module_output(run, site, method, known), env)
+    if site.kind == "class":
+        result = rotated(site.target, [*known.args, *known.keywords.values()], result)
     return Abs(result, False, arguments.flags)
 
 

@@ -90,6 +90,8 @@ class Operators(Evaluation):
             # Something unknown is added to an array: the array's width stays (see `_same_width`).
             for known, other in ((a, b), (b, a)):
                 if isinstance(known, Array) and isinstance(other, Unknown):
+                    if known.shape.rank and type(other) is Unknown:
+                        return Array(Shape(tuple(_sized(d) for d in known.shape.dims)))
                     width = known.shape.dim(-1)
                     if width is not None and width.value != 1:
                         return Array(Shape((width,), Shape.unknown(*known.shape.needs()).lead))
@@ -338,6 +340,11 @@ def _is_one_of(value: Array, trackers: set[str]) -> bool:
     return width is not None and bool(width.dependencies() & trackers)
 
 
+def _sized(dim: Dim | None) -> Dim | None:
+    """A size that stays when something unknown is added to it: any but 1."""
+    return dim if dim is not None and dim.value != 1 else None
+
+
 def _same_width(a: Array, b: Array, result: Value) -> Value:
     """Two arrays that are added have one width: of two symbolic sizes, the one that the fields give.
 
@@ -369,6 +376,12 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
                 x, y = a.shape.dim(place), b.shape.dim(place)
                 dims[place] = _plainer(x, y) if place != -1 and x is not None and y is not None else dims[place]
         dims[-1] = picked
+        for x, y in ((a.shape, b.shape), (b.shape, a.shape)):  # what is broadcast is seldom the one with more dimensions
+            if x.lead is None and y.lead is not None and not y.lead.known and len(y.dims) <= len(x.dims):
+                own = [_sized(d) for d in x.dims[: len(x.dims) - len(y.dims)]]
+                tail = dims[-len(y.dims) :] if y.dims else [picked]
+                found = (*own, *tail) if y.dims else (*own[:-1], picked)
+                return Array(Shape(tuple(_sized(d) or f for d, f in zip(x.dims, found))))
         return Array(Shape(tuple(dims), result.shape.lead))
     return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
 

@@ -9,10 +9,11 @@ from . import chains, shapes, size_lists
 from .arguments import arguments_of, is_self
 from .dims import Dim
 from .higher_order import run_functions
-from .library_calls import reshaped_width
 from .lost_factories import one_of
 from .merging import Either
 from .module_calls import call_either, call_module
+from .plain_objects import CallObject
+from .reshaped import is_loose, joined_rest, reshaped_width
 from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
 from .size_lists import SizeList
 from .values import Array, Const, Global, Int, NeedsRank, Tup, Unknown, Value
@@ -33,7 +34,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         return call_module(run, value, func.attr, node, env)
     if isinstance(value, Either):
         return call_either(run, value, func.attr, node, env)
-    if isinstance(value, Factory | Function | Static | Global):
+    if isinstance(value, Factory | Function | Static | Global | CallObject):
         return None
     if isinstance(value, SizeList | Tup) and value.variable:
         changed = _change_sizes(run, node, func, base, env)
@@ -72,6 +73,8 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     found = shapes.method(value, func.attr, args, keywords)
     if func.attr == "reshape" and isinstance(found, Unknown):
         found = reshaped_width(args, found)
+    if func.attr == "reshape" and isinstance(value, Array) and is_loose(found) and not node.keywords:
+        found = joined_rest(value, func.value, node.args) or found
     return Abs(found, base.static and arguments.static, base.flags | arguments.flags)
 
 
