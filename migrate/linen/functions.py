@@ -41,9 +41,9 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
     if qualname in ("jax.numpy.newaxis", "numpy.newaxis"):
         return Abs(Const(None), static=True)
     if found is None:
-        held = held_class(run, qualname)
-        if held is not None:
-            return Abs(Factory(held, text, node=node, source=env.source), static=True)
+        inside = held_class(run, qualname)
+        if inside is not None:
+            return Abs(Factory(inside, text, node=node, source=env.source), static=True)
         static = plain_objects.static_method(run, qualname)
         if static is not None:
             return Abs(static, static=True)

@@ -376,12 +376,12 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
                 x, y = a.shape.dim(place), b.shape.dim(place)
                 dims[place] = _plainer(x, y) if place != -1 and x is not None and y is not None else dims[place]
         dims[-1] = picked
-        for x, y in ((a.shape, b.shape), (b.shape, a.shape)):  # what is broadcast is seldom the one with more dimensions
-            if x.lead is None and y.lead is not None and not y.lead.known and len(y.dims) <= len(x.dims):
-                own = [_sized(d) for d in x.dims[: len(x.dims) - len(y.dims)]]
-                tail = dims[-len(y.dims) :] if y.dims else [picked]
-                found = (*own, *tail) if y.dims else (*own[:-1], picked)
-                return Array(Shape(tuple(_sized(d) or f for d, f in zip(x.dims, found))))
+        for own, other in ((a.shape, b.shape), (b.shape, a.shape)):
+            if own.lead is None and other.lead is not None and not other.lead.known and len(other.dims) <= len(own.dims):
+                # What is added to an array has seldom more dimensions than it, or larger ones.
+                sizes = [_sized(d) for d in own.dims[: len(own.dims) - len(dims)]]
+                sizes += [_sized(d) or found for d, found in zip(own.dims[len(sizes) : -1], dims)]
+                return Array(Shape((*sizes, picked)))
         return Array(Shape(tuple(dims), result.shape.lead))
     return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
 

@@ -337,7 +337,7 @@ def _atoms(values: list[Value]) -> frozenset[Atom]:
     """What the sizes in some values are made of."""
     found: set[Atom] = set()
 
-    def look(value: Value) -> None:
+    def look(value: Value) -> Value:
         if isinstance(value, Int):
             found.update(value.dim.atoms())
         elif isinstance(value, Array | ShapeOf):
@@ -349,7 +349,8 @@ def _atoms(values: list[Value]) -> frozenset[Atom]:
             for item in value.items:
                 look(item)
         elif isinstance(value, Bundle):
-            map_values(value, lambda item: look(item) or item)
+            map_values(value, look)
+        return value
 
     for value in values:
         look(value)
