@@ -113,11 +113,19 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     if how == "stacked" and isinstance(call.module, SelfModule):
         _only_its_own(writer, call, one)
     scan = one.kind == "scan"
+    if how == "shared" and scan and _of_a_helper(source, one):
+        how = "carried"  # others that call the helper may have modules with more than parameters
     axes = [*([Const("carry")] if scan else []), *in_axes_of(one, count - scan)]
     if scan and any(is_broadcast(a) for a in axes):
         # nnx.scan would trace what Linen leaves alone; arrays are the same either way.
         raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
     return lifted_modules.transform_options(writer, one, how, axes, source, one.node)
+
+
+def _of_a_helper(source: SourceFile, one: Lifted) -> bool:
+    """Does the transform stand in a function outside of classes, which several classes may call?"""
+    outermost = [n for n in source.ancestors(one.node) if n in source.tree.body]
+    return bool(outermost) and isinstance(outermost[-1], ast.FunctionDef)
 
 
 def _only_its_own(writer: ClassText, call: LiftedCall, one: Lifted) -> None:
