@@ -144,7 +144,8 @@ def forget_others(run: Any, statement: ast.stmt, env: Any) -> None:
 
 def forget_given(run: Any, function: ast.FunctionDef | ast.Lambda, arguments: dict[str, ast.expr], env: Any) -> None:
     """After the call of a function that changes its arguments: nothing is known of what was given for them."""
-    names = {n for p, given in arguments.items() if p in changed_parameters(function) for n in _held(given)}
+    changed = changed_parameters(function)
+    names = {n for p, given in arguments.items() if p in changed for n in _held(given)}
     for active in run.active:
         groups = _groups(active)
         names = names.union(*[groups.get(name, frozenset()) for name in names])

@@ -69,6 +69,7 @@ class Analyser:
         self.special: dict[tuple[str, str, str], Execution | None] = {}
         self.kinds = Kinds(classes)
         self.functions = GivenFunctions()
+        self.plain_results: dict[object, Value] = {}  # methods of objects that are no modules, on arguments → what they give
         self.slots: dict[ast.AST, dict[str, Slot]] = {}  # helper function → what its callers hand to it, see `helpers`
         self.checked: dict[ast.Call, ast.expr] = {}  # parameter of a helper function → the dtype that is the call's
         self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own

@@ -18,6 +18,7 @@ _CHANGING = frozenset(
 )
 
 
+@functools.lru_cache(maxsize=16384)
 def changed_names(statement: ast.stmt) -> frozenset[str]:
     """Names of objects that a simple statement changes in place."""
     if not isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Return):

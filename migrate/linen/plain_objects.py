@@ -279,7 +279,14 @@ def call_plain(run: Any, value: Value, arguments: Arguments, env: Any) -> Abs | 
     bound = _bound(run, function, source, [*own, *positional], keywords)
     if bound is None or not _may_be_followed(run, function, source):
         return None
-    result, makes = _followed(run, function, Env(bound, source, caller=env), arguments.node)
+    key = (function, *[(k, v.value) for k, v in bound.items()], *made.given.items(), made.text)
+    known_result: dict[Any, Value] = run.analyser.plain_results
+    if key in known_result:  # nothing else has a part in it
+        result, makes = known_result[key], False
+    else:
+        result, makes = _followed(run, function, Env(bound, source, caller=env), arguments.node)
+        if not makes:
+            known_result[key] = result
     if isinstance(value, Static) and arguments.static:  # the constructor calls it, too
         said: Abs = run._static_text(arguments.node, True, arguments.flags, env)
         module = outside(run, result, said.value) if makes and isinstance(said.value, Static) else None

@@ -68,7 +68,28 @@ class VmapOfChosen(nn.Module):
     return V(f=4, name='ls')(x, mask)[0]
 
 
+class SeveralKinds(nn.Module):
+  """Two names for classes, one after the other, which setup lifts or not."""
+  remat: bool = False
+
+  def setup(self):
+    second = Block
+    first = Block
+
+    if self.remat:
+      second = nn.remat(second)
+      first = nn.remat(first)
+    self.a = first()
+    self.b = second()
+
+  def __call__(self, x, y):
+    x, _ = self.a(x, y)
+    return self.b(x, y)
+
+
 CASES = [
+  ('SeveralKinds', {}, [(2, 4), (2, 4)], {}),
+  ('SeveralKinds', {'remat': True}, [(2, 4), (2, 4)], {}),
   ('ScanOfChosen', {}, [(2, 4), (2, 4)], {}),
   ('ScanOfChosen', {'remat': True}, [(2, 4), (2, 4)], {}),
   ('ScanWithPolicy', {'remat': True}, [(2, 4), (2, 4)], {}),
