@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from ..source import SourceFile
@@ -46,7 +47,20 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     for node in ast.walk(test):
         if isinstance(node, ast.Name) and node.id != "self" and env.get(node.id) is not None:
             return Several(options)
-    return FactoryChoice(test, localized, text, then, orelse)
+    made = FactoryChoice(test, localized, text, then, orelse)
+    return _by_kind(made) or made
+
+
+def _by_kind(choice: FactoryChoice) -> FactoryChoice | None:
+    """`block = A if test else B`, and after it `if remat: block = nn.remat(block)`: first which class, then whether lifted."""
+    a, b = choice.then, choice.orelse
+    if not (isinstance(a, FactoryChoice) and isinstance(b, FactoryChoice)) or (a.test, a.home) != (b.test, b.home):
+        return None
+    first = dataclasses.replace(choice, then=a.then, orelse=b.then)
+    second = dataclasses.replace(choice, then=a.orelse, orelse=b.orelse)
+    if lifted_or_not(first) is None or lifted_or_not(second) is None:
+        return None
+    return dataclasses.replace(a, then=first, orelse=second)
 
 
 def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
@@ -108,6 +122,19 @@ def _check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> Non
                 raise Unmigratable("NNX132", what, node)
 
 
+def map_choice(choice: FactoryChoice, change: Callable[[Factory], Factory]) -> FactoryChoice | None:
+    """Every option changed alike; None where one is no factory."""
+    options: list[Value] = []
+    for option in (choice.then, choice.orelse):
+        new = map_choice(option, change) if isinstance(option, FactoryChoice) else None
+        if isinstance(option, Factory):
+            new = change(option)
+        if new is None:
+            return None
+        options.append(new)
+    return dataclasses.replace(choice, then=options[0], orelse=options[1])
+
+
 def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     """`nn.remat(Block) if test else Block`: one factory whose transform has a condition."""
     a, b = choice.then, choice.orelse
@@ -124,4 +151,4 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     return dataclasses.replace(more, lifted=(conditional, *less.lifted))
 
 
-__all__ = ["FactoryChoice", "chosen", "construct_choice", "lifted_or_not"]
+__all__ = ["FactoryChoice", "chosen", "construct_choice", "lifted_or_not", "map_choice"]

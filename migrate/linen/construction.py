@@ -10,7 +10,7 @@ from typing import Any
 from ..catalog import layers
 from . import call_fields
 from .arguments import Arguments, arguments_of
-from .choices import RAISED, FactoryChoice, lifted_or_not
+from .choices import RAISED, FactoryChoice, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .higher_order import run_functions
 from .lifting import LIFTED, WHOLE, options_of, partial_lift
@@ -259,13 +259,17 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
     if isinstance(target, LiftedFunction):
         return Abs(LiftedFunction(target.function, (lifted, *target.lifted)), first.static)
     if isinstance(target, FactoryChoice):  # nn.scan(block), where `block` is under nn.remat or not
-        target = lifted_or_not(target)
-    if not isinstance(target, Factory):
-        raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
+        target = lifted_or_not(target) or target
 
     def under(base: Factory) -> Factory:
         layers_above = (lifted, *base.lifted)
         return dataclasses.replace(base, lifted=layers_above, text=ast.unparse(node), node=node, source=env.source)
 
+    if isinstance(target, FactoryChoice) and kind == "remat":  # of two classes by a condition
+        lifted_choice = map_choice(target, under)
+        if lifted_choice is not None:
+            return Abs(lifted_choice, first.static)
+    if not isinstance(target, Factory):
+        raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
     found = dataclasses.replace(under(target), alternatives=tuple(under(kind) for kind in target.alternatives))
     return Abs(found, first.static)
