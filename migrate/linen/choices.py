@@ -52,7 +52,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
 
 
 def _by_kind(choice: FactoryChoice) -> FactoryChoice | None:
-    """`block = A if test else B`, and after it `if remat: block = nn.remat(block)`: first which class, then whether lifted."""
+    """`block = A if test else B`, then `if remat: block = nn.remat(block)`: first which class, then whether it is lifted."""
     a, b = choice.then, choice.orelse
     if not (isinstance(a, FactoryChoice) and isinstance(b, FactoryChoice)) or (a.test, a.home) != (b.test, b.home):
         return None
@@ -126,8 +126,10 @@ def map_choice(choice: FactoryChoice, change: Callable[[Factory], Factory]) -> F
     """Every option changed alike; None where one is no factory."""
     options: list[Value] = []
     for option in (choice.then, choice.orelse):
-        new = map_choice(option, change) if isinstance(option, FactoryChoice) else None
-        if isinstance(option, Factory):
+        new: Value | None = None
+        if isinstance(option, FactoryChoice):
+            new = map_choice(option, change)
+        elif isinstance(option, Factory):
             new = change(option)
         if new is None:
             return None
