@@ -69,6 +69,7 @@ class Analyser:
         self.special: dict[tuple[str, str, str], Execution | None] = {}
         self.kinds = Kinds(classes)
         self.functions = GivenFunctions()
+        self.carried_scans: set[ast.AST] = set()  # in helpers: scans over modules of which some change from step to step
         self.plain_results: dict[object, Value] = {}  # methods of objects that are no modules, on arguments → what they give
         self.slots: dict[ast.AST, dict[str, Slot]] = {}  # helper function → what its callers hand to it, see `helpers`
         self.checked: dict[ast.Call, ast.expr] = {}  # parameter of a helper function → the dtype that is the call's

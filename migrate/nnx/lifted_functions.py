@@ -113,13 +113,30 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     if how == "stacked" and isinstance(call.module, SelfModule):
         _only_its_own(writer, call, one)
     scan = one.kind == "scan"
-    if how == "shared" and scan and _of_a_helper(source, one):
-        how = "carried"  # others that call the helper may have modules with more than parameters
+    if how == "shared" and one.node in writer.analyser.carried_scans:
+        how = "carried"
     axes = [*([Const("carry")] if scan else []), *in_axes_of(one, count - scan)]
     if scan and any(is_broadcast(a) for a in axes):
         # nnx.scan would trace what Linen leaves alone; arrays are the same either way.
         raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
     return lifted_modules.transform_options(writer, one, how, axes, source, one.node)
+
+
+def note_carried(writer: ClassText) -> None:
+    """Remember the scans of helpers to which the class hands a module with more than parameters.
+
+    Other classes may hand them modules without: the helper's text is then that for both.
+    """
+    for call in writer.run.lifted_calls:
+        for one in call.function.lifted:
+            if one.kind != "scan" or not _of_a_helper(call.source, one):
+                continue
+            try:
+                how, _ = lifted_modules.treatment(one, _state(writer, call.module, call.function.function.node))
+            except Unmigratable:
+                continue  # said where the class is written
+            if how == "carried":
+                writer.analyser.carried_scans.add(one.node)
 
 
 def _of_a_helper(source: SourceFile, one: Lifted) -> bool:
@@ -169,4 +186,4 @@ def _control(writer: ClassText, node: ast.Call, name: str, module: Value, option
     yield source, span(node), (*parts, ")")
 
 
-__all__ = ["edits"]
+__all__ = ["edits", "note_carried"]

@@ -19,7 +19,7 @@ from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
-from . import drawn, kept_fields, linen_copies, rank_checks, sown, templates
+from . import drawn, kept_fields, lifted_functions, linen_copies, rank_checks, sown, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 from .field_kinds import Misfit
@@ -373,6 +373,8 @@ def _check_edits(
     """
     wanted: dict[tuple[str, int, int], tuple[str, object]] = {}
     edited: set[str] = set()
+    for text in texts.values():
+        lifted_functions.note_carried(text)
     for name, text in texts.items():
         try:
             edits = ClassWriter(text, DryNamer(), loaded).write()
