@@ -140,6 +140,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
         if lifted:
             return _lifted_method(run, function, lifted, names, bound, node, env)
     before = len(run.sites)
+    given = [bound[name].value for name in nodes]
     helper = helpers.started(run, function, bound) if not run.apart else None
     result: Abs = run.run_function(target, inner)
     aliases.forget_given(run, target, nodes, env)
@@ -149,7 +150,6 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
             return empty
     if helper is not None:
         helpers.finished(run, helper, function, node, nodes, env, result.value)
-    given = [bound[name].value for name in nodes]
     result = dataclasses.replace(result, value=rotated(ast.unparse(node.func), given, result.value))
     pure = arguments.static and len(run.sites) == before
     static_arguments = pure and function.env is not None
