@@ -31,9 +31,10 @@ _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.mi
 def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     """A builtin: int, len, tuple, ...; computed attributes of self are refused."""
     node = arguments.node
-    if name == "getattr" and len(node.args) >= 2 and is_self(node.args[0], env):
+    own = bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id == "self" and is_self(node.args[0], env)
+    if name == "getattr" and len(node.args) >= 2 and own:
         raise Unmigratable("NNX133", "`getattr(self, ...)` looks up a submodule or field by a computed name", node)
-    if name == "hasattr" and len(node.args) == 2 and is_self(node.args[0], env):
+    if name == "hasattr" and len(node.args) == 2 and own:
         made = has_attribute(run, node)
         if made is not None:
             return made
