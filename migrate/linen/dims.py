@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Union
 
@@ -411,11 +412,14 @@ def _common_factor(dims: list[Dim]) -> Dim:
     return Dim(((tuple(shared), math.gcd(*[c for _, c in terms])),))
 
 
+_OF_FIELD = re.compile(r"self(\.[A-Za-z_]\w*)+")  # `self.config.heads`: a size like any field
+
+
 def _atom_lower_bound(atom: Atom, fields: bool = True) -> int | None:
     kind = atom.kind
     if kind in ("input", "lead"):
         return 1
-    if kind in ("field", "local"):
+    if kind in ("field", "local") or (kind == "opaque" and _OF_FIELD.fullmatch(atom.args[0])):
         return 0 if fields else None
     if kind in ("rank", "mod"):
         return 0

@@ -193,6 +193,19 @@ class Cached(nn.Module):
     return nn.Dense(4)(y)
 
 
+class Groups(nn.Module):
+  """A part of an axis, by sizes of the configuration."""
+
+  config: Config = Config()
+
+  @nn.compact
+  def __call__(self, x):
+    each = self.config.heads + 2
+    y = nn.Dense(each * self.config.size)(x).reshape(*x.shape[:-1], each, self.config.size)
+    y = y[..., : self.config.heads, :]
+    return nn.Dense(3)(y.reshape(y.shape[:-2] + (-1,)))
+
+
 def wrapped(registry):
   def wrapper(module):
     entries = {"module_class": module, "__annotations__": {"module_class": Any}}
@@ -240,5 +253,6 @@ CASES = [
   ("RotatedByFunction", {"kind": "scaled"}, [(2, 4, 5)], {}),
   ("Cached", {}, [(2, 5)], {}),
   ("Cached", {}, [(2, 5)], {"kind": "tanh"}),
+  ("Groups", {}, [(2, 4, 5)], {}),
   ("Head", {}, [(2, 4, 5)], {}),
 ]
