@@ -150,7 +150,7 @@ def _lines_of(writer: ClassWriter, source: SourceFile, statement: ast.stmt, func
     if function.name != "setup" or statement not in function.body:
         return whole
     place = function.body.index(statement)
-    before = function.body[:place]
+    before = function.body[1 if ast.get_docstring(function) is not None else 0 : place]
     behind = next((s for s in function.body[place + 1 :] if not _removed(writer, source, s)), None)
     if behind is None or not all(_removed(writer, source, s) for s in before):
         return whole

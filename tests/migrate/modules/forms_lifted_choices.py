@@ -73,6 +73,7 @@ class SeveralKinds(nn.Module):
   remat: bool = False
 
   def setup(self):
+    """Names for the classes come first."""
     second = Block
     first = Block
 
