@@ -66,7 +66,7 @@ def _migrated(
     sources: Iterable[SourceFile], options: Options, per_file: Mapping[Path, Options], unread: Collection[str]
 ) -> RunResult:
     """One pass of all steps."""
-    from .nnx import linen_copies, modules, training
+    from .nnx import linen_copies, modules, outside_chains, training
 
     project = Project(sources, unread)
     plan = Plan(aliases=dict(project.aliases))
@@ -80,6 +80,7 @@ def _migrated(
     linen_contexts = {name: contexts[name] for name in linen.files}
     modules.write(linen, plan, copies, linen_contexts)
     training.write(linen, plan, linen_contexts)
+    outside_chains.write_modules(plan, {context.source.path: context for context in linen_contexts.values()})
     rules = [rule for rule in all_rules().values() if rule.visitors]
     results = []
     for name, context in contexts.items():

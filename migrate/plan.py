@@ -54,6 +54,7 @@ class ClassPlan:
     # Linen attribute/auto name → where it is found on the NNX object, where the two differ.
     renamed_attributes: dict[str, str] = dataclasses.field(default_factory=dict)
     copy_of: str = ""  # the class that this is a Linen copy of (see nnx/linen_copies); copies are in no report
+    alias_of: str = ""  # the class that this one is under a lifted transform; see nnx/lifted_aliases
     details: Any = None  # what the module writer keeps for itself (never read by others)
     writer: Any = dataclasses.field(default=None, repr=False, compare=False)  # likewise
 
@@ -86,6 +87,8 @@ class Plan:
     redirected: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # reference → the Linen copy that it gets
     warnings: list[tuple[str, str, Any, Any]] = dataclasses.field(default_factory=list)  # code, message, source, node
     templates: set[ast.Call] = dataclasses.field(default_factory=set)  # modules handed over outside of any: see `templates`
+    lifted_aliases: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # `nn.vmap(Model)` → the class it becomes
+    lifted_texts: list[Any] = dataclasses.field(default_factory=list, repr=False)  # what the writer keeps for itself
     _canonical: dict[str, str] = dataclasses.field(default_factory=dict, repr=False)  # answers of `canonical`
 
     def canonical(self, name: str) -> str:

@@ -299,7 +299,8 @@ def _binary(name: str) -> Rule:
                 node = canon.terms[one]
                 assert node.aval is not None
                 if node.aval[1] == dtype:
-                    return [one if node.aval[0] == shape else broadcast(canon, one, shape, ())]
+                    dims = range(len(node.aval[0]))  # none, or as many as the result, of which some are 1 in the operand
+                    return [one if node.aval[0] == shape else broadcast(canon, one, shape, tuple(dims))]
         if op in ("mul", "div") and str(dtype) in ("float32", "float64", "bfloat16", "float16"):
             signs = [canon.terms[t].op == "neg" for t in (left, right)]
             if any(signs):

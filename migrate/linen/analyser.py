@@ -7,9 +7,10 @@ import dataclasses
 import functools
 import re
 from collections.abc import Container, Iterable, Mapping
+from typing import Any
 
 from ..source import SourceFile
-from . import shape_ops
+from . import outside_chains, shape_ops
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
 from .dims import Dim
@@ -20,7 +21,9 @@ from .given_outside import GivenOutside, Template, given_outside
 from .helpers import Slot
 from .kind_results import said_by_itself
 from .kinds import Kinds, same_kind
+from .module_calls import as_shape
 from .needed_sizes import needed_sizes
+from .outside_chains import OutsideChain
 from .passed import (
     Apart,
     Given,
@@ -78,7 +81,14 @@ class Analyser:
         self.mute: set[str] = set()  # classes that cannot say it
         self.call_fields: dict[str, set[str]] = {}  # class → its flags that the call takes, see `call_fields`
         self.constructed: set[str] = set()  # classes whose flags stay with the constructor
+        self.reader: Any = None  # of the code outside of modules; see `outside`
+        self.given_layers: list[tuple[str, Factory, ast.expr]] = []  # class, a factory that such code gives it, where
+        self.wanted_sizes: dict[str, dict[str, Any]] = {}  # class → what it asks for; see `field_kinds`
         self.asked: set[str] = set()  # classes whose modules say how many features they give
+
+    def made_outside(self, source: SourceFile, call: ast.Call) -> frozenset[str]:
+        """The classes that a call outside of modules may construct."""
+        return frozenset(self.reader.made_by(call, source)) if self.reader is not None else frozenset()
 
     @functools.cached_property
     def given_outside(self) -> GivenOutside:
@@ -102,6 +112,11 @@ class Analyser:
             self.conflicts[qualname] = _DIFFERENT.format(field)
         else:
             table[field] = both
+
+    @functools.cached_property
+    def outside_chains(self) -> Mapping[str, OutsideChain]:
+        """Of these, the classes that only call what they are given in turn."""
+        return outside_chains.find(self.classes.project, self.classes, self.given_outside.refused)
 
     def family(self, qualname: str) -> frozenset[str]:
         """A class and those that it inherits from."""
@@ -337,6 +352,8 @@ class Analyser:
                     if isinstance(i, Int)
                 )
                 given[field.name] = Abs(Tup(items, value.kind), static=True)
+            elif isinstance(value, Tup) and _is_written_out(value):  # `padding=((1, 1), (1, 1))`
+                given[field.name] = Abs(value, static=True)
             elif isinstance(value, Static) and not value.sequence and _may_be_int(field):
                 given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
         constants = sorted((k, repr(v.value)) for k, v in [*given.items(), *flags.items()])
@@ -362,7 +379,8 @@ class Analyser:
 
     def substitution(self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]) -> Substitution:
         defaults = {f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None}
-        return Substitution(execution, site, defaults, inputs)
+        shapes = {name: as_shape(inputs[name]) for name in called.shape_arguments & inputs.keys()}
+        return Substitution(execution, site, defaults, {**inputs, **shapes})
 
     def note_sow(self, execution: Execution, node: ast.Call, env: Env) -> None:
         execution.sows.append(node)
@@ -372,7 +390,10 @@ class Analyser:
         found = self.kinds.of(execution.model, field.name)
         if field.default is not None:
             default = execution.constant(field.default, field.source).value
-            if isinstance(default, Factory) and not any(same_kind(default, f) for f in found):
+            shared = self._shared_defaults(execution, field)
+            if len(shared) > 1:
+                found = [*shared, *[f for f in found if not any(same_kind(f, d) for d in shared)]]
+            elif isinstance(default, Factory) and not any(same_kind(default, f) for f in found):
                 found.insert(0, default)
             passed = execution.passed.get(field.name) or self.given.get(execution.model.qualname, {}).get(field.name)
             if isinstance(passed, Passed) and isinstance(default, Factory | Global):
@@ -382,6 +403,19 @@ class Analyser:
         name = field.name
         seen = [dataclasses.replace(f, text=f"self.{name}", field=name, chosen_by=name, node=None) for f in found]
         return dataclasses.replace(seen[0], alternatives=tuple(seen[1:]))
+
+    def _shared_defaults(self, execution: Execution, field: Field) -> list[Factory]:
+        """The kinds that the classes of a family give a field by default, in one order: they share methods, which must be
+        right for each of them.
+        """
+        owners = [m for m in execution.model.mro() if any(f.name == field.name for f in m.own_fields)]
+        found: list[Factory] = []
+        for model in [owners[-1], *self.classes.derived(owners[-1])] if owners else []:
+            for own in model.own_fields:
+                value = execution.constant(own.default, own.source).value if own.name == field.name and own.default else None
+                if isinstance(value, Factory) and not any(same_kind(value, f) for f in found):
+                    found.append(value)
+        return found
 
     def field_module(self, execution: Execution, field: Field) -> Value | None:
         """The module that a field holds, by what the project passes in."""
@@ -409,6 +443,13 @@ def _is_loose(value: Value) -> bool:
     if isinstance(value, Array):
         return value.shape.lead is not None and not value.shape.lead.known
     return isinstance(value, Tup) and any(_is_loose(item) for item in value.items)
+
+
+def _is_written_out(value: Value) -> bool:
+    """Are these numbers, or tuples of tuples of numbers?"""
+    if isinstance(value, Tup):
+        return all(_is_written_out(item) for item in value.items)
+    return isinstance(value, Int) and value.dim.value is not None
 
 
 def _is_vague(value: Value) -> bool:

@@ -215,7 +215,9 @@ def _partial_of(
             flags |= value.flags
         bound[key] = BoundArg(value_node, value, said, given=False)
     positional = (*base.positional, *[_bound(run, n, a, env) for n, a in arguments.positional[1:]])
-    static = all(b.localized is not None for b in bound.values() if b.node is not None) and not flags
+    # What the factory in a field holds already is the business of whoever gave it.
+    own = [b for k, b in bound.items() if not (base.field and base.args.get(k) is b)]
+    static = all(b.localized is not None for b in own if b.node is not None) and not flags
     if run.analyser.classes.get(base.target) is not None and env.method is not None:  # outside of methods: see `outside`
         names = parameter_names(run, base.target)
         run.analyser.learns(base.target, {**dict(zip(names, positional)), **bound})

@@ -250,13 +250,21 @@ class Containers(Evaluation):
         if isinstance(inner, Repeated):
             return [Abs(inner.element, False, value.flags)] * count
         if isinstance(inner, Array):
-            lead = inner.shape.lead
-            if lead is not None and lead.known and not inner.shape.dims and not lead.dropped:
-                return [Abs(Array(Shape.argument(f"{lead.argument}[{i}]")), False, value.flags) for i in range(count)]
+            whole = self._whole_argument(inner)
+            if whole:
+                return [Abs(Array(self._item_shape(f"{whole}[{i}]")), False, value.flags) for i in range(count)]
         items = iteration.unpack_shape(self, inner, count)
         if items is None:
             return unknown
         return [Abs(item, False, value.flags) for item in items]
+
+    def _whole_argument(self, value: Array) -> str:
+        """The argument that an array is, where that may be a tuple; also where both it and its items were given ranks."""
+        name = value.shape.of_argument()
+        return name if value.shape.lead is not None or f"{name}[0]" in self.ranks else ""
+
+    def _item_shape(self, name: str) -> Shape:
+        return Shape.ranked(name, self.ranks[name]) if name in self.ranks else Shape.argument(name)
 
     def elements(self, node: ast.expr, iterated: Abs, env: Any) -> Abs:
         """The abstract element of what a loop runs over, for its target."""

@@ -30,7 +30,7 @@ from .sites import (
     Table,
     Variable,
 )
-from .values import Const, Int, Star, Tup, Unknown, Value
+from .values import Array, Const, Int, Pieces, Star, Tup, Unknown, Value
 
 
 class Evaluation:
@@ -40,6 +40,7 @@ class Evaluation:
     analyser: Any
     project: Any
     grown_from_one: set[str]
+    ranks: dict[str, int]
     fields: Mapping[str, Any]
     call_fields: frozenset[str]
     attributes: dict[str, Abs]
@@ -174,6 +175,8 @@ class Evaluation:
             return Unknown(f"the items of `{value.text}`") if value.sequence else Int(self.dim_of(value))
         if isinstance(value, Tup):
             return Tup(tuple(self.plain(i) for i in value.items), value.kind)
+        if isinstance(value, Repeated) and isinstance(value.element, Array):
+            return Pieces(value.element)
         if isinstance(value, Star):
             return Star(self.plain(value.value))
         if isinstance(value, Variable):

@@ -22,6 +22,7 @@ from . import (
     list_items,
     mutation,
     plain_objects,
+    shape_arguments,
     size_lists,
     tuple_arguments,
     uncertain,
@@ -134,6 +135,7 @@ class Execution(LoopExecution):
         self.sows: list[ast.Call] = []
         self.initial_carries: dict[ast.Call, InitialCarry] = {}  # of cells that are made for nothing else
         self.shared_scopes: list[SharedScope] = []  # nn.share_scope(self, ...)
+        self.shape_arguments: set[str] = set()  # arguments of the call that are shapes themselves
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
         self.inlined: set[Method] = set()
@@ -264,6 +266,9 @@ class Execution(LoopExecution):
         rank = self.ranks.get(name)
         if rank is not None:
             shape = Shape.ranked(name, rank)
+        if default is None and shape_arguments.is_shape(method, name):
+            self.shape_arguments.add(name)
+            return Abs(ShapeOf(shape))
         return Abs(Array(shape), flags=frozenset({name}) if default is not None or is_asked else frozenset())
 
     def field_value(self, name: str) -> Abs:

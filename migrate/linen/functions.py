@@ -19,7 +19,20 @@ from .made_outside import made_for_setup
 from .merging import dependencies_of
 from .module_calls import Transformed
 from .rotations import rotated
-from .sites import Abs, BoundArg, Factory, Function, Lifted, LiftedFunction, Localized, Module, Static, Table, Unmigratable
+from .sites import (
+    Abs,
+    BoundArg,
+    Factory,
+    Function,
+    Lifted,
+    LiftedFunction,
+    Localized,
+    Module,
+    PartialLift,
+    Static,
+    Table,
+    Unmigratable,
+)
 from .values import Const, Global, Int, Tup, Unknown, Value
 
 
@@ -60,7 +73,7 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
             constant = run.constant(value, source)
         finally:
             run.looked_up.discard(value)
-        if isinstance(constant.value, Int | Const | Factory | Tup) or _may_make(constant.value):
+        if isinstance(constant.value, Int | Const | Factory | Tup | PartialLift | Transformed) or _may_make(constant.value):
             return Abs(constant.value, static=True)
         if isinstance(constant.value, Table) and any(isinstance(v, Factory) for v in constant.value.items.values()):
             return Abs(constant.value, static=True)

@@ -12,7 +12,7 @@ from .lost_factories import one_of
 from .sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
 from .size_lists import SizeItem
 from .size_lists import item as size_item
-from .values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, Pieces, Shape, Tup, Unknown, Value
 
 COUNT = Static("\0int")  # a loop variable that is an integer
 
@@ -36,7 +36,7 @@ def _element(run: Any, node: ast.expr, value: Value, env: Any) -> Value:
             return Tup(tuple(_element(run, a, v, env) for a, v in zip(args, inner)))
         if called in ("reversed", "list", "tuple", "sorted", "iter") and args:
             return _element(run, args[0], inner[0], env)
-    if isinstance(value, Repeated):
+    if isinstance(value, Repeated | Pieces):
         return value.element
     if isinstance(value, Static | Global):
         return Static("\0")

@@ -60,7 +60,7 @@ def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Val
     fixed = called.fields.keys() | called.model.methods().keys() | called.attributes.keys()
     if OUT in fixed or run.analyser.family(site.target) & run.analyser.mute:
         return result
-    if site.lifted or site.held or site.through or site.alternatives or site.choice:
+    if site.lifted or site.held or site.through or site.choice or any(k.kind != "class" for k in site.alternatives):
         return result
     if site.conditions if site.in_setup else "block" not in site.renders:
         return result

@@ -46,6 +46,10 @@ class Kinds:
                 if factory.origin is None or id(factory.origin[1]) not in self._dropped:
                     yield factory
 
+    def is_dropped(self, node: object) -> bool:
+        """Is what one place outside of modules gives forgotten?"""
+        return id(node) in self._dropped
+
     def _add(self, target: str, field: str, factory: Factory) -> None:
         if not factory.target or (factory.origin is not None and id(factory.origin[1]) in self._dropped):
             return

@@ -5,11 +5,11 @@ A class over any axes asks for a whole shape; of a call whose batch or length is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .dims import Dim
-from .sites import Localized, LocalizedPart, ShapePart, Site
+from .sites import Branch, DimPart, Localized, LocalizedPart, Make, ShapePart, Site, steps_of
 from .values import Array, Shape, Value
 
 Needed = frozenset[tuple[str, int]]  # (argument, dimension counted from the end)
@@ -30,7 +30,28 @@ def needed_sizes(analyser: Any, run: Any) -> Needed | None:
         if here is None:
             return None
         found |= here
+    for block in run.blocks.values():
+        for step in steps_of(block):
+            if not isinstance(step, Branch) or step.test is None:
+                continue
+            makes = any(isinstance(inner, Make) for side in (step.then, step.orelse) for inner in steps_of(side))
+            here = inputs_of(_said_by(step.test)) if makes else frozenset()
+            if here is None:
+                return None
+            found |= here
     return frozenset(found)
+
+
+def _said_by(localized: Localized) -> Iterator[Dim | None]:
+    """The sizes that an expression is made of; None for a whole shape."""
+    for _, parts in localized.replaced:
+        for part in parts:
+            if isinstance(part, LocalizedPart):
+                yield from _said_by(part.localized)
+            elif isinstance(part, DimPart):
+                yield part.dim
+            elif isinstance(part, ShapePart):
+                yield None
 
 
 def inputs_of(sizes: Iterable[Dim | None]) -> Needed | None:

@@ -11,6 +11,7 @@ from . import bundles, chains, factory_functions, shapes
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .evaluation import Evaluation
+from .kind_results import OUT
 from .lost_factories import one_of
 from .merging import OptionalModule, decided, either, question, under_step
 from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
@@ -84,11 +85,13 @@ class Operators(Evaluation):
             result = widened(self, result, said)
         if isinstance(a, Array) and isinstance(b, Array) and any(_is_one_of(v, self.grown_from_one) for v in (a, b)):
             return result  # it was 1 before the loop, and may still be
+        if isinstance(a, Array) and isinstance(b, Array) and op == "/" and a.shape.dim(-1) is None:
+            return Array(a.shape)  # what divides mostly has fewer dimensions: a count, a sum
         if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):
-            return _same_width(a, b, result)
+            return _same_rank(self, a, b, _same_width(a, b, result))
         if isinstance(result, Unknown) and op in ("+", "-", "*", "/"):
             # Something unknown is added to an array: the array's width stays (see `_same_width`).
-            for known, other in ((a, b), (b, a)):
+            for known, other in ((a, b), (b, a)) if op != "/" else ((a, b),):
                 if isinstance(known, Array) and isinstance(other, Unknown):
                     if known.shape.rank and type(other) is Unknown:
                         return Array(Shape(tuple(_sized(d) for d in known.shape.dims)))
@@ -321,11 +324,15 @@ class Operators(Evaluation):
 
 
 def _plainer(a: Dim, b: Dim) -> Dim:
-    """Of two sizes that are the same, the one that says more: by the fields, rather than by an input or along a branch."""
+    """Of two sizes that are the same, the one that says more: by the fields, rather than by an input or along a branch.
+
+    What only a submodule knows of itself says least: who contains the class cannot ask for that.
+    """
 
     def rank(dim: Dim) -> int:
         kinds = {atom.kind for atom in dim.atoms()}
-        return 2 * ("input" in kinds) + ("local" in kinds)
+        asked = any(atom.kind == "opaque" and str(atom.args[0]).endswith(f".{OUT}") for atom in dim.atoms())
+        return 4 * asked + 2 * ("input" in kinds) + ("local" in kinds)
 
     return b if rank(b) < rank(a) else a
 
@@ -384,6 +391,22 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
                 return Array(Shape((*sizes, picked)))
         return Array(Shape(tuple(dims), result.shape.lead))
     return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
+
+
+def _same_rank(run: Any, a: Array, b: Array, result: Value) -> Value:
+    """What is added to an input has as many dimensions: `skip + f(x)`, where nothing is known of what `f` does to the
+    dimensions before the last.
+    """
+    if not isinstance(result, Array) or result.shape.lead is None or result.shape.lead.known or len(result.shape.dims) != 1:
+        return result
+    width = result.shape.dims[-1]
+    if width is None or run.loops:
+        return result  # a loop may change it
+    for known, other in ((a.shape, b.shape), (b.shape, a.shape)):
+        if known.lead is not None and known.of_argument() and other.lead is not None and not other.lead.why():
+            wide = known.expand(1)
+            return Array(Shape((*wide.dims[:-1], result.shape.dims[-1]), wide.lead))
+    return result
 
 
 def _shape_holder(node: ast.expr) -> str:

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterator
 
 from ..source import SourceFile
+from . import lifted_aliases
 from .analyser import Analyser
 from .classes import ClassModel
 from .environment import Env
@@ -28,7 +29,7 @@ _PLAIN = frozenset({"int", "float", "bool", "str", "Dtype", "Sequence[int]", "Tu
 
 def learn(project: Project, analyser: Analyser) -> None:
     """Tell the analyser which factories constructions outside of modules give to fields."""
-    reader = _Reader(project, analyser)
+    reader = analyser.reader = _Reader(project, analyser)
     for source, call in reader.constructions():
         reader.read(source, call)
     for target, fields in analyser.given_outside.templates.items():
@@ -43,7 +44,8 @@ class _Reader:
         self.analyser = analyser
         self.inside = project.inside_modules
         self.calls: dict[str, list[tuple[SourceFile, ast.Call]]] = {}  # function → its calls, partials too
-        self.names = {name.rpartition(".")[2] for name in project.linen_classes}
+        self.aliases = {alias.qualname: alias.target for alias in lifted_aliases.find(project)}
+        self.names = {name.rpartition(".")[2] for name in (*project.linen_classes, *self.aliases)}
         self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
         model = next(iter(analyser.classes), None)
         self.run = Execution(model, analyser) if model is not None else None
@@ -63,7 +65,7 @@ class _Reader:
                 name = self.project.qualname(source, called)
                 if name is not None and self.project.definition(name) is not None:
                     self.calls.setdefault(name, []).append((source, node))
-                model = self.analyser.classes.get(name)
+                model = self.analyser.classes.get(self.aliases.get(name or "", name))
                 given = {k.arg for k in node.keywords}
                 if model is not None:
                     places = [f.name for f in model.fields() if not f.kw_only]
@@ -85,6 +87,8 @@ class _Reader:
             for name, node in arguments:
                 for kind in self.values(node, source, 0):
                     if isinstance(kind, Factory):
+                        if isinstance(kind.node, ast.expr) and kind.source is not None and not kind.variant:
+                            self.analyser.given_layers.append((value.target, kind, node))
                         self.analyser.gives(value.target, name, kind, (source, node))
 
     def kind(self, template: Template) -> Kind:
@@ -98,6 +102,11 @@ class _Reader:
         for field, node in [*zip(names, call.args), *[(str(k.arg), k.value) for k in call.keywords]]:
             arguments[field] = constant_of(self.run.evaluate(node, Env({}, source))) if _is_literal(node) else None
         return Kind(name, False, arguments)
+
+    def made_by(self, call: ast.Call, source: SourceFile) -> set[str]:
+        """The module classes of the project that a call outside of modules may construct."""
+        found = [v for v in self.values(call.func, source, 0) if isinstance(v, Factory)]
+        return {v.target for v in found if self.analyser.classes.get(v.target) is not None}
 
     def _is_partial(self, source: SourceFile, call: ast.Call) -> bool:
         return bool(call.args) and self.project.qualname(source, call.func) == "functools.partial"
@@ -115,8 +124,18 @@ class _Reader:
         if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
             return []
         if isinstance(node, ast.Call) and not self._is_partial(source, node) and not self._is_lifted(source, node):
-            return []
+            return self._returned(node, source, depth)
         return list(self._evaluated(node, source, depth))
+
+    def _returned(self, node: ast.Call, source: SourceFile, depth: int) -> list[object]:
+        """The factories that a function of the project gives: `return partial(Block, width=width)`."""
+        name = self.project.qualname(source, node.func)
+        found = self.project.definition(name) if name is not None else None
+        if found is None or not isinstance(found[1], ast.FunctionDef) or found[1].decorator_list:
+            return []
+        home, function = found
+        given = [s.value for s in ast.walk(function) if isinstance(s, ast.Return) and home.names.scope_of(s) is function]
+        return [v for value in given if value is not None for v in self.values(value, home, depth + 1)]
 
     def _is_lifted(self, source: SourceFile, node: ast.Call) -> bool:
         return (self.project.qualname(source, node.func) or "").startswith("flax.linen.") and bool(node.args)

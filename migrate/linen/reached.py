@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from .replacing import replace_dims
-from .sites import Abs, BoundArg, Module, Repeated, Site, Unmigratable
+from .sites import Abs, BoundArg, Factory, Module, Repeated, Site, Unmigratable
 from .substitution import Substitution, argument_value
 from .values import Const, Int, Tup, Unknown, Value
 
@@ -24,6 +24,10 @@ def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
             here = found.static and base.static and bool(site.held)
             return Abs(found.value, here or _in_constructor(run, found.value), base.flags)
         inner = _own(run, site, node.attr, ast.unparse(node).removeprefix("self."))
+        if isinstance(inner, Factory) and site.kind == "class" and not run.in_setup:
+            # `conv = block.conv`: what makes the block's layers makes more of them, as the constructor can say.
+            run.analyser.read_attributes.add(node.attr)
+            return Abs(dataclasses.replace(inner, text=ast.unparse(node), node=None, chosen_by=""), True, base.flags)
         if inner is not None:
             return Abs(inner, _in_constructor(run, inner), base.flags)
     return Abs(Unknown(f"`{ast.unparse(node)}`"), False, base.flags)

@@ -14,7 +14,7 @@ from .classes import Field
 from .construction import name_spec
 from .lifting import variable_axis
 from .put_variables import put_variable
-from .sites import Abs, DtypePart, Function, Localized, Make, Site, Unmigratable, Variable
+from .sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Unmigratable, Variable
 from .values import Array, Const, DtypeOf, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import get_variable
 
@@ -62,7 +62,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
             site.renders["axes"] = said  # param_with_axes: the logical names of its dimensions
     site.init_localized = tuple(localized)
     shape_value = rest[1][1].value if len(rest) > 1 else (keywords["shape"][1].value if "shape" in keywords else None)
-    site.shape = _array_of(run, shape_value, init[1].value)
+    site.shape = _array_of(run, shape_value if _is_shape(run, shape_value) else None, init[1].value)
     site.origin = len(run.sites)
     run.sites.append(site)
     if not run.in_setup:
@@ -102,6 +102,18 @@ def _array_of(run: Any, shape: Value | None, init: Value) -> Value:
             return Array(Shape((shape.dim,)))
         return Array(Shape.unknown())
     return Array(Shape.unknown())
+
+
+def _is_shape(run: Any, value: Value | None) -> bool:
+    """May this be a shape? An initializer of the user's own may be given anything: bounds, sizes of other things."""
+    items = value.items if isinstance(value, Tup) else (value,)
+    for item in items:
+        text = item.text if isinstance(item, Static) else ""
+        field = run.fields.get(text.removeprefix("self.")) if text.startswith("self.") else None
+        annotation = ast.unparse(field.annotation) if field is not None and field.annotation is not None else ""
+        if annotation.strip("'\"") in ("float", "bool", "str") or isinstance(item, Const):
+            return False
+    return True
 
 
 def _shown(name: Abs) -> str:

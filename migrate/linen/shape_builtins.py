@@ -7,7 +7,7 @@ from .shape_args import Call, int_of, is_number, rule
 from .shape_arith import MAX_ITEMS, binary, from_python, real, to_int, to_python, truth, value_stop
 from .shape_numpy import fold_sizes
 from .shape_ops import Stop, stop
-from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
+from .values import Array, Const, Int, Pieces, ShapeOf, Tup, Unknown, Value
 
 # built-in functions and math -----------------------------------------------------------------------------------
 
@@ -90,6 +90,8 @@ def _sum(call: Call) -> Value:
     value = call.value("values")
     if isinstance(value, Unknown):
         raise Stop(value)
+    if isinstance(value, Pieces) and name == "sum":
+        return value.element
     found = fold_sizes(name, value)
     if name == "sum" and found is None and isinstance(value, Tup) and value.items:
         total = call.bound.get("start", Int(Dim.of(0)))

@@ -21,7 +21,7 @@ from .shape_ops import (
     stop,
     with_dim,
 )
-from .values import Array, Int, Shape, Tup, Unknown, Value, shape_value
+from .values import Array, Int, Pieces, Shape, Tup, Unknown, Value, shape_value
 
 # rearranging ---------------------------------------------------------------------------------------------------
 
@@ -303,11 +303,14 @@ def _split(call: Call) -> Value:
             last = end
         sizes.append(None if size is None else size - last)
     else:
-        parts = int_of(wanted, "the number of parts").value
-        if parts is None or not 0 < parts < 1000:
-            raise stop("split: the number of parts is not a constant")
+        count = int_of(wanted, "the number of parts")
+        parts = count.value
         # jnp.split has equal parts, or the program would not run
         equal = not call.name.endswith("array_split")
+        if parts is None and equal:
+            return Pieces(Array(with_dim(shape, number, None if size is None else size // count)))
+        if parts is None or not 0 < parts < 1000:
+            raise stop("split: the number of parts is not a constant")
         sizes = [None if size is None else size // parts] * parts if equal else split_sizes(size, parts)
     return Tup(tuple(Array(with_dim(shape, number, s)) for s in sizes), "list")
 

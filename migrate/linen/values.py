@@ -157,6 +157,16 @@ class Shape:
     def unknown(*needs: str) -> Shape:
         return Shape((), Lead.unknown(*needs))
 
+    def of_argument(self) -> str:
+        """The argument whose whole shape this is, by its number of dimensions or without; "" where it is another."""
+        lead = self.lead
+        if lead is not None:
+            bare = lead.known and not (self.dims or lead.head or lead.dropped or lead.skipped)
+            return lead.argument if bare else ""
+        atom = self.dims[-1].single_atom() if self.dims and self.dims[-1] is not None else None
+        name = str(atom.args[0]) if atom is not None and atom.kind == "input" else ""
+        return name if name and self == Shape.ranked(name, len(self.dims)) else ""
+
     @property
     def rank(self) -> int | None:
         return len(self.dims) if self.lead is None else None
@@ -307,6 +317,13 @@ class ShapeOf(Value):
 
     shape: Shape
     kind: str = "tuple"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pieces(Value):
+    """A list of arrays of one shape, of which there are as many as some size says: `jnp.split(x, self.heads)`."""
+
+    element: Array
 
 
 @dataclasses.dataclass(frozen=True)

@@ -48,10 +48,12 @@ from . import (
     lifted,
     linen_copies,
     naming,
+    outside_chains,
     refusals,
     setup_conditions,
     setup_names,
     setup_params,
+    setup_values,
     shared_scopes,
     templates,
 )
@@ -85,7 +87,9 @@ class ClassText:
         self.analyser = analyser
         self.plans = plans
         self.names = Names()
-        self.used: dict[str, set[Any]] = {}
+        # Sizes that the constructor asks for; those first that other kinds of modules in its place ask for.
+        wanted = analyser.wanted_sizes.get(run.model.qualname, {})
+        self.used: dict[str, set[Any]] = {argument: {index} for argument, index in wanted.items()}
         self.optional: set[str] = set()
         self.needs: set[str] = set()
         self.namer: Namer = DryNamer()
@@ -99,6 +103,7 @@ class ClassText:
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
         self.final = False
         self.setup_params: dict[str, str] = {}  # attributes that hold a parameter of another name
+        self.computed: setup_values.Computed | None = None  # what setup computes from parameters
         self.closing = False  # a size of setup is being said
         self.building: Site | None = None  # whose constructor expression is being made
         self.moved: list[Span] = []
@@ -114,8 +119,13 @@ class ClassText:
     def prepare(self) -> None:
         """Name and build everything once; raises Unmigratable."""
         refusals.refuse(self)
+        outside_chains.prepare(self)
         self.run.carried = {site: list(sizes) for site, sizes in self.run.all_carried.items()}
-        self.setup_params = setup_params.check(self.run, self.model)
+        try:
+            self.setup_params = setup_params.check(self.run, self.model)
+        except Unmigratable as refusal:
+            self.computed = setup_values.plan(self.run, self.model, refusal)
+            self.setup_params = setup_params.check(self.run, self.model, self.computed.nodes())
         self.renamed = setup_names.renamed(self.run)
         for entry in self.run.blocks:
             if entry != "setup":
@@ -251,7 +261,8 @@ class ClassText:
         for argument, indices in self.used.items():
             whole = indices != {-1}
             name = self.size_name(argument)
-            origin = f"{argument}.shape" if whole else f"{argument}.shape[-1]"
+            shape = argument if argument in self.run.shape_arguments else f"{argument}.shape"
+            origin = shape if whole else f"{shape}[-1]"
             if argument in self.optional:
                 origin = f"None if {argument} is None else {origin}"
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
@@ -269,6 +280,8 @@ class ClassText:
     def size_name(self, argument: str) -> str:
         whole = self.used.get(argument, {-1}) != {-1}
         stem = "in" if argument == self._first() else re.sub(r"\W+", "_", argument).strip("_")
+        if argument in self.run.shape_arguments:
+            stem = stem.removesuffix("_shape")
         name = f"{stem}_shape" if whole else f"{stem}_features"
         while name in self.run.fields or name in self.bound:
             name += "_"
@@ -350,6 +363,10 @@ class ClassText:
 
     def shape(self, shape: Shape) -> str:
         """A whole shape as the constructor says it; it must be `sayable`."""
+        argument = shape.of_argument()
+        if argument:
+            self.used.setdefault(argument, set()).add("shape")
+            return self.size_name(argument)
         sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
         if shape.lead is None:
             return f"({sizes},)" if len(shape.dims) == 1 else f"({sizes})"

@@ -34,6 +34,7 @@ from . import (
     setup_conditions,
     setup_containers,
     setup_names,
+    setup_values,
     shared_scopes,
     uncalled_flags,
     unused_locals,
@@ -133,6 +134,8 @@ class ClassWriter:
             call_write.write(self, site)
         for method in own:
             self._rewrite_body(method)
+        if self.text.computed is not None:
+            setup_values.write(self, self.text.computed)
         factories.rewrite(self)
         helper_functions.write(self)
         for label, (statement, name) in self.text.names.iterators.items():
@@ -289,6 +292,8 @@ class ClassWriter:
                     self._module_attribute(node, members(base.value), source)
                 elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
                     held = run.attributes.get(node.attr)
+                    if self.text.computed is not None and node.attr in self.text.computed.attributes:
+                        continue
                     key = self.text.setup_params.get(node.attr)
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
                     if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):

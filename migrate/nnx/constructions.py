@@ -167,7 +167,8 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
         return text.dim(dim)
     rank_checks.refuse_unknown(text, site, argument, value.shape)
     needed = text.analyser.needed_sizes(text.run, site, called, method, inputs)
-    if enough(value.shape, argument, needed):
+    whole = site.target in text.analyser.wanted_sizes and sayable(value.shape)
+    if enough(value.shape, argument, needed) and not whole:
         text.analyser.partial.add((site.target, added.name))
         return text.partial_shape(value.shape, {index for name, index in needed or () if name == argument})
     if sayable(value.shape):

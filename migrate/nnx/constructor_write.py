@@ -16,6 +16,7 @@ from . import (
     inheritance,
     inherited_fields,
     kept_fields,
+    outside_chains,
     post_init,
     rank_checks,
     shared_scopes,
@@ -138,6 +139,10 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
 
 def _stored_value(writer: ClassWriter, field: Field) -> Parts:
     """What is stored of a field: NNX refuses plain lists of modules."""
+    chain = outside_chains.chain(writer.text)
+    if chain is not None and chain.field == field.name:
+        size = writer.text.size_name(chain.argument)
+        return (f"{writer.namer.parity('made_in_turn')}({field.name}, {size}, rngs=rngs)",)
     if isinstance(writer.run.held.get(field.name), Repeated):
         return (f"{writer.namer.name('flax.nnx.List')}({field.name})",)
     return (field.name,)
@@ -148,12 +153,29 @@ def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = ""
     source = writer.source
     if field.source is not source:
         return inherited_fields.said(writer, node, field)
+    node = _of_class_body(writer, node, field) if node is field.default else node
     span = source.span(node)
     breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
     strings = (n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr))
     if not breaks or any((n.end_lineno or 0) > n.lineno for n in strings):
         return span
     return Overlay(span, tuple(Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks))
+
+
+def _of_class_body(writer: ClassWriter, node: ast.expr, field: Field) -> ast.expr:
+    """A default that names another field (`cardinality: int = groups`) is that one's: the body of the class is no scope of
+    its functions.
+    """
+    fields = {f.name: f for f in writer.model.fields() if f.source is field.source}
+    for _ in fields:
+        other = fields.get(node.id) if isinstance(node, ast.Name) else None
+        if other is None or other.name == field.name or other.default is None:
+            break
+        node = other.default
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & fields.keys()
+    if node is field.default and names - set(writer.source.names.definitions) - set(writer.source.names.imports):
+        raise Unmigratable("NNX171", f"the default of `{field.name}` is computed from other fields'", field.node)
+    return node
 
 
 def _annotation(writer: ClassWriter, field: Field, deeper: str) -> Parts:

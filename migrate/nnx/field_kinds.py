@@ -7,7 +7,7 @@ under which Linen counts them, and the number of features that come out; the con
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..edits import Parts
 from ..linen.kind_results import OUT, main_result
@@ -33,6 +33,14 @@ class Misfit(Exception):
         self.message = message
 
 
+class OtherSizes(Exception):
+    """Kinds that differ in the sizes that they ask for alone: each is to ask for all of them, and all is planned anew."""
+
+    def __init__(self, wanted: dict[str, dict[str, Any]]) -> None:
+        super().__init__(", ".join(wanted))
+        self.wanted = wanted  # class → argument of its call → -1, or "shape" for the whole
+
+
 def check(text: ClassText, site: Site, lines: InitLines, construct: Callable[[ClassText, Site], InitLines]) -> None:
     """Refuse a site whose other kinds are constructed or called in another way; see also Misfit.
 
@@ -44,6 +52,7 @@ def check(text: ClassText, site: Site, lines: InitLines, construct: Callable[[Cl
         try:
             made = construct(text, other)
             if (made.before, made.expression) != (lines.before, lines.expression):
+                _ask_for_the_same(text, site)
                 reason = "takes other arguments in NNX"
         except Unmigratable as error:
             reason = f"cannot be made here: {error.reason}"
@@ -61,6 +70,23 @@ def check(text: ClassText, site: Site, lines: InitLines, construct: Callable[[Cl
             raise Misfit(factory, f"{name} cannot be given {b} for `{field}`, which {reason}: its constructor will raise")
         said = f"its field `{field}` is given {a} and {b}, but {b} {reason}"
         raise Unmigratable("NNX163", said, site.node)
+
+
+def _ask_for_the_same(text: ClassText, site: Site) -> None:
+    """Raise OtherSizes where the kinds are classes of the project whose calls have the same arguments."""
+    plans = [text.plans.get(kind.target) for kind in (site, *site.alternatives)]
+    if any(kind.kind != "class" for kind in (site, *site.alternatives)):
+        return
+    wanted: dict[str, Any] = {}
+    for plan in plans:
+        if plan is None or plan.details is None or plan.call_arguments != plans[0].call_arguments:  # type: ignore[union-attr]
+            return
+        for _, argument, index in plan.details.added:
+            wanted[argument] = "shape" if "shape" in (index, wanted.get(argument)) else index
+    asked = text.analyser.wanted_sizes
+    found = {plan.qualname: wanted for plan in plans if plan is not None and asked.get(plan.qualname) != wanted}
+    if found and not any(argument not in plans[0].call_arguments for argument in wanted):  # type: ignore[union-attr]
+        raise OtherSizes(found)
 
 
 def _keywords(text: ClassText, site: Site) -> object:

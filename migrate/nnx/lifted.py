@@ -18,7 +18,7 @@ from ..linen.axis_rules import stacked_axis
 from ..linen.lifting import WHOLE, members_needed, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
-from ..linen.values import Const, Int, Tup, Value
+from ..linen.values import Array, Const, Int, NeedsRank, Tup, Value
 from ..source import SourceFile
 from . import elsewhere, lifted_options, whole_transforms
 from .drawn import names_unknown, streams_of
@@ -385,6 +385,7 @@ class _Call:
     site: Site
     method: str
     labels: list[str]
+    computed: list[bool]  # arguments that are arrays computed in the call's own words: a module may be called there
     keywords: Parts  # only under remat: Linen's scan and vmap ignore keywords
     node: ast.Call
 
@@ -420,7 +421,8 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tup
         called = whole_transforms.called(writer, site, whole, levels[1:], method, node)
         arguments = [part for argument in node.args for part in (", ", source.span(argument))]
         return [], (*called, "(", *module, *arguments, *keywords, ")")
-    call = _Call(writer, site, method, _argument_names(writer, site, method, len(node.args)), tuple(keywords), node)
+    names = _argument_names(writer, site, method, len(node.args))
+    call = _Call(writer, site, method, names, [_is_computed(writer, a) for a in node.args], tuple(keywords), node)
     inputs: list[Parts] = [(source.span(a),) for a in node.args]
     lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
     unit = source.indent_unit
@@ -449,7 +451,8 @@ def _level(
         axes = [*([Const("carry")] if scan else []), *in_axes_of(lifted, len(arguments) - scan)]
     parameters, passed, seen, given = ["module"], [module], [], []
     for argument, axis, place in zip(arguments, axes, places):
-        if is_broadcast(axis):  # closed over, as Linen does, so that Python values stay Python values
+        if is_broadcast(axis) and not (depth == 0 and call.computed[place]):
+            # closed over, as Linen does, so that Python values stay Python values
             seen.append(argument)
             continue
         parameters.append(call.labels[place])
@@ -468,6 +471,14 @@ def _level(
     for position, parts in enumerate(passed):
         out += [", " if position else "", *parts]
     return lines, (*out, ")")
+
+
+def _is_computed(writer: ClassText, node: ast.expr) -> bool:
+    """Is an argument an array that a call makes? It is computed outside of the mapped function, as a module called in there
+    would be called from another level."""
+    found = writer.run.evaluated.get(node)
+    called = any(isinstance(n, ast.Call) for n in ast.walk(node))
+    return called and found is not None and isinstance(found.value, Array | NeedsRank)
 
 
 def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: list[Parts]) -> Parts:

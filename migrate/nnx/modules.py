@@ -14,15 +14,25 @@ from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
 from ..linen.index import Project
 from ..linen.layer_classes import layer_class
-from ..linen.lifting import LIFTED
 from ..linen.ranks import certain_ranks, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
-from . import drawn, kept_fields, lifted_functions, linen_copies, rank_checks, sown, templates
+from . import (
+    drawn,
+    given_layers,
+    kept_fields,
+    lifted_aliases,
+    lifted_functions,
+    linen_copies,
+    outside_chains,
+    rank_checks,
+    sown,
+    templates,
+)
 from .class_text import ClassText
 from .class_write import ClassWriter
-from .field_kinds import Misfit
+from .field_kinds import Misfit, OtherSizes
 from .layer_variants import LayerVariant
 from .text_parts import DryNamer
 
@@ -51,7 +61,8 @@ def decide(
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     outside.learn(project, analyser)
     _execute_all(analyser, classes)
-    reasons: dict[str, Unmigratable] = {**_lifted_outside(project, classes), **unselected}
+    aliases = lifted_aliases.aliases_of(project)
+    reasons: dict[str, Unmigratable] = {**lifted_aliases.refused(project, aliases), **unselected}
     for model in classes:
         if linen_copies.is_copy_module(model.source):
             reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
@@ -61,6 +72,7 @@ def decide(
     while True:
         texts: dict[str, ClassText] = {}
         plan.classes.clear()
+        plan.lifted_aliases.clear()
         before = len(reasons)
         try:
             for model in classes:
@@ -71,11 +83,17 @@ def decide(
             analyser.kinds.drop(misfit.factory)
             _execute_all(analyser, classes)
             continue
+        except OtherSizes as other:
+            analyser.wanted_sizes.update(other.wanted)
+            _execute_all(analyser, classes)
+            continue
         if analyser.keep_fields(reasons):  # what they hold decides more than their calls can say
             reasons = dict(given)
             _execute_all(analyser, classes)
             continue
         edited = _check_edits(project, texts, reasons, loaded | analyser.read_attributes)
+        outside_chains.check(plan, analyser, reasons)
+        plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
         copies = linen_copies.settle(classes, reasons, edited, references, options.bridge)
         if len(reasons) == before:
             break
@@ -97,31 +115,6 @@ def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Opti
         off = next((code for code in WRITERS if not own.selects(code)), None)
         if off is not None:
             found[model.qualname] = _NotSelected(off, f"{off} is not selected")
-    return found
-
-
-def _lifted_outside(project: Project, classes: Classes) -> dict[str, Unmigratable]:
-    """Classes that a lifted transform is applied to outside of any module: `Batched = nn.vmap(Model, ...)`."""
-    found: dict[str, Unmigratable] = {}
-    inside = project.inside_modules
-    for source in project.files.values():
-        if not {word.rpartition(".")[2] for word in LIFTED} & source.words:
-            continue
-        for node in source.by_kind.get(ast.Call, ()):
-            if not isinstance(node, ast.Call) or node in inside:
-                continue
-            called = project.qualname(source, node.func) or ""
-            names: list[ast.expr] = [*node.args, *[k.value for k in node.keywords]]
-            if called == "functools.partial":
-                called = next((q for q in (project.qualname(source, n) for n in names) if q in LIFTED), "")
-            if called not in LIFTED:
-                continue
-            for name in names:
-                model = classes.get(project.qualname(source, name))
-                if model is not None:
-                    short = called.rpartition(".")[2]
-                    reason = f"nn.{short} is applied to it outside of a module (in {source.path.name})"
-                    found[model.qualname] = Unmigratable("NNX130", reason)
     return found
 
 
@@ -194,7 +187,7 @@ def _attempt(
                 break
             poor.add(guess)
             guesses.append(guess)
-        except Misfit:
+        except (Misfit, OtherSizes):
             raise
         except Exception as caught:  # one class that cannot be followed takes no other down
             why = caught if isinstance(caught, Unmigratable) else internal_error(caught)
@@ -433,6 +426,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
     for code, message, source, node in plan.warnings:
         by_path[source.path].report(node, code, message, severity=Severity.WARNING)
     for decided in plan.reported():
+        if decided.alias_of:
+            continue
         info = project.linen_classes[decided.qualname]
         context = contexts[info.source.module]
         if linen_copies.is_copy_module(info.source):
@@ -471,6 +466,9 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         templates.rewrite(text, contexts)
         for collection in sorted(text.collections):
             context.variable_types[collection] = text.variable_type(collection)
+    lifted_aliases.write(plan.lifted_texts, by_path)
+    outside_chains.write(plan, project, by_path)
+    given_layers.write(plan, project, by_path)
     for context in contexts.values():
         _name_variable_types(context)
     linen_copies.write(project, plan, copies, contexts)

@@ -139,12 +139,13 @@ def refuse(text: ClassText) -> None:
         if _mentions_linen(text, decorator):
             raise Unmigratable("NNX130", "the class is lifted by a decorator", text.model.node)
     outside = text.analyser.given_outside.refused.get(text.model.qualname)
-    if outside is not None:
+    chained = text.model.qualname in text.analyser.outside_chains
+    if outside is not None and not chained:
         raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", text.model.node)
     templates.check(text)
     given = text.analyser.given.get(text.model.qualname, {})
     for name, field in fields.items():
-        if name not in given and field.annotation is not None and _holds_modules(field.annotation):
+        if name not in given and not chained and field.annotation is not None and _holds_modules(field.annotation):
             reason = f"the field {name} holds modules that nothing in the project gives it"
             raise Unmigratable("NNX138", reason, field.node)
     conflict = text.analyser.conflicts.get(text.model.qualname)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Set
 from typing import Any
 
 from ..linen.classes import Method
@@ -17,11 +18,13 @@ from ..linen.sites import Module, Site, Unmigratable, Variable
 from ..names import is_attribute_name
 
 _CODE = "NNX180"
-_STATIC = ("shape", "dtype", "ndim", "size")
+STATIC = ("shape", "dtype", "ndim", "size")
 
 
-def check(run: Any, model: Any) -> dict[str, str]:
+def check(run: Any, model: Any, computed: Set[ast.AST] = frozenset()) -> dict[str, str]:
     """Attributes that hold a parameter of another name, and that name: they are renamed.
+
+    `computed`: what a method computes anew for every call, as `setup_values` has planned.
 
     Raises Unmigratable where a parameter of setup is no attribute, or setup computes with parameters or calls modules.
     """
@@ -30,17 +33,26 @@ def check(run: Any, model: Any) -> dict[str, str]:
     made = {id(site.node): site for site in run.sites if site.in_setup and site.kind in ("param", "variable")}
     for name, method in model.methods().items():
         if name == "setup" or any(id(node) in made for node in method.nodes):
-            _check_method(run, method, made, renamed, holders, whole=name == "setup")
+            _check_method(run, method, made, renamed, holders, computed, whole=name == "setup")
     for attribute, key in renamed.items():
         _may_rename(run, model, attribute, key)
     return renamed
 
 
 def _check_method(
-    run: Any, method: Method, made: dict[int, Site], renamed: dict[str, str], holders: dict[Site, str], *, whole: bool
+    run: Any,
+    method: Method,
+    made: dict[int, Site],
+    renamed: dict[str, str],
+    holders: dict[Site, str],
+    computed: Set[ast.AST],
+    *,
+    whole: bool,
 ) -> None:
     parents = {id(child): node for node in method.nodes for child in ast.iter_child_nodes(node)}
     for node in method.nodes:
+        if node in computed:
+            continue
         site = made.get(id(node))
         if site is not None:
             _held(method, node, site, parents, renamed, holders)
@@ -113,7 +125,7 @@ def _read(
     if found is None or not isinstance(found.value, SetupParam | Variable):
         return
     parent = parents.get(id(node))
-    if isinstance(parent, ast.Attribute) and parent.attr in _STATIC and isinstance(found.value, SetupParam):
+    if isinstance(parent, ast.Attribute) and parent.attr in STATIC and isinstance(found.value, SetupParam):
         return
     target = _target(node, parents)
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
@@ -150,4 +162,4 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     )
 
 
-__all__ = ["check", "read_elsewhere"]
+__all__ = ["STATIC", "check", "read_elsewhere"]

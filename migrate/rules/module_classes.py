@@ -168,8 +168,9 @@ RULES = (
         "`nn.fold_rngs`, `nn.add_metadata_axis`, `nn.intercept_methods`, `partitioning.variable_with_axes`; derivatives by "
         "other variables than the parameters or of several modules at once; `nn.map_variables` of other "
         "collections, or of a function whose first values it changes; `nn.remat_scan` of a function, or around or within a "
-        "scan or vmap; a lifted transform outside of a module's methods, in a comprehension, or of a function that stacks "
-        "only some of its module's variables. "
+        "scan or vmap; a lifted transform outside of a module's methods (`Batched = nn.vmap(Model, ...)` at module level is "
+        "a class where the members share their variables), in a comprehension, or of a function that stacks only some of "
+        "its module's variables. "
         "What becomes native is `nn.scan`, `nn.vmap`, `nn.remat` and `nn.jit` of classes, functions, methods, "
         "`nn.remat_scan` and `nn.map_variables` of classes, `nn.vjp`, `nn.grad`, `nn.value_and_grad`, `nn.jvp` and "
         "`nn.custom_vjp` of one module's functions; `nn.cond`, `nn.switch` and `nn.while_loop` over what exists already.",
@@ -596,8 +597,9 @@ RULES = (
         "NNX180",
         "setup-computes",
         "setup computes with parameters, or holds one under no name",
-        "`self.scale = jnp.exp(self.param('w', ...))`, a call of a submodule in setup, or a parameter in setup that no "
-        "attribute of the module holds.",
+        "A call of a submodule in setup, a list of parameters, a condition on what a parameter is, or values computed from "
+        "parameters that other classes read, that methods change, or in a class that others of the project derive from. "
+        "(`self.scale = jnp.exp(self.w)` by itself is computed anew for every call, by a method `_computed`.)",
         "`setup` runs with every call, a constructor once: the value would never follow the parameter, which would not "
         "be trained.",
         "hold the parameter in an attribute of its name, and compute with it in the methods.",

@@ -49,10 +49,11 @@ def add_plans(project: Project, plan: Plan, copies: Copies) -> None:
     for key in copies.needed:
         original = plan.classes.get(key)
         if original is not None:
-            name = copy_name(key)
+            name, home = copy_name(key), project.definition(key)
+            source = project.linen_classes[key].source if home is None else home[0]
             plan.classes[name] = ClassPlan(
                 qualname=name,
-                path=str(copy_path(project.linen_classes[key].source)),
+                path=str(copy_path(source)),
                 line=1,
                 outcome=Outcome.BRIDGED,
                 reason="it is a Linen copy",

@@ -24,6 +24,11 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         _lifted(contexts[flow.source_of[call].module], component, flow, call)
 
 
+def write_site(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
+    """One construction that no component holds: `block_cls(features)`, which another module is given."""
+    _wrap(context, site, plans, "")
+
+
 def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Call) -> None:
     """`nn.apply(function, model)` → `functools.partial(model.apply, method=function)`."""
     name = flow.name(call.func) or ""

@@ -42,7 +42,7 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         return not all(isinstance(flow.value(target), ClassValue) for target in parent.targets)
     call = parents[parent] if isinstance(parent, ast.keyword) else parent
     if isinstance(call, ast.Call):
-        if call.func is node:
+        if call.func is node or call in flow.plan.lifted_aliases:
             return False
         if isinstance(call.func, ast.Name) and call.func.id in _CHECKS:
             return False

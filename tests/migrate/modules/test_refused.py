@@ -110,14 +110,14 @@ class M(Normed, nn.Module):
     return dense(3, name='hidden')(x)
 """,
     ),
-    "modules in a list that code outside of modules gives": (
+    "modules in a list that code outside of modules gives to what does more than call them in turn": (
         "NNX127",
         """class M(nn.Module):
   layers: Any
   @nn.compact
   def __call__(self, x):
     for layer in self.layers:
-      x = layer(x)
+      x = x + layer(x)
     return x
 
 
@@ -221,16 +221,43 @@ class M(nn.Module):
     return getattr(nn, self.kind)(8)(x)
 """,
     ),
-    "a parameter of setup that no attribute holds": (
+    "a condition of setup on what a parameter is": (
         "NNX180",
         """class M(nn.Module):
   def setup(self):
-    w = self.param('w', nn.initializers.ones, (3,))
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    if self.w.sum() > 0:
+      self.scale = jnp.exp(self.w)
+    else:
+      self.scale = self.w
   def __call__(self, x):
-    return x
+    return x * self.scale
 """,
     ),
-    "a value computed from a parameter in setup": (
+    "a parameter whose start follows another's": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    start = jnp.exp(self.w)
+    self.v = self.param('v', lambda key: start)
+  def __call__(self, x):
+    return x * self.v
+""",
+    ),
+    "what setup computes from a parameter, changed by a method": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    self.scale = jnp.exp(self.w)
+  def __call__(self, x):
+    object.__setattr__(self, 'scale', 2)
+    self.scale += 1
+    return x * self.scale
+""",
+    ),
+    "what a base computes from a parameter in setup": (
         "NNX180",
         """class M(nn.Module):
   def setup(self):
@@ -238,15 +265,24 @@ class M(nn.Module):
     self.scale = jnp.exp(self.w)
   def __call__(self, x):
     return x * self.scale
+
+
+class Derived(M):
+  def __call__(self, x):
+    return x + self.scale
 """,
     ),
-    "a parameter within an expression of setup": (
+    "a method of setup that reads what setup computes": (
         "NNX180",
         """class M(nn.Module):
   def setup(self):
-    self.scale = 2 * self.param('w', nn.initializers.ones, (3,))
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    self.scale = jnp.exp(self.w)
+    self.twice = self.double()
+  def double(self):
+    return 2 * self.scale
   def __call__(self, x):
-    return x * self.scale
+    return x * self.twice
 """,
     ),
     "a list of parameters in setup": (
@@ -452,7 +488,54 @@ class M(nn.Module):
     return nn.Dense(4)(x)
 
 
-Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False})
+Batched = nn.vmap(M, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=0)
+""",
+    ),
+    "a transform applied by a function outside of modules": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+def batched():
+  return nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False})()
+""",
+    ),
+    "a mapped class that is told its member's whole shape": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x + self.param('shift', nn.initializers.normal(), x.shape)
+
+
+Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a mapped class whose calls give another number of arguments": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, scale=2.0):
+    return nn.Dense(4)(x) * scale
+
+
+Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a name for a lifted class that is bound twice": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+Batched = nn.remat(M)
+if len('ab') > 1:
+  Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
 """,
     ),
     "auto names that depend on a condition, in two methods": (
