@@ -106,7 +106,6 @@ def train(state):
   return [turn() for _ in range(3)]
 losses = train(state) + train(state)
 """,
-    "leaves by position": WHOLE + "losses.append(float(jnp.sum(jax.tree.leaves(state.params)[1])))",
     "a random key for each leaf": WHOLE.replace(
         "  return state",
         "  leaves, made = jax.tree.flatten(grads)\n  keys = jax.random.split(jax.random.key(1), len(leaves))\n"
@@ -115,6 +114,7 @@ losses = train(state) + train(state)
     "an optimizer that draws noise": WHOLE.replace("optax.adam(0.1)", "optax.noisy_sgd(0.1, key=jax.random.key(1))"),
 }
 TAKEN = {
+    "leaves by position": WHOLE + "losses.append(float(jnp.sum(jax.tree.leaves(state.params)[1])))",
     "a new name for the new state": WHOLE.replace(
         "  return state.apply_gradients(grads=grads), loss",
         "  new_state = state.apply_gradients(grads=grads)\n  return new_state, loss_fn(new_state.params)",
