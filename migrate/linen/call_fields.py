@@ -17,6 +17,8 @@ _KEPT = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
 
 def note(run: Any, site: Site) -> None:
     """Remember the flags of a class that one of its constructions gives from the call's own."""
+    if site.lifted and run.analyser.classes.get(site.target) is not None:
+        _stays(run, site.target)
     if site.lifted or site.scopes or site.in_setup or site.target in run.analyser.constructed:
         return
     if site.factory is not None and (site.factory.field or site.factory.alternatives):
@@ -31,6 +33,14 @@ def note(run: Any, site: Site) -> None:
             known.add(name)
             run.analyser.revised = True
             run.analyser.again(site.target)
+
+
+def _stays(run: Any, target: str) -> None:
+    """A lifted call takes its arguments by position: the flags of such a class stay with its constructor."""
+    run.analyser.constructed.add(target)
+    if run.analyser.call_fields.pop(target, None):
+        run.analyser.revised = True
+        run.analyser.again(target)
 
 
 def movable(analyser: Any, model: ClassModel, name: str) -> bool:
@@ -50,6 +60,9 @@ def movable(analyser: Any, model: ClassModel, name: str) -> bool:
     asked = any(isinstance(n, ast.Constant) and n.value == name for n in model.nodes)  # getattr(self, "decode")
     again = any(isinstance(n, ast.Call) and (_is_self(n.func) or _calls_again(n.func)) for n in model.nodes)
     reads = all(n in inside and isinstance(n.ctx, ast.Load) for n in own)
+    compared = [n for node in inside if isinstance(node, ast.Compare) for n in (node.left, *node.comparators)]
+    if any(n in compared for n in own):
+        return False  # `self.train is None` tells apart what a truth test does not
     return bool(own) and reads and name not in called and not asked and not again
 
 

@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 
 
 def edits(writer: ClassWriter) -> None:
-    """`def __call__(self, x, *, decode: bool | None = None)`, which falls back on the field."""
+    """`def __call__(self, x, *, decode: bool | None = None)`, which falls back on the field.
+
+    A caller may give None, which is false, where the field's default is true: what stands for nothing is then `...`.
+    """
     names = sorted(writer.run.call_fields)
+    defaults = {f.name: f.default for f in writer.model.own_fields}
+    absent = {n: "..." if getattr(defaults[n], "value", False) is True else "None" for n in names}
     if not names:
         return
     method = writer.model.own_methods["__call__"]
@@ -27,11 +32,11 @@ def edits(writer: ClassWriter) -> None:
     given = [*arguments.args, *arguments.defaults, *arguments.kwonlyargs, *[d for d in arguments.kw_defaults if d]]
     end = max(source.span(n).end for n in given)
     star = "" if arguments.kwonlyargs else ", *"
-    writer.insert(end, star + "".join(f", {name}: bool | None = None" for name in names), source=source)
+    writer.insert(end, star + "".join(f", {name}: bool | None = {absent[name]}" for name in names), source=source)
     body = method.node.body
     described = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1
     first = body[1] if described else body[0]
-    lines = [f"{name} = self.{name} if {name} is None else {name}" for name in names]
+    lines = [f"{name} = self.{name} if {name} is {absent[name]} else {name}" for name in names]
     between = f"{source.newline}{source.indent_of(first)}"
     writer.insert(source.span(first).start, "".join(line + between for line in lines), source=source)
 

@@ -170,6 +170,7 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
         assert value is not None
         if any(k.arg == name for k in node.keywords):
             continue  # the call says it already
+        flag_names.check(writer.run, source, value, node, env)
         extra += [", " if extra or node.args or node.keywords else "", f"{name}=", source.span(value)]
     if not keywords and not extra:
         _close_up(writer, site, node, source)

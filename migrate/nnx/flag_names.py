@@ -28,12 +28,18 @@ def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any
     if scope not in around:
         _check_other(run, flag, names & _bound(scope), env)
         return
+    inner = [p for p in around[: around.index(scope)] if isinstance(p, _FUNCTIONS)]
+    hidden = sorted(names & {name for function in inner for name in _bound(function)})
+    if hidden:
+        what = f"`{ast.unparse(flag)}` of a module is set where `{hidden[0]}` is another one than at its call"
+        raise Unmigratable("NNX172", what, flag)
     loops = [p for p in around if isinstance(p, _LOOPS) and p not in places]
     after, before = _end(flag), _start(call)
     for node in ast.walk(scope):
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store | ast.Del) or node.id not in names:
             continue
-        if after <= _start(node) < before or any(loop in source.ancestors(node) for loop in loops):
+        later = after <= _start(node) and (inner or _start(node) < before)  # an inner function runs whenever it is called
+        if later or any(loop in source.ancestors(node) for loop in loops):
             what = f"`{node.id}` changes between the layer that is made with `{ast.unparse(flag)}` and its call"
             raise Unmigratable("NNX172", what, flag)
 

@@ -66,6 +66,23 @@ class GivesFlags(nn.Module):
     return a + Scaled()(b)
 
 
+class OnByDefault(nn.Module):
+  decode: bool = True
+
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(3)(x)
+    return x if self.decode else x + 1
+
+
+class GivesNone(nn.Module):
+  """None is false in Linen, and no default."""
+
+  @nn.compact
+  def __call__(self, x, decode=None):
+    return OnByDefault(decode)(x)
+
+
 CASES = [
   ("Decoder", {}, [(2, 6, 4), (1, 6, 4)], {}),
   ("AddPositions", {}, [(2, 6, 4), (1, 6, 4)], {}),
@@ -73,4 +90,6 @@ CASES = [
   ("Scaled", {"double": True}, [(2, 4)], {}),
   ("GivesFlags", {}, [(2, 4)], {}),
   ("GivesFlags", {}, [(2, 4)], {"double": False}),
+  ("GivesNone", {}, [(2, 4)], {}),
+  ("GivesNone", {}, [(2, 4)], {"decode": True}),
 ]

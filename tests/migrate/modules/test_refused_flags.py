@@ -50,6 +50,74 @@ def test_a_flag_that_changes_is_refused(name: str) -> None:
     _expect(HEAD + CALLED + REFUSED[name], "bridged", "NNX172")
 
 
+OWN = """from functools import partial
+from typing import Optional
+from flax import linen as nn
+
+
+class ByField(nn.Module):
+  train: bool = False
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(5)(x)
+    return x * 2 if self.train else x
+
+
+class Merges(nn.Module):
+  train: Optional[bool] = None
+  @nn.compact
+  def __call__(self, x, train=None):
+    train = nn.merge_param('train', self.train, train)
+    x = nn.Dense(5)(x)
+    return x * 2 if train else x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+"""
+OWN_REFUSED = {
+    "assigned before the call": "    m = {}(train=train)\n    train = not train\n    return m(x)\n",
+    "assigned at the end of a pass": """    m = {}(train=train)
+    for i in range(3):
+      x = m(x)
+      train = not train
+    return x
+""",
+    "an argument of an inner function": """    m = {}(train=train)
+    def call(y, train=True):
+      return m(y)
+    return call(x)
+""",
+    "assigned after the inner function that calls": """    m = {}(train=train)
+    def call(y):
+      return m(y)
+    train = not train
+    return call(x)
+""",
+    "another one in the method that calls": "    return self.run({}(train=train), x, not train)\n"
+    "  def run(self, m, x, train):\n    return m(x)\n",
+}
+
+
+@pytest.mark.parametrize("name", OWN_REFUSED)
+@pytest.mark.parametrize("kind", ["ByField", "Merges"])
+def test_a_flag_of_a_class_that_changes_is_refused(kind: str, name: str) -> None:
+    text = OWN + OWN_REFUSED[name].format(kind)
+    plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX172"), plan.reason
+
+
+LIFTED = OWN + "    return nn.remat(ByField)(name='kept')(x) + ByField(train=train)(x)\n"
+COMPARED = OWN.replace("if self.train else", "if self.train is not None else") + "    return ByField(train=train)(x)\n"
+
+
+@pytest.mark.parametrize("text", [LIFTED, COMPARED], ids=["lifted", "compared with None"])
+def test_a_flag_of_a_class_stays_with_its_constructor(text: str) -> None:
+    plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
+
+
 HELPER = HEAD + "  def make(self, train):\n    return nn.BatchNorm(use_running_average=not train)\n" + CALLED
 
 
