@@ -52,7 +52,6 @@ class FileContext:
         self.new_imports: dict[str, str] = {}  # local name → dotted name
         self.todos: list[tuple[int, str]] = []  # (offset of a statement's line, comment text)
         self.touched_names: set[str] = set()
-        self.linen_regions: list[Span] = []  # classes that stay Linen: nothing in them is rewritten
         self.variable_types: dict[str, str] = {}  # collection → what its Variable type is called in this file
         self.parity_parts: set[str] = set()  # helpers of the generated linen_parity module that the new text uses
 
@@ -162,11 +161,6 @@ class FileContext:
         else:
             self.new_imports["linen_parity"] = f"{package}.linen_parity" if dot else "linen_parity"
         return f"linen_parity.{part}"
-
-    def is_linen_region(self, node: ast.AST) -> bool:
-        """Does `node` stand in a class that stays Linen?"""
-        span = self.source.span(node)
-        return any(region.contains(span) for region in self.linen_regions)
 
     @property
     def is_script(self) -> bool:

@@ -91,11 +91,6 @@ class EditSet:
     def insert(self, at: int, *parts: Part, code: str = "", order: int = 0) -> None:
         self.add(Edit(Span(at, at), tuple(parts), code, order))
 
-    def discard_within(self, span: Span) -> None:
-        """Drop every edit that lies inside `span` (the span itself included)."""
-        for key in [key for key in self._edits if span.contains(key)]:
-            del self._edits[key]
-
     def has(self, span: Span) -> bool:
         return span in self._edits
 

@@ -52,10 +52,6 @@ class ArrayInfo:
             for cell in itertools.product(*grid):
                 yield self.separator.join(map(str, cell))
 
-    @property
-    def chunk_count(self) -> int:
-        return int(np.prod([-(-n // c) for n, c in zip(self.shape, self.chunks)], dtype=np.int64))
-
 
 def parse_metadata(name: str, data: bytes, file: object) -> ArrayInfo:
     """Reads a `.zarray` or a `zarr.json`.

@@ -325,11 +325,6 @@ class Dim:
         """Python source. `render` gives the text of an atom (None: the default)."""
         return self._text(render)[0]
 
-    def factor_text(self, render: Render | None = None) -> str:
-        """Python source that can stand as a factor: in brackets where needed."""
-        text, level = self._text(render)
-        return text if level >= _PRODUCT else f"({text})"
-
     def operand_text(self, render: Render | None = None) -> str:
         """Python source that can stand anywhere in an expression."""
         text, level = self._text(render)
@@ -565,67 +560,3 @@ def level_of(text: str) -> int:
         elif depth == 0 and (char == " " or (char == "-" and index == 0)):
             return _SUM
     return ATOM
-
-
-# proofs --------------------------------------------------------------------------------------------------------
-
-
-def provably_equal(a: DimLike, b: DimLike) -> bool:
-    """The same number whatever the atoms are."""
-    return Dim.of(a) == Dim.of(b)
-
-
-def provably_different(a: DimLike, b: DimLike) -> bool:
-    """Never the same number, given that dimensions of arrays are at least 1."""
-    for difference in (Dim.of(a) - Dim.of(b), Dim.of(b) - Dim.of(a)):
-        low = difference.lower_bound(fields=False)
-        if low is not None and low > 0:
-            return True
-    return False
-
-
-def difference_condition(a: DimLike, b: DimLike, render: Render | None = None) -> str | None:
-    """A Python condition that holds exactly when the sizes differ; None where they never do, "True" where always.
-
-    Factors that are sizes themselves are cancelled (`h * s` and `h` differ iff `s != 1`), and sums are compared
-    without what both sides share.
-    """
-    left, right = Dim.of(a), Dim.of(b)
-    if provably_equal(left, right):
-        return None
-    if provably_different(left, right):
-        return "True"
-    common = _common_factor([left, right])
-    for monomial, _ in common.terms:
-        positive = tuple(atom for atom in monomial if (_atom_lower_bound(atom) or 0) >= 1)
-        factor = Dim(((positive, abs(common.terms[0][1])),))
-        left, right = left.exact_div(factor) or left, right.exact_div(factor) or right
-    difference = left - right
-    plus = {m: c for m, c in difference.terms if c > 0}
-    minus = {m: -c for m, c in difference.terms if c < 0}
-    if not plus or not minus:  # a sum of sizes that must not be zero
-        return f"{Dim._collect(plus or minus, difference.order).text(render)} != 0"
-    above, below = Dim._collect(plus, difference.order), Dim._collect(minus, difference.order)
-    if above.value is not None:
-        above, below = below, above
-    return f"{above.text(render)} != {below.text(render)}"
-
-
-def strided_difference(a: DimLike, b: DimLike, render: Render | None = None) -> tuple[str, str] | None:
-    """(condition, assumption) where one size is the other divided by a stride: `ceil(h / s)` and `h` differ iff
-    `s != 1`, provided that `h > 1`. None where the sizes are not so related."""
-    for left, right in ((Dim.of(a), Dim.of(b)), (Dim.of(b), Dim.of(a))):
-        stride = _stride(left, right)
-        if stride is not None:
-            return f"{stride.text(render)} != 1", f"{right.text(render)} > 1"
-    return None
-
-
-def _stride(small: Dim, large: Dim) -> Dim | None:
-    for monomial, coefficient in small.terms:
-        if coefficient != 1 or len(monomial) != 1 or monomial[0].kind != "floordiv":
-            continue
-        stride = monomial[0].args[1]
-        if isinstance(stride, Dim) and stride.value is None and small in (large.ceil_div(stride), large // stride):
-            return stride
-    return None

@@ -72,21 +72,6 @@ class Examples:
                 merged[name] = shape if before is None else _agreed(before, shape)
         return merged
 
-    def at_site(self, site: ast.Call) -> dict[str, Shape]:
-        """Argument → shape that the module made by this very call is run with.
-
-        Sizes that are not numbers are `opaque` atoms with their source text, as it stands in the run.
-        """
-        merged: dict[str, Shape] = {}
-        for example in self.all:
-            if example.site is not site:
-                continue
-            for name, shape in example.arguments.items():
-                before = merged.get(name)
-                if before is None or (before.rank == shape.rank):
-                    merged[name] = shape if before is None else _agreed(before, shape)
-        return merged
-
     def sizes(self, example: Example) -> dict[tuple[str, int], Dim]:
         """(argument, negative index) → size: what to put in for `Dim.input` atoms."""
         table: dict[tuple[str, int], Dim] = {}

@@ -22,7 +22,6 @@ from .flow_values import (
     NOTHING,
     SAME_TREE,
     SCAN,
-    TRAIN_STATES,
     WRAPPERS,
     ClassValue,
     Collection,
@@ -45,6 +44,7 @@ from .flow_values import (
 )
 from .index import Project
 from .self_names import SelfName
+from .state_classes import StateClasses
 
 # What gives a name, a result or a parameter its value.
 _STATEMENTS = (
@@ -73,10 +73,9 @@ class Flow:
         self.source_of: dict[ast.AST, SourceFile] = {}
         self.site_classes: dict[ast.Call, frozenset[str]] = {}
         self.site_source: dict[ast.Call, SourceFile] = {}
-        self.state_classes: dict[str, ast.ClassDef] = {}  # TrainState subclasses of the project
         self.callers: dict[ast.AST, dict[ast.Call, SourceFile]] = {}  # function → calls that reach it
         self._module_code = self._inside_modules()
-        self._find_state_classes()
+        self.state_classes = StateClasses(project)
         self._names: dict[ast.AST, str | None] = {}
         inside = {node for root in self._module_code for node in subtree(root)}
         statements: dict[str, list[ast.AST]] = {}
@@ -151,25 +150,9 @@ class Flow:
                 called.setdefault(where[1], set()).add(inside)
         return roots | {function for function, sides in called.items() if sides == {True}}
 
-    def _find_state_classes(self) -> None:
-        for _ in range(4):
-            for source in self.project.files.values():
-                for node in source.by_kind.get(ast.ClassDef, ()):
-                    if isinstance(node, ast.ClassDef) and any(
-                        self.is_state_class(self.base_name(source, node, base)) for base in node.bases
-                    ):
-                        name = f"{source.module}.{node.name}" if source.module else node.name
-                        self.state_classes[name] = node
-
-    def base_name(self, source: SourceFile, node: ast.ClassDef, base: ast.expr) -> str | None:
-        """What a base of a class is called: in `class TrainState(TrainState)` it is the imported class."""
-        imported = source.names.imports.get(base.id) if isinstance(base, ast.Name) and base.id == node.name else None
-        if imported and source.parents.get(node) is source.tree:
-            return self.project.canonical(imported)
-        return self.project.qualname(source, base)
-
-    def is_state_class(self, qualname: str | None) -> bool:
-        return qualname in TRAIN_STATES or qualname in self.state_classes
+    def creates_state(self, call: ast.Call) -> bool:
+        """Is `call` a `TrainState.create(...)`, or the constructor itself?"""
+        return (self.name(call.func) or "").removesuffix(".create") in self.state_classes
 
     # symbols ---------------------------------------------------------------------------------------------------
     def symbol(self, source: SourceFile, node: ast.Name) -> Symbol:
@@ -371,18 +354,11 @@ class Flow:
         if isinstance(base, State):
             if node.attr == "params" and base.whole:
                 return Variables(base.sites)
-            if node.attr == "params" or node.attr in self.state_fields(base.cls):
+            if node.attr == "params" or node.attr in self.state_classes.fields(base.cls):
                 return Collection(base.sites, node.attr)
             if node.attr == "apply_fn":
                 return Method(base.sites, "apply")
         return ANY
-
-    def state_fields(self, cls: str) -> tuple[str, ...]:
-        """Fields that a TrainState subclass of the project adds."""
-        node = self.state_classes.get(cls)
-        if node is None:
-            return ()
-        return tuple(s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
 
     def _call(self, source: SourceFile, node: ast.Call) -> Value:
         name = self.name(node.func)
@@ -409,7 +385,7 @@ class Flow:
         if name == "optax.apply_updates" and len(node.args) == 2:
             base = self.value(node.args[1])
             return self.value(node.args[0]) if isinstance(base, Deltas) else base if isinstance(base, Nothing) else ANY
-        if name and name.endswith(".create") and self.is_state_class(name.removesuffix(".create")):
+        if name and name.endswith(".create") and self.creates_state(node):
             return self._state(node, name.removesuffix(".create"))
         restored = restored_target(self, node)
         if restored is not None:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..edits import Edit, Overlay, Part, Parts
+from ..edits import Edit, Overlay, Part
 from ..source import SourceFile
 from .dims import Dim
 from .values import Const, Int, Slice, Unknown, Value
@@ -492,7 +492,3 @@ def overlay(localized: Localized, resolve: Any) -> Overlay:
 
     edits = tuple(Edit(span, tuple(said(part) for part in parts)) for span, parts in localized.replaced)
     return Overlay(localized.span, edits)
-
-
-def as_parts(localized: Localized, resolve: Any) -> Parts:
-    return (overlay(localized, resolve),)

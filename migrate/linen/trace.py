@@ -80,16 +80,6 @@ class Trace:
                 ranks[qualname] = agreed
         return ranks
 
-    def attribute_inputs(self, project: Project) -> dict[tuple[str, str], list[TracedCall]]:
-        """(parent class, attribute or automatic name) → calls of that submodule, of library layers too."""
-        table: dict[tuple[str, str], list[TracedCall]] = {}
-        names = _class_names(project)
-        for call in self.calls:
-            parent = _project_name(call.parent, names) if call.parent is not None else None
-            if parent is not None and call.name is not None:
-                table.setdefault((parent, call.name), []).append(call)
-        return table
-
 
 def _class_names(project: Project) -> dict[tuple[str, str], str]:
     table: dict[tuple[str, str], str] = {}

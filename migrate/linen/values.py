@@ -6,7 +6,7 @@ Contract of every size: dimensions of arrays are at least 1, and the program run
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from .dims import Atom, Dim, DimLike, Render
 
@@ -338,24 +338,6 @@ def size_stem(index: int, shape: Shape | None = None) -> str:
     """What one would call a size by its place from the end, as Linen lays out images (NHWC) and sequences."""
     rank = len(shape.dims) + (shape.lead is not None) if shape is not None else 0
     return "features" if index == -1 else {(-3, 4): "height", (-2, 4): "width", (-2, 3): "length"}.get((index, rank), "size")
-
-
-def as_int(value: Value) -> Dim | None:
-    """The size that a value is, if it is an integer."""
-    return value.dim if isinstance(value, Int) else None
-
-
-def as_ints(value: Value) -> tuple[Dim, ...] | None:
-    """The sizes of a tuple or list of integers."""
-    if not isinstance(value, Tup):
-        return None
-    dims = [as_int(item) for item in value.items]
-    return None if any(d is None for d in dims) else tuple(d for d in dims if d is not None)
-
-
-def ints(values: Sequence[DimLike]) -> Tup:
-    """A tuple of integers as a value."""
-    return Tup(tuple(Int(Dim.of(v)) for v in values))
 
 
 def value_with_rank(value: Value, argument: str, rank: int) -> Value:

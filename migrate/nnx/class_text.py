@@ -243,15 +243,6 @@ class ClassText:
     def details(self) -> Details:
         return Details(self.added(), dict(self.call_keywords))
 
-    def first_array(self) -> str:
-        method = self.model.method("__call__")
-        if method is None:
-            return ""
-        parameters = [p.arg for p in method.parameters]
-        return next((p for p in parameters if p in {re.split(r"[.\[]", k)[0] for k in self.used}), "") or (
-            parameters[0] if parameters else ""
-        )
-
     def _first(self) -> str:
         method = self.model.method("__call__")
         return method.parameters[0].arg if method is not None and method.parameters else ""

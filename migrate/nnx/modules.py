@@ -433,7 +433,6 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         if linen_copies.is_copy_module(info.source):
             continue
         if decided.outcome is not Outcome.NATIVE:
-            context.linen_regions.append(info.source.full_span(info.node))
             context.report(
                 info.node,
                 decided.code or "NNX100",

@@ -85,9 +85,7 @@ def created(form: _Native, symbol: Symbol) -> bool:
         if isinstance(node, SelfName) and isinstance(node.ctx, ast.Store) and isinstance(value, State):
             if form.flow.symbol(form.source(node), node) == symbol and form.function(node) is form.home:
                 call = getattr(form.statement(node), "value", None)
-                if isinstance(call, ast.Call) and form.flow.is_state_class(
-                    (form.flow.name(call.func) or "").removesuffix(".create")
-                ):
+                if isinstance(call, ast.Call) and form.flow.creates_state(call):
                     return True
     return False
 

@@ -60,7 +60,7 @@ def _variables(flow: Flow, call: ast.Call) -> list[Value]:
     name = flow.name(call.func) or ""
     if isinstance(flow.value(call.func), Method):
         values = [flow.value(call.func)]
-    elif name == "flax.linen.apply" or flow.is_state_class(name.removesuffix(".create")):
+    elif name == "flax.linen.apply" or flow.creates_state(call):
         values = []
     elif isinstance(call.func, ast.Call) and flow.name(call.func.func) == "flax.linen.apply":
         values = [flow.value(a) for a in call.func.args]

@@ -226,11 +226,6 @@ def create(form: _Native, call: ast.Call) -> None:
         raise Unsupported(call, "a TrainState that is not assigned")
 
 
-def creates(form: _Native, call: ast.Call) -> bool:
-    """Is `call` a `TrainState.create(...)`?"""
-    return form.flow.is_state_class((form.flow.name(call.func) or "").removesuffix(".create"))
-
-
 def is_last(form: _Native, statement: ast.stmt) -> bool:
     function = form.function(statement)
     return isinstance(function, ast.FunctionDef) and function.body[-1] is statement

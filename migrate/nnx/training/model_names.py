@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Collection, State, Symbol, Variables
-from . import attributes, by_hand, loops, makers, steps
+from . import attributes, by_hand, makers, steps
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _received_states(form: _Native) -> dict[Symbol, str]:
     for node, value in form.uses:
         parent = form.parent(node)
         if isinstance(node, ast.Call) and isinstance(value, State) and isinstance(parent, ast.Assign):
-            received = makers.made_at(form, node) if loops.creates(form, node) else None
+            received = makers.made_at(form, node) if form.flow.creates_state(node) else None
             if received is not None and isinstance(parent.targets[0], ast.Name):
                 symbol = form.flow.symbol(form.source(node), parent.targets[0])
                 found[symbol] = received.name

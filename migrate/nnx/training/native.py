@@ -438,8 +438,7 @@ class _Native(Rewrite):
         return isinstance(holder, ast.Call) and steps.argument(self, holder, node)
 
     def _call(self, call: ast.Call, value: Value) -> None:
-        name = self.flow.name(call.func) or ""
-        if isinstance(value, State) and self.flow.is_state_class(name.removesuffix(".create")):
+        if isinstance(value, State) and self.flow.creates_state(call):
             loops.create(self, call)
         elif isinstance(value, Variables | Collection) and any(r.call is call for r in self.makers.received):
             return

@@ -103,9 +103,7 @@ def _one_state(form: _Native) -> None:
     made = [
         node
         for node, value in form.uses
-        if isinstance(node, ast.Call)
-        and isinstance(value, State)
-        and form.flow.is_state_class((form.flow.name(node.func) or "").removesuffix(".create"))
+        if isinstance(node, ast.Call) and isinstance(value, State) and form.flow.creates_state(node)
     ]
     for index, node in enumerate(made):
         for other in made[:index]:
@@ -212,7 +210,7 @@ def _made_anew(form: _Native, symbol: Symbol, group: set[Symbol]) -> bool:
             if not given(form, call) <= group:
                 return False
             continue
-        if form.flow.is_state_class((form.flow.name(call.func) or "").removesuffix(".create")):
+        if form.flow.creates_state(call):
             continue  # there is but one
         callee = form.flow.value(call.func)
         if not isinstance(callee, Function) or not callee.nodes <= makers.fresh(form):

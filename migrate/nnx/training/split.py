@@ -74,7 +74,7 @@ class _Split(Rewrite):
                 self.to_partial(node)
             elif isinstance(value, Variables) and isinstance(self.flow.value(node.func), Method):
                 self._init(node)
-            elif isinstance(value, State) and self._creates(node):
+            elif isinstance(value, State) and self.flow.creates_state(node):
                 self._create(node, value)
         if self.leads_on(node):
             return
@@ -194,13 +194,9 @@ class _Split(Rewrite):
             raise Unsupported(node, f"the name {name} is taken")
         return name
 
-    def _creates(self, call: ast.Call) -> bool:
-        name = self.flow.name(call.func) or ""
-        return self.flow.is_state_class(name.removesuffix(".create"))
-
     def _create(self, call: ast.Call, value: State) -> None:
         """`TrainState.create(apply_fn=model.apply, params=..., tx=...)` → `nnx.TrainState.create(graphdef, ...)`."""
-        if value.cls in self.flow.state_classes or call.args:
+        if value.cls in self.flow.state_classes.own or call.args:
             raise Unsupported(call, "a TrainState of the project's own")
         keywords = {k.arg: k for k in call.keywords}
         if set(keywords) != {"apply_fn", "params", "tx"} or next(iter(keywords)) != "apply_fn":

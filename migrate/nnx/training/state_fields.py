@@ -55,8 +55,8 @@ def find(form: _Native) -> StateClass | None:
         return None
     if len(names) > 1:
         raise Unsupported(form.site, "states of several classes")
-    node = form.flow.state_classes[own[0]]
-    bases = {form.flow.base_name(form.source(node), node, base) for base in node.bases}
+    node = form.flow.state_classes.own[own[0]]
+    bases = {form.flow.state_classes.base_name(form.source(node), node, base) for base in node.bases}
     if node.keywords or len(node.bases) != 1 or not bases <= TRAIN_STATES:
         raise Unsupported(node, "a class of states with other bases")
     found = StateClass(own[0], node, tuple(_fields(form, node)))
@@ -129,7 +129,7 @@ def together(forms: list[_Native], components: list[Component]) -> list[list[_Na
         own = form.state_class
         found.setdefault(own.qualname if own is not None and own.fields else f"{index}", []).append(form)
     for name, group in list(found.items()):
-        if name not in group[0].flow.state_classes:
+        if name not in group[0].flow.state_classes.own:
             continue
         done = [form.component for form in group]
         others = [c for c in components if c not in done and _has_states(group[0].flow, c, name)]

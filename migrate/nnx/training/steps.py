@@ -183,7 +183,7 @@ class Step:
                 kind = context.name("flax.nnx.Optimizer")
                 annotation = argument_node.annotation
                 if annotation is not None and self.form.fields:
-                    if self.form.flow.name(annotation) in self.form.flow.state_classes:
+                    if self.form.flow.name(annotation) in self.form.flow.state_classes.own:
                         kind = self.source.text_of(annotation)
                 names.append(f"{optimizer}: {kind}" if typed else optimizer)
             span = self.source.span(argument_node)

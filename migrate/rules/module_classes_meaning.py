@@ -1,0 +1,365 @@
+"""NNX140 to NNX199: why a class stays Linen whose structure is known: NNX has nothing that does the same."""
+
+from __future__ import annotations
+
+from ..rule import Rule
+from ._module_reasons import AT_CALL, NO_COUNTERPART, STRUCTURE, UNFOLLOWED, stays
+
+RULES = (
+    stays(
+        "NNX140",
+        "too-many-arguments",
+        "a module is given more arguments than it has fields",
+        "A positional argument too many: as a rule the Linen code fails here as well.",
+        "There is nothing to carry over.",
+        "correct the call.",
+    ),
+    stays(
+        "NNX141",
+        "lifted-axes-unknown",
+        "the axes of a lifted transform, or how it is called, are not known",
+        "`in_axes` or `out_axes` is not a constant or does not fit the arguments, a scanned module is called without a "
+        "carry, or a vmapped one with keywords.",
+        UNFOLLOWED,
+        "write the axes as literals and the arguments by position.",
+    ),
+    stays(
+        "NNX142",
+        "parameter-without-name",
+        "a parameter or variable has no name or no plain initializer",
+        "`self.param(*args)` or the like.",
+        UNFOLLOWED,
+        "write the name and the initializer out.",
+    ),
+    stays(
+        "NNX143",
+        "computed-collection",
+        "the collection of a variable or of a sown value is not a constant",
+        "`self.variable(collection, ...)` or `self.sow(collection, ...)` with a computed name.",
+        "The collection becomes the type of the nnx.Variable.",
+        "write the collection as a literal.",
+    ),
+    stays(
+        "NNX144",
+        "computed-rng-stream",
+        "the rng stream is not a constant",
+        "`self.make_rng(name)` with a computed name.",
+        UNFOLLOWED,
+        "write the name as a literal, or in a field annotated as `str`.",
+    ),
+    stays(
+        "NNX145",
+        "perturb",
+        "self.perturb is used",
+        "Gradients of intermediate values, by a collection of zeros that is added.",
+        "`nnx.Module.perturb` exists, but its variable is made at the call and the gradient is taken in another way.",
+        "rewrite with nnx's own `perturb` and its gradient by hand.",
+    ),
+    stays(
+        "NNX146",
+        "asks-for-collections",
+        "the module asks which variables were given, or which are mutable",
+        "`self.has_variable(...)`, other than the usual is-it-initialized question, or `self.is_mutable_collection(...)`.",
+        "In NNX variables are there and can be written; there is nothing to ask.",
+        "turn the question into a field or an argument of `__call__`.",
+    ),
+    stays(
+        "NNX147",
+        "variables-by-name",
+        "get_variable or put_variable is used",
+        "Variables are read or written by collection and name.",
+        NO_COUNTERPART,
+        "make the variable with `self.variable` and use what it returns.",
+    ),
+    stays(
+        "NNX148",
+        "has-rng",
+        "self.has_rng is used",
+        "The module behaves by whether a call of `apply` was given a key for a stream.",
+        "An NNX module holds its streams from its construction on, so that the answer would be yes in evaluation, too.",
+        "ask an argument of `__call__` such as `deterministic` instead, and pass it where `rngs` is passed now.",
+    ),
+    stays(
+        "NNX149",
+        "functional-api-inside",
+        "bind, unbind, clone, copy, init, apply or lazy_init is used in a module",
+        "Linen's functional interface inside a module's own methods.",
+        "An NNX module holds its variables, so that such code means something else.",
+        "move the call out of the class, or construct and call a submodule.",
+    ),
+    stays(
+        "NNX150",
+        "contains-a-linen-class",
+        "the class contains another that is not native and cannot be wrapped",
+        "The reason of the inner class is named, and why it cannot be wrapped. Where the shapes of its inputs can be said "
+        "in the constructor, `Odd(3)` becomes `linen_parity.Bridged(Odd(3), jax.ShapeDtypeStruct(...), rngs=rngs)`: an "
+        "`nnx.bridge.ToNNX` that is initialized when it is constructed, under Linen's keys, and whose statistics may "
+        "change. Not wrapped is what could tell the difference (`self.path`, `sow`, caches, `has_rng`, logical axes), what "
+        "is lifted, given modules, or called by other methods, and what `--no-bridge` forbids.",
+        "A Linen module inside an NNX one would be initialized lazily, and what it is given then is not known.",
+        "settle the inner class; this one follows by itself.",
+    ),
+    stays(
+        "NNX151",
+        "reserved-field",
+        "a field has a name that NNX needs for itself",
+        "A field is called `rngs` or `cls`.",
+        "The constructor takes `rngs: nnx.Rngs`, and the metaclass of NNX modules has a parameter `cls` of its own, so that "
+        "no keyword of this name reaches the constructor.",
+        "rename the field.",
+    ),
+    stays(
+        "NNX152",
+        "name-twice",
+        "two modules of a class have the same name",
+        "Both would be one attribute.",
+        "Only in branches that exclude each other can two modules share one attribute.",
+        "give them different names; keep old checkpoints with `rename=`.",
+    ),
+    stays(
+        "NNX153",
+        "numbered-across-methods",
+        "modules of one kind are made in loops and in several methods, or several times in a helper method",
+        "Linen numbers the modules of a kind in the order of creation, which runs through the methods.",
+        "The list that holds them has to give each the number that its key has.",
+        "make them in one method, or name them: `name=f'block_{i}'`.",
+    ),
+    stays(
+        "NNX154",
+        "constant-name-in-loop",
+        "a constant name is used in a loop",
+        "Every round would make the same name.",
+        UNFOLLOWED,
+        "number the names: `name=f'layer_{i}'`.",
+    ),
+    stays(
+        "NNX155",
+        "name-from-call",
+        "a module's name is known only in the call",
+        "`name=` depends on the inputs, or is bound by `functools.partial`.",
+        "Names are attributes, and are decided in the constructor.",
+        "let the name follow from fields and loop variables, and give it where the module is made.",
+    ),
+    stays(
+        "NNX156",
+        "name-taken",
+        "a submodule has the name of a field, a list of modules or a method",
+        "One attribute cannot be both.",
+        "In NNX all of them are attributes of one object.",
+        "rename one of them; keep old checkpoints with `rename=`.",
+    ),
+    stays(
+        "NNX157",
+        "conditional-in-loop",
+        "a module in a loop is made or not depending on the call",
+        "Which number the modules get would depend on an argument of `__call__`.",
+        STRUCTURE,
+        "make the condition a field.",
+    ),
+    stays(
+        "NNX158",
+        "loop-numbering",
+        "modules are made in loops that cannot be numbered",
+        "Linen counts through several loops, or through a loop and a nested function.",
+        "The list that holds them has to give each the number that its key has.",
+        "make one loop, or name the modules: `name=f'block_{i}'`.",
+    ),
+    stays(
+        "NNX159",
+        "one-place-several-modules",
+        "one place in the code makes several modules outside of a loop",
+        "A helper that makes a layer is called more than once.",
+        "Each call makes another module, and the place in the code names one attribute.",
+        "write the calls out, or name them.",
+    ),
+    stays(
+        "NNX160",
+        "linen-base",
+        "the class inherits from a layer of flax.linen",
+        "`class MyDense(nn.Dense)` and the like, a recurrent cell whose inputs have more than one axis of features, or a "
+        "class that is a `typing.Protocol` or has a metaclass.",
+        "The NNX layer has another constructor and other attributes, and NNX's modules a metaclass of their own.",
+        "hold the layer as a submodule (the keys get one level more; see `rename=`), or subclass the NNX layer by hand.",
+    ),
+    stays(
+        "NNX161",
+        "inherited-submodules",
+        "a class and its base class both make submodules or fields",
+        "`super().setup()`, fields beside a base that makes the submodules, or both making some.",
+        "Two constructors would have to be written into one another.",
+        "copy the base's code into the class, or hold the base as a submodule.",
+    ),
+    stays(
+        "NNX162",
+        "compact-name-scope",
+        "nn.compact_name_scope is used",
+        "Several compact methods with name scopes of their own.",
+        NO_COUNTERPART,
+        "turn the methods into submodules.",
+    ),
+    stays(
+        "NNX163",
+        "field-of-several-kinds",
+        "a field is given different kinds of modules",
+        "One use passes `nn.Conv`, another `nn.ConvLocal`: NNX makes or calls them with different arguments, or Linen "
+        "counts them under names that cannot be told apart. Where only a script or an alias passes the kind "
+        "that does not fit, the class becomes native for the others, that place is reported, and there the constructor "
+        "raises a TypeError.",
+        "The constructor would have to give them different arguments.",
+        "write one class for each kind.",
+    ),
+    stays(
+        "NNX164",
+        "scope-attribute",
+        "self.scope, self.path, self.parent, self.variables or self.name is used",
+        "The class looks at its own place in Linen's tree.",
+        "An NNX module does not know where it stands.",
+        "pass what is needed as a field.",
+    ),
+    stays(
+        "NNX165",
+        "wrong-layer-call",
+        "a layer is called with arguments that it does not have",
+        "The Linen code fails here as well, or was written for another version of flax.",
+        "There is nothing to carry over.",
+        "correct the call.",
+    ),
+    stays(
+        "NNX166",
+        "variable-without-value",
+        "a variable has no plain initial value",
+        "`self.variable(collection, name)` without an initial value, or with one that cannot be moved.",
+        "An nnx.Variable has a value from the start.",
+        "give an initializer that follows from the fields.",
+    ),
+    stays(
+        "NNX167",
+        "collection-no-identifier",
+        "a collection's name is no identifier",
+        "A collection becomes a class, a subclass of nnx.Variable, and needs a name that Python accepts.",
+        "The class could not be written.",
+        "rename the collection; keep old checkpoints with `rename=`.",
+    ),
+    stays(
+        "NNX168",
+        "lifted-collections",
+        "how a lifted transform treats the collections cannot be written in NNX",
+        "`variable_axes`, `split_rngs` or metadata that are not literals, `variable_carry` beside stacked variables, "
+        "collections along different axes, mapped collections beside parameters that are not mapped, or random numbers that "
+        "are the same for every step or member.",
+        UNFOLLOWED,
+        "write literals; map all collections along the axis of the parameters.",
+    ),
+    stays(
+        "NNX169",
+        "lifted-count-unknown",
+        "how many modules a lifted transform stacks is not known to the constructor",
+        "`length` or `axis_size` is missing, or depends on the call.",
+        AT_CALL,
+        "write `length=` or `axis_size=` from a field.",
+    ),
+    stays(
+        "NNX170",
+        "shared-code-differs",
+        "code that several classes share would have to become different things",
+        "A method of a base class, or a shared expression, would be rewritten in one way for one class and in another for "
+        "the next.",
+        "There is one text.",
+        "copy the method into the classes.",
+    ),
+    stays(
+        "NNX171",
+        "dataclass-options",
+        "the class has dataclass options or a dataclass decorator",
+        "`kw_only=True`, `frozen=...`, `@dataclass` and the like.",
+        "The class gets a written constructor in place of the dataclass's.",
+        "drop the option.",
+    ),
+    stays(
+        "NNX172",
+        "factory-out-of-reach",
+        "a factory of modules would need a change that cannot be made where it stands",
+        "A partial or a field holds an argument that NNX wants elsewhere (at the call, say), and the class or its "
+        "`__call__` cannot be given it.",
+        UNFOLLOWED,
+        "give the argument at the call of the layer, in the same file.",
+    ),
+    stays(
+        "NNX173",
+        "post-init",
+        "the class has a __post_init__ that does more than to check fields, or a field that begins with two underscores",
+        "Both are the dataclass's business. A `__post_init__` of questions, errors and warnings stays, and the constructor "
+        "calls it.",
+        "The class gets a written constructor in place of the dataclass's.",
+        "move the code into `setup`; rename the field.",
+    ),
+    stays(
+        "NNX174",
+        "field-order",
+        "a field without a default follows one with a default",
+        "Together with inherited fields no signature can be written.",
+        "Python does not accept such a constructor.",
+        "give the field a default.",
+    ),
+    stays(
+        "NNX175",
+        "local-class",
+        "the class is defined inside another class, inside a function that hands it on or whose variables it cannot read, "
+        "or under a name that is bound more than once",
+        "It is made anew at each call of the function. Where that only constructs it, and what it reads of the function is "
+        "bound once and makes no modules, the class becomes native where it stands.",
+        UNFOLLOWED,
+        "move it to the top level of the file.",
+    ),
+    stays(
+        "NNX176",
+        "family-not-native",
+        "a base class is not native, or a subclass of which no Linen copy of this base can be kept",
+        "The reason of the other class is named. A base whose subclasses stay Linen becomes native all the same, where a "
+        "Linen copy of it can be kept for them (NNX178).",
+        "An NNX class cannot inherit from a Linen one, nor a Linen class from an NNX one.",
+        "settle the other class; this one follows by itself.",
+    ),
+    stays(
+        "NNX177",
+        "used-by-a-linen-class",
+        "a class that stays Linen uses it, and no Linen copy of it can be kept",
+        "The reason of the outer class is named, and why there is no copy (NNX178): the class is registered by a decorator "
+        "or changed from outside, stands in a notebook or an `__init__.py`, or needs while it is imported what can exist "
+        "only once. With `--no-bridge` no copies are made at all.",
+        "A Linen class can only hold Linen modules.",
+        "settle the outer class; this one follows by itself.",
+    ),
+    Rule(
+        "NNX178",
+        "linen-copy",
+        "a Linen copy of a native class is kept for a class that stays Linen",
+        what="A class that stays Linen can hold Linen modules only. The Linen text of each native class that it uses, or "
+        "derives from, is kept in `<file>_linen.py`, with all that this needs, and the references are pointed to it: "
+        "`Block(4)` becomes `layers_linen.Block(4)`. The same goes for arguments that code outside of modules gives to such "
+        "a class. What to do: settle the class that stays Linen, point it back to the native classes, and delete the file "
+        "when nothing imports it any more. Later runs leave it as it is.",
+        why="`nnx.bridge.to_linen` would wrap the native class, but under other variable keys and other random streams: "
+        "checkpoints would not load, and seeds would give other numbers. The copy is what the class was.",
+        how_sure="By construction: the same code, under the same class names. Bitwise, keys included, in the tests.",
+    ),
+    stays(
+        "NNX180",
+        "setup-computes",
+        "setup computes with parameters, or holds one under no name",
+        "A call of a submodule in setup, a list of parameters, a condition on what a parameter is, or values computed from "
+        "parameters that other classes read, that methods change, or in a class that others of the project derive from. "
+        "(`self.scale = jnp.exp(self.w)` by itself is computed anew for every call, by a method `_computed`.)",
+        "`setup` runs with every call, a constructor once: the value would never follow the parameter, which would not "
+        "be trained.",
+        "hold the parameter in an attribute of its name, and compute with it in the methods.",
+    ),
+    stays(
+        "NNX199",
+        "tool-failed-on-class",
+        "this tool failed on the class",
+        "An error inside nnx-migrate while it analysed the class; the message is in the report.",
+        "One class that cannot be followed never stops the others.",
+        "please report it with the class.",
+    ),
+)

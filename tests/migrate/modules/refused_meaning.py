@@ -1,0 +1,358 @@
+"""Classes that stay Linen because NNX would do something else, or has nothing that does it: with their codes."""
+
+REFUSED = {
+    "a field called as a parameter of the metaclass": (
+        "NNX151",
+        """class M(nn.Module):
+  cls: Any = nn.Dense
+  @nn.compact
+  def __call__(self, x):
+    return self.cls(3)(x)
+""",
+    ),
+    "a name bound by functools.partial": (
+        "NNX155",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    norm = functools.partial(nn.LayerNorm, name='own')
+    return norm(epsilon=1e-3)(x)
+""",
+    ),
+    "a name bound by functools.partial of a field": (
+        "NNX155",
+        """class M(nn.Module):
+  norm: Any = nn.LayerNorm
+  @nn.compact
+  def __call__(self, x):
+    norm = functools.partial(self.norm, name='own')
+    return norm()(x)
+""",
+    ),
+    "a condition of setup on what a parameter is": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    if self.w.sum() > 0:
+      self.scale = jnp.exp(self.w)
+    else:
+      self.scale = self.w
+  def __call__(self, x):
+    return x * self.scale
+""",
+    ),
+    "a parameter whose start follows another's": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    start = jnp.exp(self.w)
+    self.v = self.param('v', lambda key: start)
+  def __call__(self, x):
+    return x * self.v
+""",
+    ),
+    "what setup computes from a parameter, changed by a method": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    self.scale = jnp.exp(self.w)
+  def __call__(self, x):
+    object.__setattr__(self, 'scale', 2)
+    self.scale += 1
+    return x * self.scale
+""",
+    ),
+    "what a base computes from a parameter in setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    self.scale = jnp.exp(self.w)
+  def __call__(self, x):
+    return x * self.scale
+
+
+class Derived(M):
+  def __call__(self, x):
+    return x + self.scale
+""",
+    ),
+    "a method of setup that reads what setup computes": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    self.scale = jnp.exp(self.w)
+    self.twice = self.double()
+  def double(self):
+    return 2 * self.scale
+  def __call__(self, x):
+    return x * self.twice
+""",
+    ),
+    "a list of parameters in setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.ws = [self.param(f'w{i}', nn.initializers.ones, (3,)) for i in range(2)]
+  def __call__(self, x):
+    return x * self.ws[0] * self.ws[1]
+""",
+    ),
+    "a module called in setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.embed = nn.Embed(4, 3)
+    self.table = self.embed(jnp.arange(4))
+  def __call__(self, x):
+    return x + self.table[0]
+""",
+    ),
+    "all variables of a submodule at once": (
+        "NNX164",
+        """class M(nn.Module):
+  def setup(self):
+    self.inner = nn.Dense(4)
+  def __call__(self, x):
+    y = self.inner(x)
+    return y, jax.tree.map(jnp.sum, self.inner.variables['params'])
+""",
+    ),
+    "a variable looked up that another class makes": (
+        "NNX164",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x) + self.variables['statistics']['mean']
+""",
+    ),
+    "a variable looked up under a computed name": (
+        "NNX147",
+        """class M(nn.Module):
+  which: str = 'a'
+  @nn.compact
+  def __call__(self, x):
+    a = self.variable('state', 'a', jnp.zeros, ())
+    return nn.Dense(4)(x) + a.value + self.get_variable('state', self.which)
+""",
+    ),
+    "a field of two kinds that count under one name": (
+        "NNX163",
+        """class M(nn.Module):
+  part: Any
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(self.part(features=4)(x))
+
+
+class N(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return M(nn.Dense)(x) + M(nn.DenseGeneral)(x)
+""",
+    ),
+    "a field of two kinds that NNX makes in different ways": (
+        "NNX163",
+        """class M(nn.Module):
+  part: Any
+  @nn.compact
+  def __call__(self, x):
+    return self.part(4, (3, 3))(x)
+
+
+class N(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return M(nn.Conv)(x) + M(nn.ConvLocal)(x)
+""",
+    ),
+    "a field of two kinds, one with a flag of the call, in nested loops": (
+        "NNX163",
+        """class M(nn.Module):
+  norm: Any
+  @nn.compact
+  def __call__(self, x):
+    for i in range(2):
+      for j in range(i):
+        x = self.norm()(x)
+    return x
+
+
+class N(nn.Module):
+  @nn.compact
+  def __call__(self, x, train):
+    return M(functools.partial(nn.BatchNorm, use_running_average=not train))(x) + M(nn.LayerNorm)(x)
+""",
+    ),
+    "a base's submodule that sees an input of the base's own nowhere": (
+        "NNX161",
+        """class B(nn.Module):
+  def setup(self):
+    self.a = nn.Dense(4)
+    self.b = nn.Dense(4)
+
+  def __call__(self, x):
+    return self.a(x) + self.b(x)
+
+
+class D(B):
+  e: int = 3
+
+  def __call__(self, x):
+    return self.a(x) + self.b(x[..., :self.e])
+""",
+    ),
+    "a layer's subclass whose param looks at the initializer": (
+        "NNX160",
+        """class M(nn.Dense):
+  def param(self, name, init, *args):
+    value = super().param(name, init, *args)
+    return value if init is None else value * 2
+""",
+    ),
+    "a field called rngs": (
+        "NNX151",
+        """class M(nn.Module):
+  rngs: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+""",
+    ),
+    "a lifted method with optional arguments": (
+        "NNX141",
+        """class M(nn.Module):
+  @functools.partial(nn.scan, variable_broadcast='params', split_rngs={'params': False})
+  @nn.compact
+  def __call__(self, c, x, scale=1.0):
+    return nn.GRUCell(4)(c, x * scale)
+""",
+    ),
+    "auto names that depend on a condition, in two methods": (
+        "NNX153",
+        """class M(nn.Module):
+  flag: bool = False
+  @nn.compact
+  def __call__(self, x):
+    if self.flag:
+      x = nn.Dense(4)(x)
+    return self.head(x)
+
+  def head(self, x):
+    return nn.Dense(4)(x)
+""",
+    ),
+    "every step of a scan drops the same": (
+        "NNX168",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def body(mdl, c, _):
+      return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(c)), None
+
+    f = nn.scan(body, variable_broadcast='params', split_rngs={'params': False, 'dropout': False}, length=3)
+    return f(self, x, None)[0]
+""",
+    ),
+    "a scan that carries some variables and stacks others": (
+        "NNX168",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def body(mdl, c, _):
+      return nn.Dense(4)(c), None
+
+    f = nn.scan(body, variable_axes={'params': 0}, variable_carry='state', split_rngs={'params': True}, length=3)
+    return f(self, x, None)[0]
+""",
+    ),
+    "a lifted function called with keywords, which Linen ignores": (
+        "NNX141",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    f = nn.vmap(lambda mdl, x, y=1: nn.Dense(4)(x) * y, variable_axes={'params': None}, split_rngs={'params': False})
+    return f(self, x, y=2)
+""",
+    ),
+    "a helper method that makes modules in a loop": (
+        "NNX153",
+        """class M(nn.Module):
+  n: int = 3
+  def block(self, x):
+    return nn.relu(nn.Dense(4)(x))
+
+  @nn.compact
+  def __call__(self, x):
+    for i in range(self.n):
+      x = self.block(x)
+    return x
+""",
+    ),
+    "a cell of images": (
+        "NNX160",
+        """class M(nn.RNNCellBase):
+  @nn.compact
+  def __call__(self, carry, x):
+    y = nn.Conv(3, (3, 3))(x) + carry
+    return y, y
+
+  def initialize_carry(self, rng, input_shape):
+    return jnp.zeros((*input_shape[:-1], 3))
+
+  @property
+  def num_feature_axes(self):
+    return 3
+""",
+    ),
+    "a module that is cloned": (
+        "NNX149",
+        """class M(nn.Module):
+  inner: nn.Module
+  @nn.compact
+  def __call__(self, x):
+    return self.inner.clone(name='a')(x)
+""",
+    ),
+    "an operation class of Linen's own": (
+        "NNX203",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.MultiHeadDotProductAttention(num_heads=2, qkv_dot_general_cls=nn.Fp8DotGeneralOp)(x)
+""",
+    ),
+    "an item of a list that has another name in Linen": (
+        "NNX155",
+        """class M(nn.Module):
+  def setup(self):
+    self.ls = [nn.Dense(4, name='a'), nn.Dense(4, name='b')]
+
+  def __call__(self, x):
+    return self.ls[1](self.ls[0](x))
+""",
+    ),
+    "self.variables": (
+        "NNX164",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    y = nn.Dense(4, name='d')(x)
+    return y + self.variables['params']['d']['bias']
+""",
+    ),
+    "a local variable called rngs": (
+        "NNX151",
+        """class M(nn.Module):
+  dims: Any = (4,)
+  @nn.compact
+  def __call__(self, x):
+    rngs = tuple(self.dims)
+    return x * self.param('p', nn.initializers.ones, rngs)
+""",
+    ),
+}

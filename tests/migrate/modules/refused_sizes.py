@@ -1,0 +1,216 @@
+"""Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
+
+REFUSED = {
+    "a list of one text whose sizes change where it is handed to": (
+        "NNX114",
+        """class Chain(nn.Module):
+  layers: Any
+  @nn.compact
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Chain([nn.Dense(7) for _ in range(3)])(x)
+""",
+    ),
+    "a module of setup whose width is that of one which is made after it": (
+        "NNX114",
+        """class Body(nn.Module):
+  widths: Any
+  @nn.compact
+  def __call__(self, x):
+    for i in range(len(self.widths)):
+      x = nn.Dense(self.widths[i])(x)
+    return x
+
+
+class M(nn.Module):
+  widths: Any
+  def setup(self):
+    self.head = nn.Dense(3)
+    self.body = Body(self.widths)
+  def __call__(self, x):
+    return self.head(self.body(x))
+""",
+    ),
+    "a flag of the call in a field that the call does not take": (
+        "NNX113",
+        """class Norm(nn.Module):
+  train: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return nn.BatchNorm(use_running_average=not self.train)(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return Norm(train=train)(x)
+""",
+    ),
+    "an entry of a table of functions that change shapes": (
+        "NNX110",
+        """TABLE = {'mean': lambda v: v.mean(axis=-1, keepdims=True), 'relu': jax.nn.relu}
+
+
+class M(nn.Module):
+  kind: str = 'relu'
+  def setup(self):
+    self.pool = TABLE[self.kind]
+    self.out = nn.Dense(4)
+  def __call__(self, x):
+    return self.out(self.pool(x))
+""",
+    ),
+    "an item that only some results have": (
+        "NNX110",
+        """class M(nn.Module):
+  def setup(self):
+    self.dense = nn.Dense(4)
+    self.head = nn.Dense(3)
+  def parts(self, x, more):
+    y = self.dense(x)
+    return (y, y[..., :2]) if more else (y,)
+  def __call__(self, x, more: bool = False):
+    outputs = self.parts(x, more)
+    return self.head(outputs[1]) if more else outputs[0]
+""",
+    ),
+    "an input size that the call alone knows": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, width):
+    return nn.Dense(width)(x)
+""",
+    ),
+    "a list of skips that grows under a condition of the call": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    skips = []
+    for i in range(3):
+      x = nn.Dense(4 + i)(x)
+      if train:
+        skips.append(x)
+    for i in range(3):
+      x = nn.Dense(5)(jnp.concatenate([x, skips.pop()], axis=-1))
+    return x
+""",
+    ),
+    "modules of setup that are called with what a loop takes from a list": (
+        "NNX114",
+        """class M(nn.Module):
+  feats: Any = (4, 8)
+  def setup(self):
+    self.down = [nn.Dense(f) for f in self.feats]
+    self.up = [nn.Dense(f) for f in reversed(self.feats)]
+
+  def __call__(self, x):
+    skips = []
+    for d in self.down:
+      x = d(x)
+      skips.append(x)
+    for u in self.up:
+      x = u(jnp.concatenate([x, skips.pop()], -1))
+    return x
+""",
+    ),
+    "a list of modules called in reverse": (
+        "NNX114",
+        """class M(nn.Module):
+  def setup(self):
+    self.ls = [nn.Dense(5) for _ in range(3)]
+
+  def __call__(self, x):
+    for l in self.ls[::-1]:
+      x = l(x)
+    return x
+""",
+    ),
+    "a size of setup behind a branch of the call": (
+        "NNX110",
+        """class M(nn.Module):
+  def setup(self):
+    self.p = nn.Dense(4)
+    self.q = nn.Dense(5)
+
+  def __call__(self, x, use: bool = False):
+    if use:
+      x = self.p(x)
+    return self.q(x)
+""",
+    ),
+    "a list of arrays that grows depending on the call": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, more):
+    xs = [x]
+    for _ in range(2):
+      if more.sum() > 0:
+        xs.append(x)
+    return nn.Dense(4)(jnp.concatenate(xs, -1))
+""",
+    ),
+    "a list of arrays that is reversed in place": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    xs = []
+    for i in range(3):
+      xs.append(nn.Dense(i + 1)(x))
+    xs.reverse()
+    return nn.Dense(4)(xs[0])
+""",
+    ),
+    "a parameter's shape from what the arrays hold": (
+        "NNX111",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, n):
+    shape = tuple(int(v) for v in n)
+    return x * self.param('p', nn.initializers.ones, shape)
+""",
+    ),
+    "a shape that grows where a flag of the call says so": (
+        "NNX111",
+        """class M(nn.Module):
+  dims: Any = (4,)
+  @nn.compact
+  def __call__(self, x, wide: bool = False):
+    shape = list(self.dims)
+    if wide:
+      shape.append(2)
+    return x * self.param('p', nn.initializers.ones, tuple(shape))
+""",
+    ),
+    "a shape that grows by what the arrays hold": (
+        "NNX111",
+        """class M(nn.Module):
+  dims: Any = (4,)
+  @nn.compact
+  def __call__(self, x, n):
+    shape = list(self.dims)
+    shape.append(int(n[0]))
+    return x * self.param('p', nn.initializers.ones, tuple(shape))
+""",
+    ),
+    "an initializer that reads the input's values": (
+        "NNX111",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def first(rng, shape):
+      return jnp.mean(x, 0).reshape(shape)
+    return x * self.param('p', first, x.shape[-1:])
+""",
+    ),
+}

@@ -1,0 +1,372 @@
+"""Classes that stay Linen because what is created, or under which name, cannot be told for certain: with their codes."""
+
+REFUSED = {
+    "a list of what another package makes, which is called": (
+        "NNX138",
+        """from otherlib import Block
+
+
+class M(nn.Module):
+  def setup(self):
+    self.blocks = tuple(Block(4) for _ in range(3))
+  def __call__(self, x):
+    for block in self.blocks:
+      x = block(x)
+    return x
+""",
+    ),
+    "a dict of what another package makes": (
+        "NNX138",
+        """import otherlib
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    blocks = {k: otherlib.Block(4) for k in ('a', 'b')}
+    return blocks['a'](x)
+""",
+    ),
+    "layers for the items of a dict, which an array has not": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    if hasattr(x, 'keys'):
+      x = jnp.concatenate([nn.Dense(3, name=k)(v) for k, v in sorted(x.items())], -1)
+    return nn.Dense(4)(x)
+""",
+    ),
+    "a local name for a field's factory or what a method makes of it": (
+        "NNX138",
+        """class Normed:
+  def spectral_norm(self, layer, train=False):
+    return functools.partial(layer, use_bias=train)
+
+
+class M(Normed, nn.Module):
+  dense: Any = nn.Dense
+  @nn.compact
+  def __call__(self, x):
+    if hasattr(self, 'spectral_norm'):
+      dense = self.spectral_norm(self.dense, train=False)
+    else:
+      dense = self.dense
+    return dense(3, name='hidden')(x)
+""",
+    ),
+    "modules in a list that code outside of modules gives to what does more than call them in turn": (
+        "NNX127",
+        """class M(nn.Module):
+  layers: Any
+  @nn.compact
+  def __call__(self, x):
+    for layer in self.layers:
+      x = x + layer(x)
+    return x
+
+
+def build(n):
+  layers = [nn.Dense(n)]
+  layers.append(nn.Dense(2))
+  return M(layers)
+""",
+    ),
+    "a list of modules that nothing gives": (
+        "NNX138",
+        """from collections.abc import Sequence
+
+
+class M(nn.Module):
+  layers: Sequence[nn.Module]
+  @nn.compact
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+""",
+    ),
+    "a layer of another package": (
+        "NNX138",
+        """from elsewhere import Block
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Block(8)(x)
+""",
+    ),
+    "a layer of another package, made in setup": (
+        "NNX138",
+        """import elsewhere
+
+
+class M(nn.Module):
+  kind: str = 'a'
+  def setup(self):
+    self.block = elsewhere.REGISTRY[self.kind](8)
+  def __call__(self, x):
+    return self.block(x)
+""",
+    ),
+    "a class of a module imported by name": (
+        "NNX138",
+        """import importlib
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    model = importlib.import_module('models.vit').Model(8, name='img')
+    return model(x)
+""",
+    ),
+    "a layer class looked up by name": (
+        "NNX138",
+        """class M(nn.Module):
+  kind: str = 'Dense'
+  @nn.compact
+  def __call__(self, x):
+    return getattr(nn, self.kind)(8)(x)
+""",
+    ),
+    "a factory field that nobody fills": (
+        "NNX138",
+        """class M(nn.Module):
+  conv: Any
+  @nn.compact
+  def __call__(self, x):
+    return self.conv(4, (3, 3))(x)
+""",
+    ),
+    "a layer's subclass whose call reads the layer": (
+        "NNX136",
+        """class M(nn.Dense):
+  @nn.compact
+  def __call__(self, x):
+    return super().__call__(x) * self.features
+""",
+    ),
+    "a layer's subclass that gives the layer other features": (
+        "NNX136",
+        """class Doubled(nn.LayerNorm):
+  def __call__(self, x):
+    return super().__call__(jnp.concatenate([x, x], axis=-1))
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Doubled()(x)
+""",
+    ),
+    "a transform applied outside of a module": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+Batched = nn.vmap(M, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=0)
+""",
+    ),
+    "a transform applied by a function outside of modules": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+def batched():
+  return nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False})()
+""",
+    ),
+    "a mapped class that is told its member's whole shape": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x + self.param('shift', nn.initializers.normal(), x.shape)
+
+
+Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a mapped class whose calls give another number of arguments": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, scale=2.0):
+    return nn.Dense(4)(x) * scale
+
+
+Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a name for a lifted class that is bound twice": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+Batched = nn.remat(M)
+if len('ab') > 1:
+  Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a submodule made in a while loop": (
+        "NNX122",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    while x.shape[-1] > 2:
+      x = nn.Dense(x.shape[-1] // 2)(x)
+    return x
+""",
+    ),
+    "a function that stacks some variables of its module and not others": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(4, name='before')(x)
+
+    def body(mdl, c, _):
+      return nn.Dense(4)(c), None
+
+    x, _ = nn.scan(body, variable_axes={'params': 0}, split_rngs={'params': True}, length=3)(self, x, None)
+    return x
+""",
+    ),
+    "modules made in a branch of nn.cond": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.cond(x.sum() > 0, lambda m, x: nn.Dense(4)(x), lambda m, x: nn.Dense(4)(x), self, x)
+""",
+    ),
+    "a loop with modules that is left by break": (
+        "NNX122",
+        """class M(nn.Module):
+  n: int = 3
+  @nn.compact
+  def __call__(self, x):
+    for i in range(self.n):
+      x = nn.Dense(4)(x)
+      if i == 1:
+        break
+    return x
+""",
+    ),
+    "a loop with modules that is left by return": (
+        "NNX122",
+        """class M(nn.Module):
+  n: int = 3
+  @nn.compact
+  def __call__(self, x):
+    for i in range(self.n):
+      x = nn.Dense(4)(x)
+      if i == 1:
+        return x
+    return nn.Dense(7)(x)
+""",
+    ),
+    "a generator that makes its modules when it is asked": (
+        "NNX123",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    layers = (nn.Dense(4) for _ in range(3))
+    for layer in layers:
+      x = layer(x)
+    return x
+""",
+    ),
+    "a factory out of a table, under a computed key": (
+        "NNX132",
+        """NORMS = {'layer': nn.LayerNorm, 'rms': nn.RMSNorm}
+
+
+class M(nn.Module):
+  kind: str = 'layer'
+  @nn.compact
+  def __call__(self, x):
+    return NORMS[self.kind]()(x)
+""",
+    ),
+    "methods that are intercepted": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    with nn.intercept_methods(lambda f, args, kwargs, context: f(*args, **kwargs) * 2):
+      return nn.Dense(4)(x)
+""",
+    ),
+    "a layer with a call of its own, given to jax.vmap as it is": (
+        "NNX134",
+        """class M(nn.Module):
+  def setup(self):
+    self.bn = nn.BatchNorm(use_running_average=False)
+
+  def __call__(self, x):
+    return jax.vmap(self.bn)(x)
+""",
+    ),
+    "a layer in a function given to a transform": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return jax.vmap(lambda z: nn.Dense(4)(z))(x)
+""",
+    ),
+    "a layer in a function under a transform's decorator": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    @jax.vmap
+    def apply(z):
+      return nn.Dense(4)(z)
+    return apply(x)
+""",
+    ),
+    "a norm with options that nobody shows": (
+        "NNX137",
+        """class M(nn.Module):
+  options: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return nn.LayerNorm(**self.options)(x)
+""",
+    ),
+    "options that are set where a flag says so, for a layer whose keywords differ": (
+        "NNX137",
+        """class M(nn.Module):
+  fast: bool = False
+  @nn.compact
+  def __call__(self, x):
+    options = dict(epsilon=1e-5)
+    if self.fast:
+      options['use_bias'] = False
+    return nn.LayerNorm(**options)(x)
+""",
+    ),
+    "an option that reads a name bound anew": (
+        "NNX137",
+        """class M(nn.Module):
+  width: int = 4
+  @nn.compact
+  def __call__(self, x):
+    eps = 1e-5
+    options = dict(epsilon=eps)
+    eps = 1e-3
+    return nn.LayerNorm(**options)(x + eps)
+""",
+    ),
+}
