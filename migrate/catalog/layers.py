@@ -104,6 +104,9 @@ class Built:
         )
 
 
+AT_CALL = Unknown("given at the call")  # the value of an argument that NNX takes when called
+
+
 class SizeUnknown(Exception):
     """The constructor needs an input size that the call's shapes do not give."""
 
@@ -296,7 +299,8 @@ class Layer:
       call_parameters: parameters of `__call__`.
       collections, streams: variable collections it may make, rng streams it may read when called.
       call_time_fields: constructor fields that NNX also takes when called, field → keyword of the NNX call.
-      instead_of_moved: of these, what the constructor is given where the call takes the field.
+      late_fields: others that a class of `linen_parity` takes when called, under the same name.
+      instead_of_moved: of both, what the constructor is given where the call takes the field.
       methods: other methods → their parameters.
       attributes: fields and parameters that are read under another name in NNX.
       wrapper: has no variables of its own, only those of layers given to it. In a compact method Linen keeps these
@@ -310,6 +314,7 @@ class Layer:
     collections: frozenset[str] = frozenset({"params"})
     streams: frozenset[str] = frozenset()
     call_time_fields: Mapping[str, str] = {}
+    late_fields: frozenset[str] = frozenset()
     instead_of_moved: Mapping[str, str] = {}
     methods: Mapping[str, tuple[Param, ...]] = {}
     attributes: Mapping[str, str] = {}

@@ -8,6 +8,7 @@ from ..edits import Parts
 from ..linen.dims import Dim
 from ..linen.values import Array, Const, Shape, Unknown, Value
 from .layers import (
+    AT_CALL,
     Arg,
     Built,
     Call,
@@ -31,6 +32,8 @@ class Dropout(Layer):
     collections = frozenset()
     streams = frozenset({"dropout"})
     call_time_fields: Mapping[str, str] = {"deterministic": "deterministic"}
+    late_fields = frozenset({"rate"})
+    instead_of_moved: Mapping[str, str] = {"rate": "None"}
 
     def streams_of(self, args: Mapping[str, Arg]) -> frozenset[str]:
         arg = args.get("rng_collection")
@@ -39,10 +42,14 @@ class Dropout(Layer):
         return frozenset({arg.value.value})
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
-        draft.move("rate", "rate", positional=True)
+        late = draft.args.get("rate", Arg(())).value == AT_CALL
+        if late:
+            draft.drop("rate")
+        else:
+            draft.move("rate", "rate", positional=True)
         unset_flag(draft, "deterministic")
         draft.rest()
-        return draft.finish("flax.nnx.Dropout")
+        return draft.finish(draft.need("Dropout") if late else "flax.nnx.Dropout")
 
     def shape(self, args: Mapping[str, Arg], call: Mapping[str, Value], inner: Mapping[str, Value]) -> Value:
         return call.get("inputs", Unknown("nn.Dropout without an input"))

@@ -459,6 +459,8 @@ class ClassText:
         if site.held:  # settled where it is made
             return []
         moved = [n for n, b in site.bound.items() if b.localized is None and n in layer.call_time_fields]
+        late = [n for n, b in site.bound.items() if b.localized is None and b.text is None and n in layer.late_fields]
+        moved += [n for n in late if site.bound[n].given and site.bound[n].node is not None and not site.alternatives]
         if moved and site.passed:
             reason = f"`{moved[0]}` of a module that is passed on is known only when called"
             raise Unmigratable("NNX172", reason, site.node)

@@ -22,6 +22,7 @@ from ..linen.values import Array, Const, Unknown, Value
 from ..plan import AddedArgument
 from . import (
     bridging,
+    fallbacks,
     field_kinds,
     lifted,
     merged_flags,
@@ -75,7 +76,7 @@ def _layer(text: ClassText, site: Site) -> Parts:
             held[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
     for name in [*moved, *site.calltime]:
         if name in layer.instead_of_moved:
-            given[name] = layers.Arg((layer.instead_of_moved[name],), Unknown(name))
+            given[name] = layers.Arg((layer.instead_of_moved[name],), layers.AT_CALL)
     call = None
     if site.call is not None and site.renders.get("method", "__call__") == "__call__":
         keywords = dict(site.call.keywords)
@@ -121,7 +122,8 @@ def _class(text: ClassText, site: Site) -> Parts:
     arguments: list[Parts] = []
     order = [f.name for f in text.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
     moved = merged_flags.moved(text, site)
-    given = {n: b for n, b in site.bound.items() if b.given and n not in moved}
+    left_out = {*moved, *fallbacks.unread(text.analyser, text.model, site)}
+    given = {n: b for n, b in site.bound.items() if b.given and n not in left_out}
     positional = len(site.node.args)
     in_place = True
     for position, (name, bound) in enumerate(given.items()):

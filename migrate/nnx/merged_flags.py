@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..linen.sites import Site, Unmigratable
+from .fallbacks import fallbacks, falls_back, reads_of
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -33,7 +34,8 @@ def moved(text: ClassText, site: Site) -> list[str]:
             continue
         default = defaults.get(name)
         if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:
-            if any(_merges(text, method.source, node, name) for node in method.nodes):
+            merged = [n.args[1] for n in method.nodes if isinstance(n, ast.Call) and _merges(text, method.source, n, name)]
+            if (merged and reads_of(model, name) <= set(merged)) or falls_back(model, method, name):
                 found.append(name)
     if not found:
         return []
@@ -60,6 +62,7 @@ def _twice(text: ClassText, site: Site, node: ast.Call, name: str) -> bool:
         return False
     for owner in model.mro():
         merged = {n.args[1] for n in owner.nodes if isinstance(n, ast.Call) and _merges(text, owner.source, n, name)}
+        merged |= {n for m in owner.own_methods.values() for n in fallbacks(m.node, name)}
         if any(isinstance(n, ast.Attribute) and n.attr == name and n not in merged for n in owner.nodes):
             return False
     return True

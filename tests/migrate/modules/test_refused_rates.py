@@ -1,0 +1,100 @@
+"""Fields that a caller gives from its own call's arguments, and that the call cannot take instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+DROP = """import flax.linen as nn
+import jax.numpy as jnp
+
+
+class Drop(nn.Module):
+  rate: float = {field}
+
+  @nn.compact
+  def __call__(self, x, rate={argument}):
+{body}    return nn.Dense(3)(x) * rate
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, rate=0.5):
+    return Drop(rate)(x)
+"""
+FALLBACK = "    if rate is None:\n      rate = self.rate\n"
+
+REFUSED = {
+    "zero counts as not given": ("None", "None", "    rate = rate or self.rate\n"),
+    "the call has a rate of its own": ("None", "0.1", FALLBACK),
+    "the field has a rate of its own": ("0.1", "None", FALLBACK),
+    "the argument is asked before": ("None", "None", "    x = x if rate is None else x * 2\n" + FALLBACK),
+    "the field is asked as well": ("None", "None", FALLBACK + "    x = x if self.rate is None else x * 2\n"),
+    "only under a condition": ("None", "None", "    if x.ndim > 1:\n      rate = self.rate if rate is None else rate\n"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_field_that_is_more_than_a_fallback_stays_with_the_constructor(what: str) -> None:
+    field, argument, body = REFUSED[what]
+    _expect(DROP.format(field=field, argument=argument, body=body), "bridged", "NNX113")
+
+
+def test_the_fallback_itself_is_followed() -> None:
+    _expect(DROP.format(field="None", argument="None", body=FALLBACK), "native", "")
+
+
+def test_a_merged_flag_that_is_read_as_well_stays_with_the_constructor() -> None:
+    merged = "    rate = nn.merge_param('rate', self.rate, rate)\n"
+    _expect(DROP.format(field="None", argument="None", body=merged), "native", "")
+    read = merged + "    x = x if self.rate is None else x * 2\n"
+    _expect(DROP.format(field="None", argument="None", body=read), "bridged", "NNX113")
+
+
+UNREAD = """import flax.linen as nn
+
+
+class Block(nn.Module):
+  rate: float = 0.1
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x){more}
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, rate=0.5):
+    block = Block(rate)
+    return block(x){after}
+"""
+
+
+def test_a_field_that_nothing_reads_is_left_out_and_no_other() -> None:
+    _expect(UNREAD.format(more="", after=""), "native", "")
+    _expect(UNREAD.format(more=" * self.rate", after=""), "bridged", "NNX113")
+    _expect(UNREAD.format(more="", after=" * block.rate"), "bridged", "NNX113")
+    _expect(UNREAD.format(more=" * len(repr(self))", after=""), "bridged", "NNX113")
+
+
+RATE = """import flax.linen as nn
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, rate=0.5):
+    drop = nn.Dropout(rate, deterministic=False)
+    rate = rate / 2
+    return drop(x) * rate
+"""
+
+
+def test_a_rate_that_changes_before_the_call_is_refused() -> None:
+    _expect(RATE, "bridged", "NNX172")
+
+
+def _expect(text: str, outcome: str, code: str) -> None:
+    plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
+    assert (plan.outcome, plan.code) == (outcome, code), plan.reason
