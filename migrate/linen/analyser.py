@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from . import outside_chains, shape_ops
+from . import asked_values, outside_chains, shape_ops
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
 from .dims import Dim
@@ -83,6 +83,9 @@ class Analyser:
         self.constructed: set[str] = set()  # classes whose flags stay with the constructor
         self.reader: Any = None  # of the code outside of modules; see `outside`
         self.given_layers: list[tuple[str, Factory, ast.expr]] = []  # class, a factory that such code gives it, where
+        self.asked_values: dict[str, dict[ast.expr, str]] = {}  # class → places of values that it asks for, see `asked_values`
+        self.handed_asks: dict[str, set[str]] = {}  # class → what it asks for because its submodules do
+        self.unasked: set[str] = set()  # classes that may ask for no more than the sizes of arguments
         self.wanted_sizes: dict[str, dict[str, Any]] = {}  # class → what it asks for; see `field_kinds`
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 
@@ -99,6 +102,23 @@ class Analyser:
             return [f.name for f in model.fields() if f.init and not f.kw_only] if model is not None else []
 
         return given_outside(self.classes.project, fields)
+
+    @functools.cached_property
+    def named_outside(self) -> frozenset[str]:
+        """The classes that code outside of modules names."""
+        return asked_values.named_outside(self.classes.project)
+
+    def asked_places(self, model: ClassModel) -> dict[ast.expr, str]:
+        """The places of values whose sizes a class asks for, its bases' among them."""
+        if not self.asked_values:
+            return {}
+        return {place: name for m in model.mro() for place, name in self.asked_values.get(m.qualname, {}).items()}
+
+    def is_asked_value(self, qualname: str, argument: str) -> bool:
+        """Is what a class asks for no argument of its call, but a value inside of it?"""
+        model = self.classes.get(qualname)
+        names = {*self.handed_asks.get(qualname, ()), *(self.asked_places(model).values() if model is not None else ())}
+        return argument.partition("[")[0].partition(".")[0] in names
 
     def templates(self, qualname: str) -> Mapping[str, tuple[Template, ...]]:
         """Field → the modules that code outside of modules gives it, which become factories."""

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from . import size_lists
+from . import asked_values, size_lists
 from .arguments import is_self
 from .dims import Dim
 from .environment import Env
@@ -101,7 +101,7 @@ def keep_stale(run: Execution, names: set[str], env: Env) -> None:
 def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:
     """Bind an assignment target; tuples are taken apart."""
     if isinstance(target, ast.Name):
-        env.names[target.id] = value
+        env.names[target.id] = asked_values.asked(run, target, value) if target in run.asked else value
     elif isinstance(target, ast.Starred):
         bind(run, target.value, value, env)
     elif isinstance(target, ast.Tuple | ast.List):

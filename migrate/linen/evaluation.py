@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..source import SourceFile
+from . import asked_values
 from .chains import Chain, Cycle
 from .dims import Dim
 from .environment import Env
@@ -39,6 +40,7 @@ class Evaluation:
     model: Any
     analyser: Any
     project: Any
+    asked: dict[ast.expr, str]
     grown_from_one: set[str]
     ranks: dict[str, int]
     fields: Mapping[str, Any]
@@ -99,6 +101,8 @@ class Evaluation:
         """The abstract value of an expression; what is made on the way is recorded."""
         handler = getattr(self, f"_eval_{type(node).__name__}", None)
         found: Abs = handler(node, env) if handler is not None else self._eval_other(node, env)
+        if node in self.asked:
+            found = asked_values.asked(self, node, found)
         self.evaluated[node] = found
         return found
 

@@ -138,6 +138,9 @@ class Execution(LoopExecution):
         self.shape_arguments: set[str] = set()  # arguments of the call that are shapes themselves
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
+        # Places where a value comes to be whose size the constructor asks for → what the value is called there.
+        self.asked: dict[ast.expr, str] = analyser.asked_places(model)
+        self.arguments |= set(self.asked.values())
         self.inlined: set[Method] = set()
         self.executed: set[ast.AST] = set()  # the functions whose bodies were followed
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()

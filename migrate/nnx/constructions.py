@@ -21,6 +21,7 @@ from ..linen.sites import (
 from ..linen.values import Array, Const, Unknown, Value
 from ..plan import AddedArgument
 from . import (
+    asking,
     bridging,
     fallbacks,
     field_kinds,
@@ -90,9 +91,8 @@ def _layer(text: ClassText, site: Site) -> Parts:
         else:
             built = layer.build(given, call, text.dim)
     except layers.SizeUnknown as error:
-        raise Unmigratable(
-            "NNX110", f"the input size of `{short(site.node)}` is not known: {error.why}", site.node
-        ) from error
+        why = f"the input size of `{short(site.node)}` is not known: {error.why}"
+        raise asking.lacking(Unmigratable("NNX110", why, site.node), site) from error
     except layers.Unsupported as error:
         raise Unmigratable(error.code, error.reason, site.node) from error
     except layers.BadCall as error:
@@ -146,6 +146,8 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     name = site.target.rpartition(".")[2]
     if site.call is None or summary is None:
         raise Unmigratable("NNX110", f"{name} is never called where its `{added.name}` could be seen", site.node)
+    if text.analyser.is_asked_value(site.target, argument):
+        return asking.handed_on(text, site, argument, index)
     inputs: dict[str, Value] = dict(zip(summary.parameters, site.call.args))
     inputs.update(site.call.keywords)
     for parameter, default in summary.defaults.items():
@@ -155,7 +157,8 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     if isinstance(value, Const) and value.value is None:
         return "None"
     if not isinstance(value, Array):
-        raise Unmigratable("NNX110", f"`{added.name}` of {name} is not known: `{argument}` is not an array here", site.node)
+        why = f"`{added.name}` of {name} is not known: `{argument}` is not an array here"
+        raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)
     if added.origin.startswith("None if") and whole_argument(value) in text.run.optional_arguments:
         text.optional.add(whole_argument(value))  # optional there, and optional here
     if index == -1:
@@ -163,7 +166,7 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
         if dim is None:
             unknown = Unmigratable("NNX110", f"`{added.name}` of {name} is not known", site.node)
             unknown.wanted_ranks = rank_checks.wanted(text, value.shape)
-            raise unknown
+            raise asking.lacking(unknown, site, argument)
         if isinstance(value, OptionalArray):
             return f"({text.dim(dim)} if {setup_conditions.step_text(text, value.step, site)} else None)"
         return text.dim(dim)
@@ -175,7 +178,8 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
         return text.partial_shape(value.shape, {index for name, index in needed or () if name == argument})
     if sayable(value.shape):
         return text.shape(value.shape)
-    raise Unmigratable("NNX110", f"the whole shape of `{argument}` for {name} is not known", site.node)
+    why = f"the whole shape of `{argument}` for {name} is not known"
+    raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)
 
 
 def _param(text: ClassText, site: Site) -> Parts:

@@ -19,6 +19,7 @@ from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from . import (
+    asking,
     drawn,
     given_layers,
     kept_fields,
@@ -82,6 +83,9 @@ def decide(
             plan.warnings.append(("NNX163", misfit.message, *misfit.factory.origin))
             analyser.kinds.drop(misfit.factory)
             _execute_all(analyser, classes)
+            continue
+        except asking.TakenBack as taken:
+            asking.take_back(analyser, taken.qualname)
             continue
         except OtherSizes as other:
             analyser.wanted_sizes.update(other.wanted)
@@ -187,7 +191,7 @@ def _attempt(
                 break
             poor.add(guess)
             guesses.append(guess)
-        except (Misfit, OtherSizes):
+        except (Misfit, OtherSizes, asking.TakenBack):
             raise
         except Exception as caught:  # one class that cannot be followed takes no other down
             why = caught if isinstance(caught, Unmigratable) else internal_error(caught)
@@ -237,6 +241,13 @@ def _decide_class(
     text, failure, tried = _attempt(model, analyser, plan, inner, references)
     contained: set[str] = set()
     first = failure
+    while failure is not None and asking.asks(analyser, name, failure):
+        analyser.forget(name, tried)
+        text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    if failure is not None and name in analyser.asked_values:
+        asking.forget(analyser, name)
+        analyser.forget(name, tried)
+        failure, tried = first, {}
     while failure is not None and failure.inner and failure.inner not in contained and references is not None:
         if not contained:  # each that can be native by itself is so before anything is wrapped
             for reference in references.within(model.source, model.node):
@@ -259,8 +270,10 @@ def _decide_class(
         reasons[name] = failure
         return
     run = text.run
-    if tried:
+    if tried or name in analyser.asked_values:
         analyser.forget_users(name, plan.classes)
+    for message in asking.notes(text):
+        text.notes.append(("NNX115", message, model.node))
     for argument, rank in rank_checks.guessed(analyser, name).items():
         failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
         message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"
