@@ -8,6 +8,7 @@ Only a class that nothing outside of modules constructs may ask: such code could
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ def lacks_width(value: Value) -> bool:
     """Is it something of which the last dimension is not known?"""
     if isinstance(value, Array):
         return value.shape.dim(-1) is None
-    return isinstance(value, Unknown) and value is not OPAQUE
+    return isinstance(value, Unknown)
 
 
 def place_of(run: Execution, site: Site, argument: str) -> Place | None:
@@ -63,7 +64,9 @@ def place_of(run: Execution, site: Site, argument: str) -> Place | None:
     given = _given(run, site, node, method, argument)
     if given is None or env.source is not run.model.source or not _is_own(run, node, env):
         return None
-    value = run.evaluated[given].value if given in run.evaluated else OPAQUE
+    if given not in run.evaluated:
+        return None
+    value = run.evaluated[given].value
     if not lacks_width(value):
         return None
     place = _origin(run, given, value, env.source)
@@ -105,7 +108,7 @@ def _origin(run: Execution, node: ast.expr, value: Value, source: SourceFile) ->
             if target is None:
                 return None if looped else node
             before = run.evaluated[assigned].value if assigned in run.evaluated else OPAQUE
-            if looped and not lacks_width(before):
+            if looped and (assigned is None or not lacks_width(before)):
                 return None
             if assigned is None or (before is not value and not looped):
                 return target
@@ -124,7 +127,7 @@ def _origin(run: Execution, node: ast.expr, value: Value, source: SourceFile) ->
 
 def _within(run: Execution, node: ast.expr, value: Value) -> ast.expr:
     """The innermost expression with this very value: `jnp.mean(y)` of an unknown `y` is as unknown."""
-    if not isinstance(value, Unknown):
+    if not isinstance(value, Unknown) or value is OPAQUE:
         return node
     for child in ast.iter_child_nodes(node):
         for expression in [child.value] if isinstance(child, ast.keyword) else [child]:
@@ -205,7 +208,7 @@ def _makers(run: Execution, node: ast.expr | None) -> list[str]:
         return []
     if isinstance(node, ast.Attribute):
         return [node.attr]
-    return [node.id] if isinstance(node, ast.Name) else []
+    return [node.id] if isinstance(node, ast.Name) and not hasattr(builtins, node.id) else []
 
 
 def named_outside(project: Project) -> frozenset[str]:

@@ -176,6 +176,7 @@ def _attempt(
                     inner(site.target)
             for target in templates.classes(analyser, name):
                 inner(target)
+            run = analyser.execution(name)  # anew, where planning what it contains told more of that
             asked = {s.target for s in run.sites if "asked" in s.renders}
             analyser.mute |= {target for target in asked if target not in plan.classes}  # nor has what stays Linen
             if any(analyser.family(target) & analyser.mute for target in asked):

@@ -1,0 +1,199 @@
+"""Widths that no code of the project shows: the constructor asks for them, where nothing outside of modules would have to."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+CLASSES = """from typing import Any, Optional
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Joined(nn.Module):
+  kind: str
+  init_final: Optional[float] = None
+  @nn.compact
+  def __call__(self, x):
+    outputs = getattr(jnp, self.kind)((x, x))
+    if self.init_final is not None:
+      y = nn.Dense(3, kernel_init=nn.initializers.uniform(self.init_final))(outputs)
+    else:
+      y = nn.Dense(3)(outputs)
+    return nn.LayerNorm()(y)
+
+
+class Named(nn.Module):
+  kind: str
+  def setup(self):
+    self.head = nn.Dense(3)
+  def __call__(self, x):
+    x = nn.relu(getattr(jnp, self.kind)((x, x)))
+    return self.head(x)
+
+
+class Looped(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    for _ in range(2):
+      y = nn.Dense(5)(y)
+    return y
+
+
+class Outer(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(6)(x)
+    return nn.Dense(2)(Joined(self.kind)(x))
+
+
+class Base(nn.Module):
+  kind: str
+  def setup(self):
+    self.head = nn.Dense(3)
+  def __call__(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    return self.head(y)
+
+
+class Derived(Base):
+  scale: float = 2.0
+  def __call__(self, x):
+    return self.scale * super().__call__(x)
+"""
+# Class, what its constructor is told.
+RUN: dict[str, dict[str, int]] = {
+    "Joined": {"outputs_features": 8},
+    "Named": {"head_input_features": 8},
+    "Looped": {"y_features": 8},
+    "Outer": {"in_features": 4, "Joined_0_outputs_features": 12},
+    "Base": {"y_features": 8},
+    "Derived": {"y_features": 8},
+}
+
+
+def _migrated(text: str) -> RunResult:
+    return migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+
+
+@pytest.fixture(scope="module")
+def sides() -> tuple[types.ModuleType, types.ModuleType, RunResult]:
+    result = _migrated(CLASSES)
+    after = result.files[0].after
+    assert after is not None
+    made = []
+    for name, text in {**{p.stem: t for p, t in result.created.items()}, "asked_linen": CLASSES, "asked_nnx": after}.items():
+        module = types.ModuleType(name)
+        sys.modules[name] = module
+        exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+        made.append(module)
+    return made[-2], made[-1], result
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_both_sides_are_bitwise_equal(name: str, sides: tuple[Any, Any, RunResult]) -> None:
+    linen, native, result = sides
+    plan = next(c for c in result.classes if c.qualname == f"m.{name}")
+    assert plan.outcome == "native", plan.reason
+    assert {a.name for a in plan.added_arguments} == set(RUN[name])
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 4), jnp.float32)
+    module = getattr(linen, name)("hstack")
+    variables = module.init(jax.random.key(0), x)
+    model = getattr(native, name)("hstack", **RUN[name], rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    np.testing.assert_array_equal(np.asarray(module.apply(variables, x)), np.asarray(model(x)))
+    assert any("which this project does not show" in d.message for d in result.files[0].diagnostics if d.code == "NNX115")
+
+
+def test_a_wrong_width_fails(sides: tuple[Any, Any, RunResult]) -> None:
+    _, native, _ = sides
+    with pytest.raises(TypeError):
+        native.Joined("hstack", outputs_features=7, rngs=nnx.Rngs(0))(jnp.ones((2, 4)))
+
+
+HEAD = "import jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
+REFUSED = {
+    # code outside of modules constructs it, and could not say the width
+    "constructed outside": """class M(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    return nn.Dense(3)(y)
+
+
+def model():
+  return M("hstack")
+""",
+    # what contains it is constructed outside
+    "contained": """class M(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    return nn.Dense(3)(y)
+
+
+class Outer(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(2)(M("hstack")(x))
+
+
+def model():
+  return Outer()
+""",
+    # another width in every pass
+    "in a loop": """class M(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    for i in range(2):
+      y = getattr(jnp, self.kind)((x, x))
+      x = nn.Dense(3 + i)(y)
+    return x
+""",
+    # a loop that begins with what is known
+    "made by a loop": """class M(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    for i in range(2):
+      x = getattr(jnp, self.kind)((nn.Dense(3)(x), x))
+    return x
+""",
+    # a method that several widths go through
+    "a method called twice": """class M(nn.Module):
+  kind: str
+  def setup(self):
+    self.a = nn.Dense(3)
+  def part(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    return self.a(y)
+  def __call__(self, x):
+    return self.part(x) + self.part(x + 1)
+""",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_may_not_ask_stays_linen(what: str) -> None:
+    plan = next(c for c in _migrated(HEAD + REFUSED[what]).classes if c.qualname == "m.M")
+    assert plan.outcome == "bridged"
+    assert plan.code == "NNX110", plan.reason
