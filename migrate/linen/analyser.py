@@ -83,7 +83,7 @@ class Analyser:
         self.constructed: set[str] = set()  # classes whose flags stay with the constructor
         self.reader: Any = None  # of the code outside of modules; see `outside`
         self.given_layers: list[tuple[str, Factory, ast.expr]] = []  # class, a factory that such code gives it, where
-        self.asked_values: dict[str, dict[ast.expr, str]] = {}  # class → places of values that it asks for, see `asked_values`
+        self.asked_values: dict[str, dict[ast.expr, str]] = {}  # class → values that it asks for, see `asked_values`
         self.handed_asks: dict[str, set[str]] = {}  # class → what it asks for because its submodules do
         self.unasked: set[str] = set()  # classes that may ask for no more than the sizes of arguments
         self.wanted_sizes: dict[str, dict[str, Any]] = {}  # class → what it asks for; see `field_kinds`

@@ -1,7 +1,7 @@
 """Arrays whose sizes no code of the project shows: what a module that is handed in gives, or a function of another package.
 
-`y = self.network(x)` of a module that nothing here makes: `nn.Dense(4)(y)` needs the width of `y`. The constructor asks for it
-as for the width of an argument, `y_features`. A wrong width fails: the weights do not fit, nor does the input.
+`y = self.network(x)` of a module that nothing here makes: `nn.Dense(4)(y)` needs the width of `y`. The constructor asks for
+it as for the width of an argument, `y_features`. A wrong width fails: the weights do not fit, nor does the input.
 Only a class that nothing outside of modules constructs may ask: such code could not say what it is asked for.
 """
 
@@ -11,7 +11,7 @@ import ast
 import builtins
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..source import SourceFile
 from .dims import Dim
@@ -35,7 +35,7 @@ class Place:
     name: str
 
 
-def asked(run: Execution, node: ast.expr, found: Abs) -> Abs:
+def asked(run: Any, node: ast.expr, found: Abs) -> Abs:
     """The value at a place that is asked about: an array of which the constructor knows what it is told."""
     name, value = run.asked[node], found.value
     if isinstance(value, Unknown):
@@ -173,8 +173,8 @@ def _happens_once(run: Execution, node: ast.expr, source: SourceFile) -> bool:
     """Is it in no loop, and in a method that is called at one place at most?"""
     for parent in source.ancestors(node):
         if isinstance(parent, ast.FunctionDef) and parent in {m.node for m in run.model.methods().values()}:
-            calls = [n for n in run.model.nodes if isinstance(n, ast.Attribute) and n.attr == parent.name and _is_self(n.value)]
-            return len(calls) < 2
+            reads = [n for n in run.model.nodes if isinstance(n, ast.Attribute) and n.attr == parent.name]
+            return sum(_is_self(n.value) for n in reads) < 2
         if isinstance(parent, _REPEATING):
             return False
     return False

@@ -274,7 +274,7 @@ def _decide_class(
     if tried or name in analyser.asked_values:
         analyser.forget_users(name, plan.classes)
     for message in asking.notes(text):
-        text.notes.append(("NNX115", message, model.node))
+        text.notes.append(("NNX116", message, model.node))
     for argument, rank in rank_checks.guessed(analyser, name).items():
         failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
         message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"

@@ -71,6 +71,18 @@ RULES = (
         why="`x.shape[1]` of an array of unknown rank is the size of no particular axis.",
         how_sure="An assumption, stated. Proved for the model at hand by `nnx-migrate verify`.",
     ),
+    Rule(
+        "NNX116",
+        "width-asked",
+        "the constructor asks for the width of an array inside of the call",
+        what="A layer takes what a module that is handed in gives, or a function of another package, and no code of the "
+        "project shows its width. The constructor takes it as a keyword-only argument, named after the value: "
+        "`outputs_features` for `outputs = self.network(x)`. What to do: give it where the class is constructed; "
+        "the Linen checkpoint has it in the shape of that layer's kernel. Classes that code outside of modules "
+        "names stay Linen instead (NNX110), as that code could not say the width.",
+        why="NNX makes its weights in the constructor, before anything is called.",
+        how_sure="A wrong width fails: weights do not fit, nor does the input.",
+    ),
     stays(
         "NNX120",
         "modules-in-match",

@@ -1,4 +1,4 @@
-"""Widths that no code of the project shows: the constructor asks for them, where nothing outside of modules would have to."""
+"""Widths that no code of the project shows: the constructor asks for them, if nothing outside of modules must say them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_both_sides_are_bitwise_equal(name: str, sides: tuple[Any, Any, RunResul
     model = getattr(native, name)("hstack", **RUN[name], rngs=nnx.Rngs(0))
     compat.from_linen(variables, model)
     np.testing.assert_array_equal(np.asarray(module.apply(variables, x)), np.asarray(model(x)))
-    assert any("which this project does not show" in d.message for d in result.files[0].diagnostics if d.code == "NNX115")
+    assert any("which this project does not show" in d.message for d in result.files[0].diagnostics if d.code == "NNX116")
 
 
 def test_a_wrong_width_fails(sides: tuple[Any, Any, RunResult]) -> None:

@@ -9,6 +9,7 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from . import refused_meaning, refused_sizes, refused_structure
+from .outside_code import named_outside
 
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
@@ -18,7 +19,7 @@ REFUSED = refused_sizes.REFUSED | refused_structure.REFUSED | refused_meaning.RE
 @pytest.mark.parametrize("what", REFUSED)
 def test_it_stays_linen_and_says_why(what: str) -> None:
     code, body = REFUSED[what]
-    text = HEAD + body
+    text = named_outside(HEAD + body)
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     plan = next((c for c in result.classes if c.code == code), result.classes[0])
     assert plan.outcome == "bridged"

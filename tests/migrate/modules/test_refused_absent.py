@@ -8,6 +8,8 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .outside_code import named_outside
+
 HEAD = "from flax import linen as nn\n\n\n"
 REFUSED = {
     "made under two conditions": """class M(nn.Module):
@@ -143,6 +145,6 @@ class M(nn.Module):
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_may_be_none_in_another_way_stays_linen(what: str) -> None:
-    plans = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + REFUSED[what])]).classes
+    plans = migrate_project([SourceFile.parse(Path("m.py"), "m", named_outside(HEAD + REFUSED[what]))]).classes
     plan = next(p for p in plans if p.qualname == "m.M")
     assert plan.outcome == "bridged" and plan.code in ("NNX110", "NNX111", "NNX114", "NNX157"), (plan.code, plan.reason)

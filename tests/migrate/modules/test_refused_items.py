@@ -8,6 +8,8 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .outside_code import named_outside
+
 HEAD = """import jax.numpy as jnp
 from flax import linen as nn
 
@@ -40,7 +42,8 @@ REFUSED = {
 
 
 def _plan(body: str) -> object:
-    return {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body)]).classes}["m.M"]
+    text = named_outside(HEAD + body)
+    return {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
 
 
 @pytest.mark.parametrize("what", REFUSED)

@@ -8,6 +8,8 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .outside_code import named_outside
+
 HEAD = """from collections.abc import Sequence
 import jax.numpy as jnp
 from flax import linen as nn
@@ -128,6 +130,6 @@ def __call__(self, x):
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_is_refused(name: str) -> None:
     code, body = REFUSED[name]
-    text = HEAD + "".join(f"  {line}\n" for line in body.splitlines())
+    text = named_outside(HEAD + "".join(f"  {line}\n" for line in body.splitlines()))
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason

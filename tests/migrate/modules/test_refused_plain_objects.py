@@ -8,6 +8,8 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .outside_code import named_outside
+
 HEAD = """import lib
 from flax import linen as nn
 
@@ -70,7 +72,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_stays_linen(name: str) -> None:
     code, body = REFUSED[name]
-    text = HEAD + "".join(f"\n  {line}" for line in body.splitlines()) + "\n"
+    text = named_outside(HEAD + "".join(f"\n  {line}" for line in body.splitlines()) + "\n")
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     plan = result.classes[0]
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason

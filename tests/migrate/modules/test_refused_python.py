@@ -8,6 +8,8 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .outside_code import named_outside
+
 HEAD = """import jax.numpy as jnp
 from flax import linen as nn
 
@@ -168,7 +170,7 @@ class Scaled(nn.Dense):
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_stays_linen(name: str) -> None:
     code, body = REFUSED[name]
-    plans = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body)]).classes
+    plans = migrate_project([SourceFile.parse(Path("m.py"), "m", named_outside(HEAD + body))]).classes
     (plan,) = [p for p in plans if p.qualname == "m.M"]
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
 
