@@ -16,6 +16,7 @@ from .dims import Dim
 from .environment import Env, Returned
 from .factory_functions import returned_choice
 from .merging import Either, decided, dependencies_of, last_of_both, question, same_width, under_step
+from .nothing_made import makes_nothing
 from .presence import Step, either_result, step_of
 from .sites import (
     Abs,
@@ -29,7 +30,7 @@ from .sites import (
     Track,
     steps_of,
 )
-from .values import OPAQUE, Array, Int, Shape, Tup, Unknown, size_stem
+from .values import OPAQUE, Array, Int, Shape, Tup, Unknown, Value, size_stem
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -152,12 +153,16 @@ def _choose(run: Execution, node: ast.If, env: Env, then: Env, orelse: Env, loca
         left, right = then.names.get(name), orelse.names.get(name)
         if left is None or right is None or left.value is right.value:
             continue
-        if isinstance(left.value, Factory | FactoryChoice) and isinstance(right.value, Factory | FactoryChoice):
+        if _is_factory(left.value) and _is_factory(right.value):
             value = chosen(run, node.test, localized, text, left.value, right.value, env)
             env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
         elif isinstance(bound.value, Either) and localized is not None:
             value = decided(bound.value, *run.self_text(node.test, env), left.value, right.value)
             env.names[name] = dataclasses.replace(bound, value=value)
+
+
+def _is_factory(value: Value) -> bool:
+    return isinstance(value, Factory | FactoryChoice) or makes_nothing(value) is not None
 
 
 def _merge_envs(

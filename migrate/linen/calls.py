@@ -22,7 +22,8 @@ from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
 from .lost_factories import check_handed
 from .made_outside import call_outside
 from .merging import Either, Several
-from .module_calls import Transformed, call_either, call_module, call_transformed
+from .module_calls import Transformed, call_either, call_module, call_transformed, given_back_as_it_is
+from .nothing_made import GivesBack
 from .plain_objects import call_plain, made_object
 from .self_calls import SELF_CALLS, self_param
 from .shape_keeping import keeps_shape, names_activation
@@ -114,6 +115,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return call_module(run, value, "__call__", node, env)
     if isinstance(value, Either):
         return call_either(run, value, "__call__", node, env)
+    if isinstance(value, GivesBack):
+        return given_back_as_it_is(arguments_of(run, node, env), node)
     if isinstance(value, Repeated | Tup | Chain | Cycle) and run.holds_module(value):
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
     if isinstance(value, Function):

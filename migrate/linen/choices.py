@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..source import SourceFile
+from . import name_tests
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
-from .sites import Abs, Block, Branch, Factory, Lifted, Localized, Unmigratable
+from .nothing_made import IDENTITY, NOTHING, MakesNothing, makes_nothing
+from .sites import Abs, Block, Branch, Factory, Lifted, Localized, Site, Unmigratable
 from .values import Const, Value
 
 
@@ -39,8 +41,9 @@ RAISED = _Raised()
 
 def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, then: Value, orelse: Value, env: Any) -> Value:
     """The choice between two factories; `Several` where the condition cannot be repeated elsewhere in the method."""
+    then, orelse = makes_nothing(then) or then, makes_nothing(orelse) or orelse
     options = (then, orelse)
-    if not all(isinstance(o, Factory | FactoryChoice) for o in options) or (localized is None and not text):
+    if not all(isinstance(o, Factory | FactoryChoice | MakesNothing) for o in options) or (localized is None and not text):
         return Several(options)
     if any(isinstance(o, Factory) and o.field for o in options):
         return Several(options)
@@ -63,8 +66,15 @@ def _by_kind(choice: FactoryChoice) -> FactoryChoice | None:
     return dataclasses.replace(a, then=first, orelse=second)
 
 
-def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
-    """A module is made by one of several factories."""
+def construct_choice(
+    run: Any,
+    choice: FactoryChoice,
+    node: ast.Call,
+    env: Any,
+    arguments: Arguments | None = None,
+    known: tuple[tuple[str, bool], ...] = (),
+) -> Abs:
+    """A module is made by one of several factories; `known`: the conditions that led to this choice."""
     from .construction import construct
     from .factory_functions import FactoryFunction, construct_by
 
@@ -81,13 +91,21 @@ def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, 
     then, orelse = Block(), Block()
     outer.steps.append(Branch(choice.localized, then, orelse, env.source, choice.text, ast.unparse(choice.test)))
     results: list[Abs] = []
-    for block, option, holds in ((then, choice.then, True), (orelse, choice.orelse, False)):
+    nothing = run.nothing.setdefault(node, [])
+    if not known:
+        nothing.clear()
+    for block, side, holds in ((then, choice.then, True), (orelse, choice.orelse, False)):
+        led = (*known, (ast.unparse(choice.test), holds))
+        option = _possible(side, led)
         run.block = block
-        mark = len(run.sites)
+        mark, empty = len(run.sites), len(nothing)
         if option is RAISED:
             continue  # nothing is made, so that the use of it raises here too
-        if isinstance(option, FactoryChoice):
-            results.append(construct_choice(run, option, node, env, arguments))
+        if option is NOTHING:
+            nothing.append(Site("nothing", node, env.source))
+            results.append(Abs(IDENTITY))
+        elif isinstance(option, FactoryChoice):
+            results.append(construct_choice(run, option, node, env, arguments, led))
         elif isinstance(option, FactoryFunction):
             results.append(construct_by(run, option, node, env, arguments))
         else:
@@ -99,12 +117,24 @@ def construct_choice(run: Any, choice: FactoryChoice, node: ast.Call, env: Any, 
                 raise Unmigratable("NNX132", "one of several factories is given modules", node)
             site.conditions = ((choice.test, False), *site.conditions)
             site.choice = ((choice.test, holds), *site.choice)
+        for site in nothing[empty:]:
+            site.choice = ((choice.test, holds), *site.choice)
     run.block = outer
     if len(results) == 1:
         return results[0]
     a, b = results[0].value, results[1].value
     text, deps = run.self_text(choice.test, env)
     return Abs(decided(either(run, a, b, node), text, deps, a, b), False)
+
+
+def _possible(option: Value, known: tuple[tuple[str, bool], ...]) -> Value:
+    """What is left of a choice under conditions that decide it."""
+    while isinstance(option, FactoryChoice):
+        holds = name_tests.decided(ast.unparse(option.test), known)
+        if holds is None:
+            break
+        option = option.then if holds else option.orelse
+    return option
 
 
 def _check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None:

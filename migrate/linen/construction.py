@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..catalog import layers
-from . import call_fields
+from . import call_fields, caller_words
 from .arguments import Arguments, arguments_of
 from .choices import RAISED, FactoryChoice, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .higher_order import run_functions
 from .lifting import LIFTED, WHOLE, options_of, partial_lift
 from .lost_factories import one_of
+from .nothing_made import NOTHING
 from .passed import check_passing, check_wrapping
 from .sites import (
     Abs,
@@ -170,7 +171,7 @@ def _partial_choice(run: Any, choice: FactoryChoice, node: ast.Call, arguments: 
     for option in (choice.then, choice.orelse):
         if isinstance(option, FactoryChoice):
             sides.append(_partial_choice(run, option, node, arguments, env))
-        elif option is RAISED:
+        elif option is RAISED or option is NOTHING:
             sides.append(option)
         elif not isinstance(option, Factory):
             raise Unmigratable("NNX132", f"`{ast.unparse(node)}` is a partial of one of several functions", node)
@@ -207,8 +208,11 @@ def _partial_of(
         if key in ("name", "parent"):
             raise Unmigratable("NNX155", f"`functools.partial` of a module is given `{key}=`", node)
         said = run.localize(value_node, env) if not value.flags else None
+        where = env.source
+        if said is None:
+            value_node, where = caller_words.said(run, value_node, env)
         if said is None and key in movable:
-            calltime[key] = (value_node, env.source, value)
+            calltime[key] = (value_node, where, value)
             continue
         calltime.pop(key, None)  # this partial's value, not that of the one which it extends
         if said is None:

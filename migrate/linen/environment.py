@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 
 from ..source import SourceFile
@@ -23,6 +24,7 @@ class Env:
     given: dict[str, Abs] = dataclasses.field(default_factory=dict)  # parameters that the body assigns anew: as given
     scope: object = dataclasses.field(default_factory=object)  # the same in all copies
     caller: Env | None = None  # where the function that is followed here was called
+    words: dict[str, tuple[ast.expr, Env, Abs]] = dataclasses.field(default_factory=dict)  # see `caller_words`
 
     def get(self, name: str) -> Abs | None:
         env: Env | None = self

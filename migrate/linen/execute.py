@@ -124,6 +124,8 @@ class Execution(LoopExecution):
         self.last_called: set[str] = set()
         self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
+        self.in_words: set[ast.expr] = set()  # what functions say, in the words of their callers
+        self.nothing: dict[ast.Call, list[Site]] = {}  # where a factory makes nothing, as the other sites of that call
         self.trackers: set[str] = set()
         self.grown_from_one: set[str] = set()
         self.looked_up: set[ast.AST] = set()  # values of global names that are being evaluated

@@ -17,6 +17,7 @@ from typing import Any
 from .arguments import Arguments, arguments_of, defaults_of, parameters_of
 from .choices import RAISED, FactoryChoice
 from .environment import Env, Returned
+from .nothing_made import makes_nothing
 from .sites import Abs, BoundArg, Factory, Function, Localized, Unmigratable
 from .values import Value
 
@@ -186,4 +187,4 @@ def _as_factory(run: Any, side: Returned) -> Value | None:
         return side.guarded
     if isinstance(value, FactoryChoice) or (isinstance(value, Factory) and not value.field):
         return value
-    return maker(run, value)
+    return maker(run, value) or makes_nothing(value)

@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from ..catalog import layers
-from . import aliases, default_values, helpers, layer_calls, plain_objects
+from . import aliases, caller_words, default_values, helpers, layer_calls, plain_objects
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
 from .environment import Env
 from .given_functions import PartialFunction
@@ -141,6 +141,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
     inner.caller = env
+    caller_words.note(inner, nodes, env)
     inner.substituted.update(defaults)
     for name, arg in nodes.items():
         if bound[name].static or isinstance(bound[name].value, Int | Module):

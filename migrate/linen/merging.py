@@ -9,6 +9,7 @@ from typing import Any
 
 from .bundles import Bundle, common, map_values
 from .dims import Dim
+from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, certain, with_none
 from .sites import Abs, Factory, Function, Module, Repeated, Static
 from .values import Array, Const, Global, Int, NeedsRank, Shape, Tup, Unknown, Value
@@ -24,6 +25,11 @@ class Either(Value):
     modules: tuple[Module, ...]
     test: tuple[str, frozenset[str]] | None = None
     sides: tuple[Value, Value] | None = None
+
+    def may_be_none_of_them(self) -> bool:
+        """Is one of its options something that gives its input back?"""
+        inner = [s for s in self.sides or () if isinstance(s, Either)]
+        return any(isinstance(s, GivesBack) for s in self.sides or ()) or any(s.may_be_none_of_them() for s in inner)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,7 +113,9 @@ def either(run: Any, a: Value, b: Value, node: ast.AST) -> Value:
         return _or_none(b) if isinstance(b, Module | Either) else b
     if isinstance(b, Const) and b.value is None:
         return _or_none(a) if isinstance(a, Module | Either) else a
-    if isinstance(a, Module | Either) and isinstance(b, Module | Either):
+    if a is b and isinstance(a, GivesBack):
+        return a
+    if isinstance(a, Module | Either | GivesBack) and isinstance(b, Module | Either | GivesBack):
         return Either((*members(a), *members(b)))
     return Unknown("one of several things")
 
@@ -116,6 +124,8 @@ def merge(a: Value, b: Value) -> Value:
     """What two values have in common."""
     if a == b:
         return a
+    if any(isinstance(v, GivesBack) or (isinstance(v, Either) and v.may_be_none_of_them()) for v in (a, b)):
+        return Unknown("one of several things")
     if isinstance(a, OptionalArray) or isinstance(b, OptionalArray):
         there = [certain(v) for v in (a, b) if not (isinstance(v, Const) and v.value is None)]
         both = merge(there[0], there[-1])

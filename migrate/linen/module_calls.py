@@ -19,6 +19,7 @@ from .lifting import inward, outward, transforms_of
 from .list_items import check_call, given_back
 from .mapped_axes import drop_axes, insert_axes, mapped_size
 from .merging import Either, merge_by
+from .nothing_made import GivesBack
 from .presence import merged_call
 from .rotations import rotated
 from .sites import (
@@ -52,6 +53,8 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
     arguments = arguments_of(run, node, env)
 
     def result(value: Value) -> Abs:
+        if isinstance(value, GivesBack):
+            return given_back_as_it_is(arguments, node)
         if not isinstance(value, Either):
             return call_module(run, value, method, node, env, arguments)
         if value.sides is None or value.test is None:
@@ -64,6 +67,14 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
         return Abs(merge_by(value.test, a.value, b.value), False, a.flags | b.flags)
 
     return result(either)
+
+
+def given_back_as_it_is(arguments: Arguments, node: ast.Call) -> Abs:
+    """What is made of nothing returns its first argument."""
+    if not arguments.positional or arguments.starred():
+        reason = f"`{ast.unparse(node)}` may call a layer or hand its input back, which is not seen"
+        raise Unmigratable("NNX132", reason, node)
+    return arguments.positional[0][1]
 
 
 def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:

@@ -59,13 +59,15 @@ def _calltime(writer: ClassWriter, site: Site, env: Env, call: ast.Call) -> list
         node = site.bound[name].node
         if node is not None:
             flag_names.check(writer.run, source, node, call, env)
-            found.append((name, (source.span(node),)))
+            found.append((name, (flag_names.words(writer.run, source, node),)))
     for key, (node, where, _) in site.calltime.items():
         if site.factory is not None and site.factory.field:
             found.append((key, (writer.text._calltime_name(site, key),)))
         elif where is source:
             flag_names.check(writer.run, source, node, call, env)
-            found.append((key, (source.span(node),)))
+            found.append((key, (flag_names.words(writer.run, source, node),)))
+        else:
+            raise Unmigratable("NNX172", f"`{key}` of a module is set in another file", call)
     return found
 
 
@@ -142,7 +144,7 @@ def _taken(writer: ClassWriter, site: Site, flags: dict[str, tuple[Site, Any]], 
             parts += [f", {keyword}={writer.text._calltime_name(kind, key)}"]
         elif where is source:
             flag_names.check(writer.run, source, node, call, env)
-            parts += [f", {keyword}=", source.span(node)]
+            parts += [f", {keyword}=", flag_names.words(writer.run, source, node)]
         else:
             raise Unmigratable("NNX172", f"`{key}` of a module is set in another file", site.node)
     return (*parts, ")")
@@ -171,7 +173,8 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
         if any(k.arg == name for k in node.keywords):
             continue  # the call says it already
         flag_names.check(writer.run, source, value, node, env)
-        extra += [", " if extra or node.args or node.keywords else "", f"{name}=", source.span(value)]
+        said = flag_names.words(writer.run, source, value)
+        extra += [", " if extra or node.args or node.keywords else "", f"{name}=", said]
     if not keywords and not extra:
         _close_up(writer, site, node, source)
         return
@@ -188,7 +191,8 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
             extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
         elif where is source:
             flag_names.check(writer.run, source, value, node, env)
-            extra += [", " if extra or node.args or node.keywords else "", f"{keyword}=", source.span(value)]
+            said = flag_names.words(writer.run, source, value)
+            extra += [", " if extra or node.args or node.keywords else "", f"{keyword}=", said]
         else:
             raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is set in another file", node)
     end = source.span(node).end - 1

@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from ..edits import Part, Parts, Span
 from ..linen.choices import FactoryChoice
+from ..linen.nothing_made import makes_nothing
 from ..linen.sites import Factory, PartialLift, Site, Unmigratable
 from ..source import SourceFile
 from ..trees import subtree
 from . import call_write
+from .text_parts import MethodEdit
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
 
+_NOTHING = "nothing"  # the kind of a site whose factory makes nothing
+
 
 def group_of(writer: ClassWriter, site: Site) -> list[Site]:
-    """The sites of one construction, one for each factory that it may use, in the order of their making."""
-    return [s for s in writer.run.sites if s.node is site.node and s.choice]
+    """The sites of one construction, one for each factory that it may use, in the order of their making; those that make
+    nothing come last."""
+    made = [s for s in writer.run.sites if s.node is site.node and s.choice]
+    return [*made, *writer.run.nothing.get(site.node, ())]
 
 
 def write(writer: ClassWriter, site: Site) -> None:
@@ -28,31 +34,79 @@ def write(writer: ClassWriter, site: Site) -> None:
     if site is not group[0]:
         return
     source = site.source
+    built = [s for s in group if s.kind != _NOTHING]
+    if len(built) < len(group):
+        _check_uses(writer, site)
     if site.in_setup:
-        if any(writer.text.built[s][0].before for s in group):
+        if any(writer.text.built[s][0].before for s in built):
             raise Unmigratable("NNX132", "a stack of modules is made by one of several factories", site.node)
-        made = combined(source, group, {s: writer.text.built[s][0].expression for s in group}, otherwise="None")
+        made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
         writer.put(site.node, *writer.laid_out_at(site, made), source=source)
     else:
-        writer.put(site.node, *combined(source, group, {s: writer.text.reference(s) for s in group}), source=source)
+        named = {s: writer.text.reference(s) if s in built else ("None",) for s in group}
+        writer.put(site.node, *combined(source, group, named), source=source)
         writer.moved.append((source, source.span(site.node)))
     edits = {}
-    for one in group:
+    for one in built:
         kept, writer.edits = writer.edits, []
         call_write.write(writer, one)
         edits[one], writer.edits = writer.edits, kept
-    for span in sorted({e.span for found in edits.values() for e in found}, key=lambda s: (s.start, s.end)):
-        said: dict[Site, Parts] = {}
+    spans = {e.span for found in edits.values() for e in found}
+    inserts = any(e.insert for found in edits.values() for e in found)
+    written = inserts or len(built) < len(group)  # each call says what it is for each of them
+    calls = {source.span(node): node for one in built for node, _, _ in one.calls} if written else {}
+    spans = {s for s in spans if s.start < s.end}
+    for span in sorted({*spans, *calls}, key=lambda s: (s.start, s.end)):
+        said: dict[Site, Parts] = {s: _input_of(source, site, calls.get(span)) for s in group if s.kind == _NOTHING}
         for one, found in edits.items():
-            here = [e for e in found if e.span == span]
-            if any(e.insert or e.source is not source for e in here):
+            here = [e for e in found if e.span == span and not e.insert]
+            added = [e for e in found if e.insert and span in calls and span.contains(e.span)]
+            if any(e.source is not source for e in [*here, *added]) or (here and added) or len(added) > 1:
                 reason = "one of several modules is called in a way that differs between them"
                 raise Unmigratable("NNX132", reason, site.node)
-            said[one] = here[0].parts if here else _as_it_stands(writer, one, span)
+            if added:
+                said[one] = _with_insert(writer, one, span, added[0])
+            else:
+                said[one] = _direct(writer, one, here[0].parts) if here else _as_it_stands(writer, one, span)
         writer.put(span, *combined(source, group, said), source=source)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if _own_words(source, test) in put}:
         writer.asked |= {n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute)}
+
+
+def _direct(writer: ClassWriter, site: Site, parts: Parts) -> Parts:
+    """The text of a call with this site's own module in place of the choice between all."""
+    made = site.source.span(site.node)
+    if site.in_setup:
+        return parts
+    return tuple(p for part in parts for p in (writer.text.reference(site) if part == made else (part,)))
+
+
+def _with_insert(writer: ClassWriter, site: Site, span: Span, edit: MethodEdit) -> Parts:
+    """A call that is given more arguments than stand there."""
+    head: Parts = (Span(span.start, edit.span.start),)
+    made = site.source.span(site.node)
+    if span.start == made.start and not site.in_setup:
+        head = (*writer.text.reference(site), Span(made.end, edit.span.start))
+    return (*head, *edit.parts, Span(edit.span.start, span.end))
+
+
+def _check_uses(writer: ClassWriter, site: Site) -> None:
+    """What may be nothing is called where it is made, or under the one name that it is given."""
+    parent = site.source.parents.get(site.node)
+    called = isinstance(parent, ast.Call) and parent.func is site.node
+    named = isinstance(parent, ast.Assign) and parent.value is site.node and len(parent.targets) == 1
+    if not called and not (named and isinstance(parent.targets[0], ast.Name | ast.Attribute)):
+        reason = f"`{ast.unparse(site.node)}` may make nothing, and is not called where it stands"
+        raise Unmigratable("NNX132", reason, site.node)
+
+
+def _input_of(source: SourceFile, site: Site, call: ast.Call | None) -> Parts:
+    """What a call gives where there is no layer: its input."""
+    if call is None or not call.args or isinstance(call.args[0], ast.Starred | ast.NamedExpr):
+        reason = f"a call of `{ast.unparse(site.node)}`, which may make nothing, cannot be written"
+        raise Unmigratable("NNX132", reason, site.node)
+    return (source.span(call.args[0]),)
 
 
 def _as_it_stands(writer: ClassWriter, site: Site, span: Span) -> Parts:
@@ -69,7 +123,7 @@ def combined(
     """`(a if test else b)` of what every site says; what all say alike stands by itself, also where a factory is there
     under a condition only, unless `otherwise` says what to put for it."""
     first = said[group[0]]
-    if not otherwise and all(said[s] == first for s in group):
+    if not otherwise and all(said[s] == first for s in group) and not all(s.kind == _NOTHING for s in group):
         return first
     if depth == len(group[0].choice):
         return first
@@ -77,7 +131,9 @@ def combined(
     sides: list[Parts] = []
     for holds in (True, False):
         side = [s for s in group if s.choice[depth][1] is holds]
-        nothing: Parts = (otherwise,) if otherwise else ()
+        rest = [s for s in group if s not in side]
+        empty = otherwise or ("None" if all(s.kind == _NOTHING for s in rest) else "")  # where Linen raises: fails there
+        nothing: Parts = (empty,) if empty else ()
         sides.append(combined(source, side, said, depth + 1, otherwise=otherwise) if side else nothing)
     a, b = (side or other for side, other in (sides, sides[::-1]))
     return a if a == b else ("(", *a, " if ", _own_words(source, test), " else ", *b, ")")
@@ -113,7 +169,7 @@ def _is_factory(writer: ClassWriter, node: ast.Assign) -> bool:
     if found is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return False
     value: Any = found.value
-    return isinstance(value, Factory | FactoryChoice | PartialLift)
+    return isinstance(value, Factory | FactoryChoice | PartialLift) or makes_nothing(value) is not None
 
 
 def _replaced(span: Span, gone: Sequence[Span], kept: Sequence[Span]) -> bool:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..catalog import layers
 from ..edits import Parts
+from ..linen.choices import FactoryChoice
 from ..linen.lifting import LIFTED
 from ..linen.sites import Factory, Unmigratable
 from ..plan import Outcome
 from ..source import SourceFile
+from . import elsewhere
 from .text_parts import joined
 
 if TYPE_CHECKING:
@@ -23,13 +25,34 @@ def rewrite(writer: ClassWriter) -> None:
     for node, factory, source in _mentioned(writer):
         if any(_stays_linen(writer, parent) for parent in source.ancestors(node)):
             continue  # a class that stays Linen goes on making Linen layers
+        if _is_made_here(writer, node, source):
+            continue
         layer = layers.lookup(factory.target)
         if isinstance(node, ast.Call):
             parts = partial_parts(writer, node, factory, source)
             laid = writer.text_at(parts, source, node)
-            writer.put(node, *laid, source=source)
+            _put(writer, node, laid, source)
         elif layer is not None:
-            writer.put(node, *_bare(writer, layer), source=source)
+            _put(writer, node, _bare(writer, layer), source)
+
+
+def _put(writer: ClassWriter, node: ast.expr, parts: Parts, source: SourceFile) -> None:
+    parity, imports = elsewhere.named_in(writer.source, source, parts)
+    writer.put(node, *parts, source=source, parity=parity, imports=imports)
+
+
+def _is_made_here(writer: ClassWriter, node: ast.expr, source: SourceFile) -> bool:
+    """Does the constructor make what a function outside of classes hands out, so that nobody asks the function for it?
+
+    It then keeps its words: other classes may be given other values of its arguments.
+    """
+    around = list(source.ancestors(node))
+    if any(isinstance(a, ast.ClassDef) for a in around) or not any(isinstance(a, ast.FunctionDef) for a in around):
+        return False
+    given = [b.abs.value for s in writer.run.sites for b in s.bound.values()]
+    if any(isinstance(v, FactoryChoice) or (isinstance(v, Factory) and v.node is node) for v in given):
+        return False
+    return any(s.choice and s.factory is not None and s.factory.node is node for s in writer.run.sites)
 
 
 def _stays_linen(writer: ClassWriter, node: ast.AST) -> bool:

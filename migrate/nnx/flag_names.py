@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..edits import Part
 from ..linen.sites import Unmigratable
 from ..source import SourceFile
 
@@ -15,9 +16,19 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
+def words(run: Any, source: SourceFile, flag: ast.expr) -> Part:
+    """The flag as it stands in the file, or as it reads in the words of the method that calls a function which says it."""
+    return ast.unparse(flag) if flag in run.in_words else source.span(flag)
+
+
 def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any) -> None:
     """Refuse a flag whose names change between its place and the call, or are others there. `env`: the names at the call."""
     names = {n.id for n in ast.walk(flag) if isinstance(n, ast.Name) and n.id != "self"}
+    if flag in run.in_words:  # said by a function that its method calls
+        _check_other(run, flag, names, env)
+        return
+    if flag not in source.parents:
+        raise Unmigratable("NNX172", f"`{ast.unparse(flag)}` of a module is set in another file", call)
     places = list(source.ancestors(flag))
     if not names or call in places:
         return
@@ -67,4 +78,4 @@ def _end(node: ast.expr) -> tuple[int, int]:
     return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
-__all__ = ["check"]
+__all__ = ["check", "words"]

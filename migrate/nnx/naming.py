@@ -14,10 +14,12 @@ import itertools
 from collections.abc import Iterator, Mapping
 
 from ..edits import Parts
+from ..linen import name_tests
 from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
 
+_MOST_WAYS = 256  # in which conditions may choose between factories
 _LIFTED_PREFIX = {
     "remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit",
     "remat_scan": "Remat_scan", "map_variables": "Map_variables",
@@ -202,15 +204,16 @@ def _auto_names(run: Execution, block: Block) -> dict[str, list[tuple[Site, int 
     tests = list(dict.fromkeys(_choices_in(block)))
     numbers: dict[Site, set[int | None]] = {}
     labels: dict[Site, str] = {}
-    for holds in itertools.product((True, False), repeat=len(tests)) if len(tests) <= 4 else ():
+    ways = list(itertools.islice(name_tests.ways(tests), _MOST_WAYS + 1))
+    if len(ways) > _MOST_WAYS:
+        raise Unmigratable("NNX132", "too many conditions choose between kinds of modules")
+    for holds in ways:
         auto: dict[str, list[tuple[Site, int | None]]] = {}
-        _number(run, block, {}, auto, dict(zip(tests, holds)))
+        _number(run, block, {}, auto, holds)
         for label, members in auto.items():
             for site, number in members:
                 labels[site] = label
                 numbers.setdefault(site, set()).add(number)
-    if len(tests) > 4:
-        raise Unmigratable("NNX132", "too many conditions choose between kinds of modules")
     found: dict[str, list[tuple[Site, int | None]]] = {}
     for site in sorted(numbers, key=lambda s: s.origin):
         number = next(iter(numbers[site])) if len(numbers[site]) == 1 else None

@@ -30,6 +30,9 @@ def written(writer: ClassWriter, site: Site, said: Parts) -> Parts:
         return said
     values = [value for _, value in flags if value is not None]
     names = {n.id for value in values for n in ast.walk(value) if isinstance(n, ast.Name)}
+    if any(v in writer.run.in_words or v not in site.source.parents for v in values):
+        reason = f"`{flags[0][0]}` of a module is set by a function, and no call is written for it"
+        raise Unmigratable("NNX172", reason, site.node)
     if len(values) < len(flags) or _INPUT in names or not _called_in_place(writer, site):
         reason = f"`{flags[0][0]}` of a module is known only when called, and no call is written for it"
         raise Unmigratable("NNX172", reason, site.node)

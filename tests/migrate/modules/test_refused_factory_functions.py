@@ -54,7 +54,7 @@ REFUSED = {
     "a lambda that is not given what it needs": ("NNX132", "return norm(self.kind == 'rms')()(x)"),
     "a mapping that is handed on": ("NNX132", "more = {'use_bias': True}\nreturn norm(self.kind == 'rms')(**more)(x)"),
     "a flag that the class reads itself, given twice": (
-        "NNX172",
+        "NNX113",
         "return Block(deterministic=train)(x, deterministic=train)",
     ),
     "an axis that is only read": (

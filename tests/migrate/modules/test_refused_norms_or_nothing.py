@@ -1,0 +1,87 @@
+"""Functions that hand out a norm or nothing, where what they hand out cannot be said in the class that calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HELPER = """from functools import partial
+from flax import linen as nn
+
+
+def get_norm(kind, train):
+  if kind == 'batch':
+    return partial(nn.BatchNorm, use_running_average=not train)
+  return {nothing}
+"""
+CLASS = """from functools import partial
+from flax import linen as nn
+from helpers import get_norm
+
+
+class M(nn.Module):
+  kind: str = 'batch'
+  @nn.compact
+  def __call__(self, x, training=False):
+{body}"""
+
+IDENTITY = "lambda *args, **kwargs: lambda x: x"
+CALL = "    return get_norm(self.kind, training)()(x)\n"
+
+NOTHINGS = {
+    "it asks for an argument": "lambda axis, **kwargs: lambda x: x",
+    "it computes something": "lambda *args, **kwargs: lambda x: 2 * x",
+    "it gives another argument back": "lambda *args, **kwargs: lambda x, y=None: y",
+}
+BODIES = {
+    "what may be nothing is handed on": ("NNX110", "    return nn.Sequential([get_norm(self.kind, training)()])(x)\n"),
+    "its input is a keyword": ("NNX132", "    return get_norm(self.kind, training)()(x=x)\n"),
+    "the flag changes before the layer is called": (
+        "NNX172",
+        "    norm = get_norm(self.kind, training)\n    training = not training\n    return norm()(x)\n",
+    ),
+    "the call chooses": ("NNX132", "    return get_norm(training, training)()(x)\n"),
+}
+
+
+@pytest.mark.parametrize("name", NOTHINGS)
+def test_a_function_that_does_more_is_not_nothing(name: str) -> None:
+    _expect(HELPER.format(nothing=NOTHINGS[name]), CALL, "bridged", "NNX132")
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_it_is_refused(name: str) -> None:
+    code, body = BODIES[name]
+    _expect(HELPER.format(nothing=IDENTITY), body, "bridged", code)
+
+
+def test_a_flag_of_a_function_in_another_file_reaches_the_call() -> None:
+    result = _expect(HELPER.format(nothing=IDENTITY), CALL, "native", "")
+    after = {f.path.stem: f.after for f in result.files}
+    assert "self.BatchNorm_0(x, use_running_average=not training) if self.kind == 'batch' else x" in str(after["m"])
+    assert after["helpers"] is None or "use_running_average=not train" in after["helpers"]
+
+
+@pytest.mark.parametrize("change", ["  train = not train\n", "  train = bool(train)\n"])
+def test_a_flag_that_the_function_computes_is_refused(change: str) -> None:
+    helper = HELPER.format(nothing=IDENTITY).replace("  if kind", f"{change}  if kind")
+    _expect(helper, CALL, "bridged", "NNX172")
+
+
+def test_a_name_that_the_function_refuses_fails_here_too() -> None:
+    """What is nothing under one name is not nothing under all others."""
+    helper = HELPER.format(nothing=IDENTITY).replace("  return lambda", "  if kind == 'none':\n    return lambda")
+    result = _expect(helper + "  raise ValueError(kind)\n", CALL, "native", "")
+    after = {f.path.stem: f.after for f in result.files}["m"]
+    assert after is not None and "(x if self.kind == 'none' else None)" in after
+
+
+def _expect(helper: str, body: str, outcome: str, code: str) -> RunResult:
+    texts = (("helpers", helper), ("m", CLASS.format(body=body)))
+    result = migrate_project([SourceFile.parse(Path(f"{n}.py"), n, t) for n, t in texts])
+    plan = {c.qualname: c for c in result.classes}["m.M"]
+    assert (plan.outcome, plan.code) == (outcome, code), plan.reason
+    return result
