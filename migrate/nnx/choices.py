@@ -95,8 +95,8 @@ def _check_uses(writer: ClassWriter, site: Site) -> None:
     """What may be nothing is called where it is made, or under the one name that it is given."""
     parent = site.source.parents.get(site.node)
     called = isinstance(parent, ast.Call) and parent.func is site.node
-    named = isinstance(parent, ast.Assign) and parent.value is site.node and len(parent.targets) == 1
-    if not called and not (named and isinstance(parent.targets[0], ast.Name | ast.Attribute)):
+    targets = parent.targets if isinstance(parent, ast.Assign) and parent.value is site.node else []
+    if not called and not (len(targets) == 1 and isinstance(targets[0], ast.Name | ast.Attribute)):
         reason = f"`{ast.unparse(site.node)}` may make nothing, and is not called where it stands"
         raise Unmigratable("NNX132", reason, site.node)
 
