@@ -15,6 +15,7 @@ from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .environment import Env, Returned
 from .factory_functions import returned_choice
+from .function_choices import FunctionChoice, chosen_function
 from .merging import Either, decided, dependencies_of, last_of_both, question, same_width, under_step
 from .nothing_made import makes_nothing
 from .presence import Step, either_result, step_of
@@ -23,6 +24,7 @@ from .sites import (
     Block,
     Branch,
     Factory,
+    Function,
     Local,
     Localized,
     Repeated,
@@ -104,7 +106,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         env.restore(env_then)
     else:
         _merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
-        _choose(run, node, env, env_then, env_else, localized, text)
+        _choose(run, node, env, env_then, env_else, localized, text, sides)
     if calltime:  # both sides would be in the constructor, one after the other
         for step in [*steps_of(then), *steps_of(orelse)]:
             if isinstance(step, Local) and step.changes:
@@ -147,8 +149,17 @@ def _of_both(
     return [merged]
 
 
-def _choose(run: Execution, node: ast.If, env: Env, then: Env, orelse: Env, localized: Localized | None, text: str) -> None:
-    """Names that hold one factory or another, or one module or another, by the condition."""
+def _choose(
+    run: Execution,
+    node: ast.If,
+    env: Env,
+    then: Env,
+    orelse: Env,
+    localized: Localized | None,
+    text: str,
+    sides: tuple[Step, Step] | None,
+) -> None:
+    """Names that hold one factory, function or module or another, by the condition."""
     for name, bound in env.names.items():
         left, right = then.names.get(name), orelse.names.get(name)
         if left is None or right is None or left.value is right.value:
@@ -156,6 +167,10 @@ def _choose(run: Execution, node: ast.If, env: Env, then: Env, orelse: Env, loca
         if _is_factory(left.value) and _is_factory(right.value):
             value = chosen(run, node.test, localized, text, left.value, right.value, env)
             env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
+        elif isinstance(left.value, Function | FunctionChoice) and isinstance(right.value, Function | FunctionChoice):
+            function = chosen_function(node, localized, text, sides, left.value, right.value, env)
+            if function is not None:
+                env.names[name] = Abs(function, False, left.flags | right.flags)
         elif isinstance(bound.value, Either) and localized is not None:
             value = decided(bound.value, *run.self_text(node.test, env), left.value, right.value)
             env.names[name] = dataclasses.replace(bound, value=value)

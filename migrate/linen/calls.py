@@ -14,6 +14,7 @@ from .choices import FactoryChoice, construct_choice
 from .construction import construct, lifted_factory, partial_factory
 from .differentiation import DERIVATIVES, CustomDerivative, Pullback, call_custom, differentiate, pull_back
 from .factory_functions import construct_by, maker
+from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
 from .given_functions import PartialFunction, call_field, call_function
 from .higher_order import run_functions
@@ -119,6 +120,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return given_back_as_it_is(arguments_of(run, node, env), node)
     if isinstance(value, Repeated | Tup | Chain | Cycle) and run.holds_module(value):
         raise Unmigratable("NNX132", f"`{ast.unparse(func)}` is called, and may be one of several modules", node)
+    if isinstance(value, FunctionChoice):
+        return call_choice(run, value, node, env)
     if isinstance(value, Function):
         made_by = maker(run, value)
         if made_by is not None:

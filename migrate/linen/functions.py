@@ -92,9 +92,10 @@ def _is_simple(node: ast.expr) -> bool:
     return isinstance(node, shown)
 
 
-def follow(run: Any, function: Function, node: ast.Call, env: Any) -> Abs:
+def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
     """Execute a local function, a method or a project function where it is called."""
-    arguments = arguments_of(run, node, env)
+    if arguments is None:
+        arguments = arguments_of(run, node, env)
     if not _worth_following(run, function, arguments):
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), arguments.static, arguments.flags)
     target = function.node

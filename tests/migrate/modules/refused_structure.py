@@ -15,6 +15,32 @@ class M(nn.Module):
     return x
 """,
     ),
+    "functions chosen by a flag of the call": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    if train:
+      part = lambda y: nn.Dense(7)(y)
+    else:
+      part = lambda y: y[..., :2]
+    return nn.Dense(3)(part(x))
+""",
+    ),
+    "functions chosen by a local of the call": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    wide = x.ndim > 2
+    if wide:
+      part = lambda y: nn.Dense(7)(y)
+    else:
+      part = lambda y: y[..., :2]
+    wide = True
+    return nn.Dense(3)(part(x))
+""",
+    ),
     "a dict of what another package makes": (
         "NNX138",
         """import otherlib
