@@ -131,9 +131,12 @@ MAX_UNROLLED = 16
 
 
 def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
-    """A comprehension over a few known numbers, element by element: a list of what each gives. Nothing is kept."""
+    """A comprehension over a few known numbers, element by element: a list of what each gives. Nothing is kept.
+
+    A filter must be certain for each: `tuple(n for i, n in enumerate(x.shape) if i in (1, 2))`.
+    """
     generator = node.generators[0]
-    if len(node.generators) != 1 or generator.ifs or isinstance(node, ast.SetComp):
+    if len(node.generators) != 1 or isinstance(node, ast.SetComp):
         return None
     snapshot = run._snapshot()
     before = len(run.sites)
@@ -141,16 +144,20 @@ def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
     run.trial += 1
     try:
         iterated = run.evaluate(generator.iter, env)
-        value = iterated.value
-        if not isinstance(value, Tup) or not 0 < len(value.items) <= MAX_UNROLLED:
+        items = _counted(run, generator.iter, iterated.value, env)
+        if items is None or not 0 < len(items) <= MAX_UNROLLED:
             return None
         found: list[Abs] = []
-        for item in value.items:
+        for item in items:
             if not isinstance(item, Int | Const | Tup):
                 return None
             inner = child_env(env)
             run.bind(generator.target, Abs(item, iterated.static, iterated.flags), inner)
-            found.append(run.evaluate(node.elt, inner))
+            kept = [run.truth(run.evaluate(test, inner).value) for test in generator.ifs]
+            if None in kept:
+                return None
+            if all(kept):
+                found.append(run.evaluate(node.elt, inner))
     except Unmigratable:
         return None
     finally:
@@ -159,8 +166,23 @@ def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
         run._rollback(snapshot)
     if made or not all(isinstance(f.value, Int | Const | Tup) for f in found):
         return None
-    items = tuple(f.value for f in found)
-    return Abs(Tup(items, "list"), all(f.static for f in found), frozenset().union(*[f.flags for f in found]))
+    results = tuple(f.value for f in found)
+    return Abs(Tup(results, "list"), all(f.static for f in found), frozenset().union(*[f.flags for f in found]))
+
+
+def _counted(run: Any, node: ast.expr, value: Value, env: Any) -> tuple[Value, ...] | None:
+    """The items of a tuple of known length, of `enumerate` of one and of `range(3)`."""
+    if isinstance(value, Tup):
+        return value.items
+    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    if not isinstance(node, ast.Call) or env.get(called) is not None or len(node.args) != 1 or node.keywords:
+        return None
+    inner = run.evaluated[node.args[0]].value if node.args[0] in run.evaluated else None
+    if called == "enumerate" and isinstance(inner, Tup):
+        return tuple(Tup((Int(Dim.of(i)), item)) for i, item in enumerate(inner.items))
+    if called == "range" and isinstance(inner, Int) and inner.dim.value is not None and 0 < inner.dim.value <= MAX_UNROLLED:
+        return tuple(Int(Dim.of(i)) for i in range(inner.dim.value))
+    return None
 
 
 def was_unrolled(run: Any, node: Any, env: Any) -> bool:
