@@ -72,6 +72,8 @@ def _of_site(site: Site) -> list[Dim | None] | None:
     """The sizes that a parameter, a variable or a layer is made of."""
     if site.kind in ("param", "variable"):
         shape = site.shape.shape if isinstance(site.shape, Array) else None
+        if shape is None and _is_plain(site) and not any(said.needs for said in site.init_localized):
+            return [dim for said in site.init_localized[1:] for dim in _said_by(said)]  # of what its initializer is given
         return list(shape.dims) if shape is not None and shape.lead is None and _is_plain(site) else None
     if site.kind != "layer" or site.target not in _LAST_SIZE or site.call is None or not site.call.args:
         return None
