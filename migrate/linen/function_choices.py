@@ -1,4 +1,4 @@
-"""A function chosen by a condition: `if self.norm: normalize = lambda x: nn.LayerNorm()(x)`, `else: normalize = lambda x: x`.
+"""Functions chosen by a condition: `if self.norm: normalize = lambda x: nn.LayerNorm()(x)`, `else: normalize = lambda x: x`.
 
 Calling it is the condition around the call of one function or the other: what they make is made under it in the
 constructor, and the sizes that they give are either's.
@@ -30,7 +30,13 @@ class FunctionChoice(Value):
 
 
 def chosen_function(
-    node: ast.If, localized: Localized | None, text: str, sides: tuple[Step, Step] | None, then: Value, orelse: Value, env: Any
+    node: ast.If,
+    localized: Localized | None,
+    text: str,
+    sides: tuple[Step, Step] | None,
+    then: Value,
+    orelse: Value,
+    env: Any,
 ) -> FunctionChoice | None:
     """The choice between two functions; None where the condition cannot be repeated where they are called."""
     if not all(isinstance(o, Function | FunctionChoice) for o in (then, orelse)) or (localized is None and not text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from ..catalog import layers
@@ -60,6 +61,10 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         found_size = rounding.rounded(run, name, arguments, env)
         if found_size is not None:
             return found_size
+    if name == "map":
+        each = _converted(node, [a.value for _, a in arguments.positional], env)
+        if each is not None:
+            return Abs(each, arguments.static, arguments.flags)
     if name in ("map", "filter"):
         run_functions(run, arguments)
     args, keywords = arguments.values(run)
@@ -82,6 +87,17 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     if isinstance(found, Unknown) and arguments.static:
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     return Abs(found, arguments.static, arguments.flags)
+
+
+def _converted(node: ast.Call, values: Sequence[Value], env: Any) -> Tup | None:
+    """`map(tuple, padding)` over a tuple of known length: each item as the builtin gives it."""
+    function = node.args[0] if node.args else None
+    if not isinstance(function, ast.Name) or env.get(function.id) is not None or len(values) != 2:
+        return None
+    if function.id not in ("tuple", "list", "int") or not isinstance(values[1], Tup):
+        return None
+    items = tuple(shapes.call(function.id, [item], {}) for item in values[1].items)
+    return None if any(isinstance(item, Unknown) for item in items) else Tup(items)
 
 
 # What the modules of Linen or of NNX have of their own.

@@ -29,6 +29,8 @@ from .values import Array, Int, Pieces, Shape, Tup, Unknown, Value, shape_value
 @rule("reshape", "a shape order")
 @rule("reshape", "a shape dimensions", "jax.lax")
 def _reshape(call: Call) -> Value:
+    if "newshape" in call.extra:  # its name in older releases of jax
+        return Array(reshape(call.shape("a"), as_shape(call.extra["newshape"])))
     return Array(reshape(call.shape("a"), call.target("shape")))
 
 

@@ -210,8 +210,13 @@ def _reduce_window(call: Call) -> Value:
     shape = imply(call.shape("operand"), len(window))
     if call.extra:
         raise stop("reduce_window with dilations")
+    strides = call.dims("window_strides")
+    if not isinstance(call.value("padding"), Const | Tup):  # what no window spans, the batch and the features, keeps its size
+        one = Dim.of(1)
+        kept = [d if w == one and s == one else None for d, w, s in zip(shape.dims, window, strides, strict=True)]
+        return Array(Shape(tuple(kept)))
     padding = read_padding(call.value("padding"))
-    return Array(Shape(conv_output_dims(shape.dims, window, call.dims("window_strides"), padding)))
+    return Array(Shape(conv_output_dims(shape.dims, window, strides, padding)))
 
 
 @rule("dot_general", "lhs rhs dimension_numbers", "jax.lax")

@@ -3,6 +3,7 @@ not known."""
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
@@ -48,7 +49,26 @@ class Net(nn.Module):
         return nn.Dense(3)(x.mean((1, 2)))
 
 
+def pool(inputs, window, strides, padding):
+    if not isinstance(padding, str):
+        padding = tuple(map(tuple, padding))
+        padding = ((0, 0),) + padding + ((0, 0),)
+    return jax.lax.reduce_window(inputs, 0.0, jax.lax.add, (1,) + window + (1,), (1,) + strides + (1,), padding)
+
+
+class Pooled(nn.Module):
+    padding: Any = "VALID"
+
+    @nn.compact
+    def __call__(self, x):
+        y = pool(x, (3, 3), (1, 1), [[1, 1], [1, 1]])
+        z = pool(nn.Dense(5)(x), (2, 2), (2, 2), self.padding)
+        return nn.Dense(4)(y), nn.Dense(3)(z)
+
+
 CASES = [
+    ("Pooled", {}, [(2, 6, 6, 3)], {}),
+    ("Pooled", {"padding": ((1, 0), (0, 1))}, [(2, 6, 6, 3)], {}),
     ("AxisNorm", {}, [(2, 5, 4, 3)], {}),
     ("AxisNorm", {"axis": 1}, [(2, 5, 4, 3)], {}),
     ("Block", {"features": 3}, [(2, 5, 5, 3)], {}),
