@@ -211,7 +211,7 @@ def _reduce_window(call: Call) -> Value:
     if call.extra:
         raise stop("reduce_window with dilations")
     strides = call.dims("window_strides")
-    if not isinstance(call.value("padding"), Const | Tup):  # what no window spans, the batch and the features, keeps its size
+    if not isinstance(call.value("padding"), Const | Tup):  # what no window spans (batch, features) keeps its size
         one = Dim.of(1)
         kept = [d if w == one and s == one else None for d, w, s in zip(shape.dims, window, strides, strict=True)]
         return Array(Shape(tuple(kept)))

@@ -1,6 +1,32 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "a window over the last axis with unknown padding": (
+        "NNX110",
+        """class M(nn.Module):
+  padding: Any = 'VALID'
+  @nn.compact
+  def __call__(self, x):
+    y = jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 2, 2), (1, 2, 2), self.padding)
+    return nn.Dense(3)(y)
+""",
+    ),
+    "a shape picked by a filter of the call": (
+        "NNX110",
+        """class Norm(nn.Module):
+  @nn.compact
+  def __call__(self, x, axes):
+    shape = tuple(d for i, d in enumerate(x.shape) if i in axes)
+    return x + self.param('scale', nn.initializers.ones, (1,)).reshape(shape)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, axes):
+    y = jnp.ones(tuple(d for i, d in enumerate(x.shape) if i in axes))
+    return nn.Dense(3)(y)
+""",
+    ),
     "a list of one text whose sizes change where it is handed to": (
         "NNX114",
         """class Chain(nn.Module):
