@@ -49,7 +49,7 @@ from .sites import (
     Static,
     Unmigratable,
 )
-from .values import Array, Const, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
+from .values import DTYPES, Array, Const, DtypeOf, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import VariableRead
 
 if TYPE_CHECKING:
@@ -252,6 +252,8 @@ class Execution(LoopExecution):
             isinstance(default.value, bool | int | float | str) and not isinstance(default.value, complex)
         ):
             return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
+        if self.dtype_default(method, name):
+            return Abs(DtypeOf(name), flags=frozenset({name}))
         head = annotation.replace("Optional[", "").replace("typing.", "").rstrip("]").split("|")[0].strip()
         if head in ("bool", "int", "float", "str", "Callable", "Sequence[int]"):
             return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
@@ -275,6 +277,13 @@ class Execution(LoopExecution):
             self.shape_arguments.add(name)
             return Abs(ShapeOf(shape))
         return Abs(Array(shape), flags=frozenset({name}) if default is not None or is_asked else frozenset())
+
+    def dtype_default(self, method: Method, name: str) -> str:
+        """The dtype that an argument has unless it is given, as jax calls it: `def __call__(self, x, dtype=np.float32)`."""
+        default = method.default(name)
+        known = self.project.qualname(method.source, default) if isinstance(default, ast.Attribute) else None
+        module, _, kind = (known or "").rpartition(".")
+        return f"jax.numpy.{kind}" if module in ("numpy", "jax.numpy") and kind in DTYPES else ""
 
     def field_value(self, name: str) -> Abs:
         """A field as the constructor sees it: an int is a size, a known factory is that, anything else is text."""

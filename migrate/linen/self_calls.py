@@ -44,7 +44,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX142", f"`{ast.unparse(node)}` has no plain initializer", node)
     localized: list[Localized] = []
     for argument_node, given in [init, *rest[1:]]:
-        said = run.localize(argument_node, env) or _dtype_argument(site, argument_node, given, env)
+        said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, given, env)
         if said is None:
             raise Unmigratable(
                 "NNX111",
@@ -53,7 +53,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
             )
         localized.append(said)
     for key, (argument_node, value) in keywords.items():
-        said = run.localize(argument_node, env) or _dtype_argument(site, argument_node, value, env)
+        said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, value, env)
         if said is None or key is None:
             raise Unmigratable("NNX111", f"the parameter `{_shown(name)}` needs `{key}` when it is called", node)
         if key != "axes":
@@ -70,12 +70,14 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
 
 
-def _dtype_argument(site: Site, node: ast.expr, given: Abs, env: Any) -> Localized | None:
+def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) -> Localized | None:
     """A parameter with the dtype of an array of the call: an argument of the constructor, checked where it is used."""
     if not isinstance(given.value, DtypeOf) or site.name is None or site.name.constant is None or site.in_setup:
         return None
     argument = re.sub(r"\W", "_", site.name.constant) + "_dtype"
-    site.renders["dtype"] = (argument, node)
+    entry = run.model.method(run.entry)
+    default = run.dtype_default(entry, node.id) if entry is not None and isinstance(node, ast.Name) else ""
+    site.renders["dtype"] = (argument, node, default or "jax.numpy.float32")
     return Localized(env.source.span(node), env.source, ((env.source.span(node), (DtypePart(argument),)),), frozenset())
 
 

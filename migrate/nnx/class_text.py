@@ -259,14 +259,15 @@ class ClassText:
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
         return found
 
-    def dtypes(self) -> list[str]:
-        """Arguments for the dtypes of parameters that Linen made with the dtype of an array of the call."""
-        found = [s.renders["dtype"][0] for s in self.run.sites if s.kind == "param" and "dtype" in s.renders]
+    def dtypes(self) -> dict[str, str]:
+        """Arguments for the dtypes of parameters that Linen made with the dtype of an array of the call, with defaults."""
+        made = [s.renders["dtype"] for s in self.run.sites if s.kind == "param" and "dtype" in s.renders]
+        found = {name: default for name, _, default in made}
         taken = self.bound | self.run.fields.keys()
         for name in found:
             if name in taken:
                 raise Unmigratable("NNX111", f"a dtype would be called `{name}`, and that name is taken", self.model.node)
-        return list(dict.fromkeys(found))
+        return found
 
     def size_name(self, argument: str) -> str:
         whole = self.used.get(argument, {-1}) != {-1}

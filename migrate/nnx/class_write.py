@@ -208,7 +208,7 @@ class ClassWriter:
         if site.kind == "param":
             said = (*said, "[...]")
         if "dtype" in site.renders:
-            argument, node = site.renders["dtype"]
+            argument, node, _ = site.renders["dtype"]
             said = (f"{self.namer.parity('in_dtype')}(", *said, ", ", site.source.span(node), f", {argument!r})")
         self.put(site.node, *said, source=site.source)
         self.moved.append((site.source, site.source.span(site.node)))

@@ -225,8 +225,8 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
             kind = "tuple[int | None, ...]"
         optional = " | None" if added.origin.startswith("None if") else ""
         only.append((f"{added.name}: {kind}{optional}",))
-    for name in writer.text.dtypes():
-        any_type, default = writer.namer.name("typing.Any"), writer.namer.name("jax.numpy.float32")
+    for name, dtype in writer.text.dtypes().items():
+        any_type, default = writer.namer.name("typing.Any"), writer.namer.name(dtype)
         only.append((f"{name}: {any_type} = {default}",))
     only.append((f"rngs: {nnx_rngs}",))
     everything: list[Parts] = [("self",), *plain, ("*",), *only]

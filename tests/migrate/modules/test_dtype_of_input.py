@@ -47,3 +47,35 @@ def test_another_dtype_raises_and_names_the_argument(monkeypatch: pytest.MonkeyP
     shift = _native(monkeypatch).Shift
     with pytest.raises(TypeError, match=r"shift_dtype=jnp\.bfloat16"):
         shift(in_features=3, rngs=nnx.Rngs(0))(jnp.ones((2, 3), jnp.bfloat16))
+
+
+ASKED = """import numpy as np
+from flax import linen as nn
+
+
+class Positions(nn.Module):
+  length: int = 4
+  @nn.compact
+  def __call__(self, x, dtype=np.float32):
+    table = self.param('table', nn.initializers.normal(1.0), (1, self.length, x.shape[-1]), dtype)
+    return x + table[:, :x.shape[1]]
+
+
+class Outer(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Positions()(nn.Dense(4)(x))
+"""
+
+
+def test_a_dtype_that_the_caller_gives_is_an_argument_with_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "TEXT", ASKED)
+    module = _native(monkeypatch)
+    positions = module.Positions(in_features=3, rngs=nnx.Rngs(0))
+    x = jnp.ones((2, 4, 3))
+    assert (positions(x) == x + positions.table[...]).all()
+    assert module.Outer(in_features=3, rngs=nnx.Rngs(0))(x).shape == (2, 4, 4)
+    with pytest.raises(TypeError, match=r"table_dtype=jnp\.bfloat16"):
+        positions(x, dtype=jnp.dtype("bfloat16"))
+    half = module.Positions(in_features=3, table_dtype=jnp.bfloat16, rngs=nnx.Rngs(0))
+    assert half(x, dtype=jnp.bfloat16).dtype == jnp.float32
