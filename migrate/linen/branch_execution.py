@@ -69,6 +69,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     run.block = orelse
     with run.under(sides, False):
         done_else = run.run_block(node.orelse, env_else, given[1])
+    ways = ((True, done_then, given[0]), (False, done_else, given[1]))
+    ended = [side for side, done, found in ways if done and not found.values]
+    branch.raises = ended[0] if len(ended) == 1 else None
     took_rest = False
     if done_then != done_else and rest:
         # An early return: what follows belongs to the other branch only.
@@ -239,6 +242,8 @@ def _merge_tracked(
             pairs = list(zip(left.dims, right.dims))
             dims = [_tracked_dim(run, x, y, then, orelse, i - len(pairs), left) for i, (x, y) in enumerate(pairs)]
             return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
+    if not calltime:
+        a, b = _as_size(run, a, b), _as_size(run, b, a)
     if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
         if static:
             return Abs(Int(Dim.local(name)), True, flags)
@@ -255,6 +260,13 @@ def _merge_tracked(
     if static and isinstance(merged.value, Unknown):
         return Abs(Static(name, frozenset({name})), True, flags)
     return Abs(merged.value, static, flags)
+
+
+def _as_size(run: Execution, value: Abs, other: Abs) -> Abs:
+    """`head_dim = self.head_dim` beside `head_dim = width // self.num_heads`: what a field says is a size, too."""
+    if type(value.value) is Static and isinstance(other.value, Int) and not value.value.sequence:
+        return dataclasses.replace(value, value=Int(run.dim_of(value.value)))
+    return value
 
 
 def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block, sides: tuple[Step, Step] | None) -> Abs | None:

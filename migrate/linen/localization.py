@@ -14,6 +14,7 @@ from .replacing import sayable
 from .sites import (
     Abs,
     DimPart,
+    Function,
     InitPart,
     Localized,
     LocalizedPart,
@@ -77,10 +78,11 @@ class Localization(Evaluation):
     def localize_statement(self, statement: ast.stmt, value: ast.expr, found: Abs, env: Any) -> Localized | None:
         """A copied assignment; only what is computed from fields, globals and sizes is copied."""
         opaque = is_opaque(found.value) or (isinstance(found.value, ShapeOf | Tup) and mutation.changes(statement, env))
+        opaque |= isinstance(found.value, Function) and isinstance(value, ast.Lambda)  # if it reads nothing of the call
         if not found.static and (found.flags or not opaque):
             return None
         inner = self.localize(value, env)
-        if inner is None:
+        if inner is None or (isinstance(value, ast.Lambda) and localize.changes_later(value, inner.needs, env)):
             return None
         return Localized(env.source.span(statement), env.source, inner.replaced, inner.needs)
 
@@ -95,6 +97,8 @@ class Localization(Evaluation):
             | {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         )
         if not all(self._localize(child, env, bound, replaced, needs) for child in ast.iter_child_nodes(node)):
+            return None
+        if localize.changes_later(node, needs, env):
             return None
         return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
 
@@ -166,7 +170,7 @@ class Localization(Evaluation):
                 elif localize.works_on(node, bound):
                     if isinstance(node, ast.Call) and not localize.is_free_call(self, node):
                         return False
-                elif not localize.is_said_by_parts(self, node, found.value, env):
+                elif not localize.is_said_by_parts(self, node, found.value, env) and not localize.is_called(self, node, env):
                     return False
             if isinstance(node, ast.Call):
                 known = localize.localize_call(self, node, env, bound, replaced, needs)
@@ -175,7 +179,8 @@ class Localization(Evaluation):
         inner = bound
         if isinstance(node, ast.Lambda):
             arguments = node.args
-            inner = bound | {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
+            named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+            inner = bound | {a.arg for a in named if a is not None}
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
             inner = bound | {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         return all(self._localize(child, env, inner, replaced, needs) for child in ast.iter_child_nodes(node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 from .dims import Dim
@@ -116,6 +117,29 @@ def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
     # A function of the project that makes no module and is given nothing but what the constructor can say.
     value = run.evaluated[node.func].value if node.func in run.evaluated else None
     return isinstance(value, Function) and value.method is None and value.env is not None and value.env.method is None
+
+
+def is_called(run: Any, node: ast.AST, env: Any) -> bool:
+    """Is this the `jnp.sqrt(n).astype` of a call that can be repeated?"""
+    call = env.source.parents.get(node)
+    method = isinstance(node, ast.Attribute) and isinstance(call, ast.Call) and call.func is node
+    return method and is_plain_call(run, call, env)
+
+
+def changes_later(function: ast.Lambda | ast.FunctionDef, names: Collection[str], env: Any) -> bool:
+    """Does a name that a nested function reads get another value after its definition, which the function then sees?"""
+    around = list(env.source.ancestors(function))
+    scope = next((a for a in around if isinstance(a, ast.FunctionDef)), None)
+    if scope is None or not names:
+        return False
+    loops = [a for a in around[: around.index(scope)] if isinstance(a, ast.For | ast.While)]
+    inside = set(ast.walk(function))
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names and node not in inside:
+            later = (node.lineno, node.col_offset) > (function.lineno, function.col_offset)
+            if later or any(loop in env.source.ancestors(node) for loop in loops):
+                return True
+    return False
 
 
 def works_on(node: ast.AST, bound: frozenset[str]) -> bool:

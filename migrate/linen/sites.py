@@ -453,6 +453,7 @@ class Branch:
     source: SourceFile
     text: str = ""  # a condition made from sizes, instead of the source's
     choice: str = ""  # the condition as written, where it chooses between factories
+    raises: bool | None = None  # the side that ends in an error: nothing behind it needs what the other side assigns
 
 
 @dataclasses.dataclass(eq=False)

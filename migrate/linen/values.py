@@ -43,7 +43,9 @@ class DtypeOf(Unknown):
     """`x.dtype` of an array whose dtype is known only when the module is called, or an argument that is a dtype."""
 
 
-DTYPES = frozenset("float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
+DTYPES = frozenset(
+    {"float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -167,8 +167,8 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
         then, a = _emit(text, step.then, depth, live)
         orelse, b = _emit(text, step.orelse, depth, live)
         return [*then, *orelse], a | b
-    then, a = _emit(text, step.then, depth + 1, live)
-    orelse, b = _emit(text, step.orelse, depth + 1, live)
+    then, a = _emit(text, step.then, depth + 1, set() if step.raises is True else live)
+    orelse, b = _emit(text, step.orelse, depth + 1, set() if step.raises is False else live)
     if not then and not orelse:
         return [], live
     text.needs = set()

@@ -1,0 +1,42 @@
+"""Initializers made in the call that read what only the call knows, or what changes after they are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """from flax import linen as nn
+import jax.numpy as jnp
+
+
+class M(nn.Module):
+  kernel_init: object = nn.initializers.lecun_normal()
+  n: int = 2
+
+  @nn.compact
+  def __call__(self, x, train=False):
+"""
+LAST = "    return nn.Dense(3, kernel_init=init)(x)\n"
+REFUSED = {
+    "an array of the call": "    init = lambda *args: self.kernel_init(*args) / x.mean()\n",
+    "a flag of the call": "    init = lambda *args: self.kernel_init(*args) / (2 if train else 1)\n",
+    "a name that changes afterwards": (
+        "    scale = jnp.sqrt(x.shape[-1])\n    init = lambda *args: self.kernel_init(*args) / scale\n    scale = 1.0\n"
+    ),
+    "a name that a nested function sees changed": (
+        "    scale = self.n\n    def init(*args):\n      return self.kernel_init(*args) / scale\n    scale = self.n * 3\n"
+    ),
+    "a name that the next pass changes": (
+        "    for i in range(2):\n      scale = jnp.sqrt(x.shape[-1]) * i\n"
+        "      init = lambda *args: self.kernel_init(*args) / scale\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_is_refused(what: str) -> None:
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + REFUSED[what] + LAST)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
