@@ -45,10 +45,11 @@ def _filled(values: list[Value], given: Sequence[Value]) -> list[Value]:
     tuples = [v for v in computed if isinstance(v, Tup)]
     if bundles and len(bundles) == len(computed):
         names = {name for b in bundles for name, _ in b.names}
-        parts = {name: iter(_filled([b.attribute(name) for b in bundles], given)) for name in sorted(names)}
+        records = [b for b in bundles if b.names]  # a plain tuple has no attributes, and says nothing of them
+        parts = {name: iter(_filled([b.attribute(name) for b in records], given)) for name in sorted(names)}
         items = _columns([b.items for b in bundles], given)
         return _put_back(values, [
-            Bundle(items[n], tuple((name, next(parts[name])) for name, _ in _ordered(b, names)), b.tail)
+            Bundle(items[n], tuple((name, next(parts[name])) for name, _ in _ordered(b, names) if b.names), b.tail)
             for n, b in enumerate(bundles)
         ])  # fmt: skip
     if tuples and len(tuples) == len(computed) and len({len(t.items) for t in tuples}) == 1:

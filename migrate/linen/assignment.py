@@ -177,6 +177,9 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
             if node.target.value.id == "self" and run.in_setup:
                 left = run.evaluate(node.target, env)
                 run.attributes[node.target.attr] = Abs(run.combine(op, left, right, node), left.static and right.static)
+                for site in run.modules_in(right.value):
+                    if site.in_setup and not site.container:
+                        site.container = node.target.attr
         return
     name = node.target.id
     left = env.get(name) or Abs(OPAQUE)

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import alternatives, size_lists
+from . import alternatives, chains, conditional_items, size_lists
 from .choices import FactoryChoice, chosen
 from .dims import Dim
 from .environment import Env, Returned
@@ -62,7 +62,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     sides = step_of(run, node.test, test, text, env)
 
     run.block = then
-    with run.under(sides, True):
+    with run.under(sides, True), run.knowing(test.value):
         done_then = run.run_block(node.body, env_then, given[0])
     attributes_then = run.attributes
     run.attributes = dict(attributes_before)
@@ -97,6 +97,10 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     for name, value in attributes_then.items():
         other = run.attributes.get(name)
         if other is not value and other is not None:
+            listed = chains.merged(value.value, other.value, sides) if run.in_setup else None
+            if listed is not None:
+                run.attributes[name] = Abs(listed, False, value.flags | other.flags)
+                continue
             merged = run.merge_pair(value, other)
             run.attributes[name] = dataclasses.replace(
                 merged, value=under_step(merged.value, value.value, other.value, sides)
@@ -108,7 +112,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     elif done_else:
         env.restore(env_then)
     else:
-        _merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
+        merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
         _choose(run, node, env, env_then, env_else, localized, text, sides)
     if calltime:  # both sides would be in the constructor, one after the other
         for step in [*steps_of(then), *steps_of(orelse)]:
@@ -183,7 +187,7 @@ def _is_factory(value: Value) -> bool:
     return isinstance(value, Factory | FactoryChoice) or makes_nothing(value) is not None
 
 
-def _merge_envs(
+def merge_envs(
     run: Execution, env: Env, a: Env, b: Env, then: Block, orelse: Block, calltime: bool, sides: tuple[Step, Step] | None
 ) -> None:
     for name in {**a.names, **b.names}:  # in the order of the code, which numbers the variables that are made here
@@ -226,6 +230,9 @@ def _merge_tracked(
             return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
     static = a.static and b.static and not calltime
     flags = a.flags | b.flags
+    listed = chains.merged(a.value, b.value, sides) if run.in_setup and not calltime else None
+    if listed is not None:
+        return Abs(listed, False, flags)
     variable = size_lists.variable_of(a.value)
     if variable and variable == size_lists.variable_of(b.value) and not calltime:
         return Abs(size_lists.SizeList(variable), False, flags)
@@ -246,6 +253,7 @@ def _merge_tracked(
         a, b = _as_size(run, a, b), _as_size(run, b, a)
     if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
         if static:
+            conditional_items.note_count(run, name, a.value, b.value, sides)
             return Abs(Int(Dim.local(name)), True, flags)
         dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse, 0)
         return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)

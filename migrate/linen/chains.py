@@ -16,7 +16,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from .conditional_items import Sometimes, counted, filled, run_perhaps
 from .environment import Env
+from .presence import Step
 from .sites import Abs, Repeated
 from .values import Int, Slice, Tup, Unknown, Value
 
@@ -46,7 +48,7 @@ def parts_of(value: Value) -> tuple[Value, ...] | None:
 
 def joined(parts: tuple[Value, ...], kind: str = "list") -> Value:
     """The list of these parts, as simply as it can be said."""
-    if not any(isinstance(part, Repeated) for part in parts):
+    if not any(isinstance(part, Repeated | Sometimes) for part in parts):
         return Tup(parts, kind)
     return parts[0] if len(parts) == 1 else Chain(parts)
 
@@ -93,13 +95,27 @@ def extended(run: Any, a: Value, b: Value) -> Value | None:
     return a
 
 
-def item(value: Chain, key: Value) -> Value:
+def merged(a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value | None:
+    """A list to which one side of a condition added items; None for anything else."""
+    parts, others = parts_of(a), parts_of(b)
+    if parts is None or others is None:
+        return None
+    found = filled(parts, others, sides)
+    return Chain(found) if found is not None else None
+
+
+def item(run: Any, value: Chain, key: Value) -> Value:
     """`layers[0]`, `layers[-1]`, `layers[1:]`, where single items stand at that end."""
-    first, last = not isinstance(value.parts[0], Repeated), not isinstance(value.parts[-1], Repeated)
-    if isinstance(key, Int) and key.dim.value == 0 and first:
-        return value.parts[0]
-    if isinstance(key, Int) and key.dim.value == -1 and last:
-        return value.parts[-1]
+    parts = counted(run, value.parts)
+    position = key.dim.value if isinstance(key, Int) else None
+    if position is not None and -len(parts) <= position < len(parts):
+        before = parts[: position + 1] if position >= 0 else parts[position:]
+        if not any(isinstance(part, Repeated | Sometimes) for part in before):
+            return parts[position]
+        return Unknown("an item of a list")
+    if not all(isinstance(part, Repeated) or part is old for part, old in zip(parts, value.parts)):
+        return Unknown("an item of a list")
+    first, last = (not isinstance(value.parts[end], Repeated | Sometimes) for end in (0, -1))
     if isinstance(key, Slice) and key.step is None:
         start = key.start.dim.value if isinstance(key.start, Int) else 0 if key.start is None else None
         stop = key.stop.dim.value if isinstance(key.stop, Int) else 0 if key.stop is None else None
@@ -139,6 +155,9 @@ def run_through(
         body(inner)
 
     for part in parts_of(value) or ():
+        if isinstance(part, Sometimes):
+            run_perhaps(run, part, env, bound)
+            continue
         if not isinstance(part, Repeated):
             bound(part, env)
             continue
@@ -173,6 +192,7 @@ __all__ = [
     "item",
     "joined",
     "listed",
+    "merged",
     "parts_of",
     "repeated",
     "run_through",

@@ -83,7 +83,7 @@ class Containers(Evaluation):
         if isinstance(value, bundles.Bundle):
             return Abs(bundles.index(value, key.value), False, flags)
         if isinstance(value, chains.Chain):
-            return Abs(chains.item(value, key.value), static, flags)
+            return Abs(chains.item(self, value, key.value), static, flags)
         if isinstance(value, Repeated):
             if isinstance(key.value, Slice):
                 return Abs(value.sliced(key.value), static, flags)

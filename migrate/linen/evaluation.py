@@ -11,6 +11,7 @@ from typing import Any
 from ..source import SourceFile
 from . import asked_values
 from .chains import Chain, Cycle
+from .conditional_items import AllOf, Sometimes
 from .dims import Dim
 from .environment import Env
 from .merging import Either, OptionalModule, members
@@ -54,6 +55,7 @@ class Evaluation:
     evaluated: dict[ast.AST, Abs]
     apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed
+    facts: list[Step]
 
     # given by Execution and by the other parts
     def _snapshot(self) -> Any:
@@ -91,6 +93,16 @@ class Evaluation:
             yield
         finally:
             self.path.pop()
+
+    @contextlib.contextmanager
+    def knowing(self, test: Value) -> Iterator[None]:
+        """What is executed inside stands where a condition holds."""
+        before = self.facts
+        self.facts = [*before, *test.steps] if isinstance(test, AllOf) else before
+        try:
+            yield
+        finally:
+            self.facts = before
 
     # evaluation ------------------------------------------------------------------------------------------------
     def constant(self, node: ast.expr, source: SourceFile) -> Abs:
@@ -221,7 +233,7 @@ class Evaluation:
             yield from self.modules_in(value.element)
         elif isinstance(value, Chain | Cycle):
             for item in value.parts if isinstance(value, Chain) else value.items:
-                yield from self.modules_in(item)
+                yield from self.modules_in(item.item if isinstance(item, Sometimes) else item)
         elif isinstance(value, Table):
             for item in value.items.values():
                 yield from self.modules_in(item)

@@ -119,6 +119,7 @@ class Execution(LoopExecution):
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
         self.sized_arguments: dict[str, list[Dim]] = {}
         self.path: list[Step] = []
+        self.facts: list[Step] = []  # what else holds there: parts of conditions on the call
         self.running_loops: list[ast.AST] = []
         self.before_last: dict[str, tuple[str, frozenset[Site]]] = {}  # see `all_but_last`
         self.last_called: set[str] = set()
@@ -160,6 +161,7 @@ class Execution(LoopExecution):
         self.list_ranks: dict[str, set[int | None]] = {}  # lists of arrays: the ranks of what is in them
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
         self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin
+        self.decided_counts: dict[str, Dim | None] = {}  # numbers of setup that one condition decides
         self.marks: list[tuple[Block, int]] = []  # the same for the functions that led here, the entry method's first
         self.reached: dict[str, Site] = {}  # modules that submodules made for themselves, by the text that reads them
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
@@ -447,6 +449,10 @@ class Execution(LoopExecution):
     def merge_tracked(self, a: Abs, b: Abs, then: Block, orelse: Block, sides: tuple[Step, Step] | None) -> Abs | None:
         """Two arrays, of which a condition of the constructor decides; None for anything else."""
         return branch_execution.merge_tracked(self, a, b, then, orelse, sides)
+
+    def merge_sides(self, env: Env, a: Env, b: Env, then: Block, orelse: Block, sides: tuple[Step, Step]) -> None:
+        """The names after a condition that the constructor can ask."""
+        branch_execution.merge_envs(self, env, a, b, then, orelse, False, sides)
 
     def merge_pair(self, a: Abs, b: Abs) -> Abs:
         return self.merge_values([a, b])

@@ -6,9 +6,11 @@ results it asks the module that it has just made: `features = self.Block_0.out_f
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from ..catalog import layers
+from .bundles import Bundle
 from .dims import Dim
 from .merging import merge
 from .sites import Block, CallRecord, Make, Site, Track, Unmigratable
@@ -52,6 +54,13 @@ def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Val
         # `x, aux = Block()(x)`: what it says is said of the first of them.
         first = said_by_itself(run, site, called, inside.items[0], result.items[0])
         return result if first is result.items[0] else Tup((first, *result.items[1:]), result.kind)
+    if isinstance(result, Bundle) and isinstance(inside, Bundle) and result.items and inside.items:
+        first = said_by_itself(run, site, called, inside.items[0], result.items[0])
+        if first is result.items[0]:
+            return result
+        same = {name for name, value in inside.names if value == inside.items[0]}
+        names = tuple((name, first if name in same else value) for name, value in result.names)
+        return Bundle((first, *result.items[1:]), names, result.tail)
     if not (isinstance(inside, Array) and isinstance(result, Array)) or result.shape.dim(-1) is not None:
         return result
     width = inside.shape.dim(-1)
@@ -72,9 +81,21 @@ def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Val
     return Array(Shape((*shape.dims[:-1], asked), shape.lead))
 
 
+def asked_inside(site: Site, fields: Container[str], text: str) -> Dim | None:
+    """`self.encoder.out_features` of a module that setup makes, as its owner asks it: `self.model.encoder.out_features`."""
+    head, *rest = text.split(".")
+    if head != "self" or len(rest) < 2 or rest[-1] != OUT or not all(part.isidentifier() for part in rest):
+        return None
+    if rest[0] in fields or rest[0] in site.bound or not (site.in_setup and site.container) or site.loops:
+        return None
+    if site.lifted or site.held or site.through or site.choice or site.conditions or site.alternatives:
+        return None
+    return Dim.opaque(f"self.{site.container}.{'.'.join(rest)}")
+
+
 def main_result(value: Value | None) -> Value | None:
     """What a module says the width of: its result, or the first of several."""
-    while isinstance(value, Tup) and value.items:
+    while isinstance(value, Tup | Bundle) and value.items:
         value = value.items[0]
     return value
 

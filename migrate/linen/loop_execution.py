@@ -14,8 +14,9 @@ from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
+from .presence import NoneAtFirst
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
-from .values import OPAQUE, Array, Int, Shape, Tup, Unknown, Value, size_stem
+from .values import OPAQUE, Array, Const, Int, Shape, Tup, Unknown, Value, size_stem
 
 
 class LoopExecution(Expressions):
@@ -288,11 +289,9 @@ class LoopExecution(Expressions):
                 inner.names[name] = dataclasses.replace(bound, value=Array(last))
         for name in lost:
             bound = inner.names[name]
-            inner.names[name] = Abs(
-                Int(Dim.local(name)) if bound.static and isinstance(bound.value, Int) else OPAQUE,
-                bound.static,
-                bound.flags,
-            )
+            counts = bound.static and isinstance(bound.value, Int)
+            unknown = NoneAtFirst("None in the first pass of a loop") if bound.value == Const(None) else OPAQUE
+            inner.names[name] = Abs(Int(Dim.local(name)) if counts else unknown, bound.static, bound.flags)
         for (name, index), tracker in phis.items():
             bound = inner.names[name]
             inner.names[name] = dataclasses.replace(bound, value=with_dim(bound.value, index, local_dim(tracker)))

@@ -20,11 +20,13 @@ class Either(Value):
     """One of several modules; a call reaches them all.
 
     `test` is the condition that chooses, as the constructor evaluates it, with the names in it; `sides` are its options.
+    One of these may be a function, which is among the `functions`.
     """
 
     modules: tuple[Module, ...]
     test: tuple[str, frozenset[str]] | None = None
     sides: tuple[Value, Value] | None = None
+    functions: tuple[Value, ...] = ()
 
     def may_be_none_of_them(self) -> bool:
         """Is one of its options something that gives its input back?"""
@@ -54,7 +56,7 @@ def _or_none(value: Module | Either) -> Module | Either:
 
 def decided(value: Value, text: str, deps: frozenset[str], then: Value, orelse: Value) -> Value:
     """The choice between two modules with its condition."""
-    return Either(value.modules, (text, deps), (then, orelse)) if isinstance(value, Either) else value
+    return dataclasses.replace(value, test=(text, deps), sides=(then, orelse)) if isinstance(value, Either) else value
 
 
 def merge_by(test: tuple[str, frozenset[str]], a: Value, b: Value) -> Value:
@@ -82,7 +84,8 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
         there = [side for side, value in zip(sides, (a, b)) if type(value) is Module or getattr(value, "step", None) == side]
         if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
             return dataclasses.replace(merged, step=there[0])
-    if isinstance(merged, Either) and merged.test is None and isinstance(a, Module) and isinstance(b, Module):
+    plain = all(isinstance(v, Module | Function | Global) for v in (a, b))
+    if isinstance(merged, Either) and merged.test is None and plain:
         then, other = (a, b) if sides[0].holds else (b, a)
         return decided(merged, sides[0].text, sides[0].deps, then, other)
     return merged
@@ -116,8 +119,16 @@ def either(run: Any, a: Value, b: Value, node: ast.AST) -> Value:
     if a is b and isinstance(a, GivesBack):
         return a
     if isinstance(a, Module | Either | GivesBack) and isinstance(b, Module | Either | GivesBack):
-        return Either((*members(a), *members(b)))
+        return Either((*members(a), *members(b)), functions=functions_of(a, b))
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Module | Either) and isinstance(y, Function | Global | Static):
+            return Either(members(x), functions=(*functions_of(x), y))
     return Unknown("one of several things")
+
+
+def functions_of(*values: Value) -> tuple[Value, ...]:
+    """The functions that stand beside modules in a choice."""
+    return tuple(f for value in values if isinstance(value, Either) for f in value.functions)
 
 
 def merge(a: Value, b: Value) -> Value:
@@ -157,12 +168,14 @@ def merge(a: Value, b: Value) -> Value:
             return _or_none(x)
         if isinstance(x, Module | Either) and isinstance(y, Static):
             return x  # made here, or handed in through a field: what is known of the one made here holds
+        if isinstance(x, Module | Either) and isinstance(y, Function | Global):
+            return Either(members(x), functions=(*functions_of(x), y))
     if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
         return a
     if isinstance(a, Factory | Several) or isinstance(b, Factory | Several):
         return Several((a, b))
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
-        return Either((*members(a), *members(b)))
+        return Either((*members(a), *members(b)), functions=functions_of(a, b))
     if isinstance(a, Repeated) and isinstance(b, Repeated) and a.kind == b.kind:
         element = merge(a.element, b.element)
         if isinstance(element, Module | Either):  # one list or the other: an element is one of either's

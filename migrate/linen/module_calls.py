@@ -13,6 +13,7 @@ from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .classes import ClassModel
 from .dims import Dim
+from .given_functions import PartialFunction, call_function
 from .kind_results import agreed
 from .late_makes import called_late
 from .lifting import inward, outward, transforms_of
@@ -22,6 +23,7 @@ from .merging import Either, merge_by
 from .nothing_made import GivesBack
 from .presence import merged_call
 from .rotations import rotated
+from .shape_keeping import keeps_shape
 from .sites import (
     Abs,
     BoundArg,
@@ -55,10 +57,12 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
     def result(value: Value) -> Abs:
         if isinstance(value, GivesBack):
             return given_back_as_it_is(arguments, node)
+        if isinstance(value, Function | Global | Static):
+            return Abs(call_beside_module(run, value, method, arguments, env), False, arguments.flags)
         if not isinstance(value, Either):
             return call_module(run, value, method, node, env, arguments)
         if value.sides is None or value.test is None:
-            merged: Abs = run.merge_values([result(m) for m in value.modules])
+            merged: Abs = run.merge_values([result(m) for m in (*value.modules, *value.functions)])
             return merged
         for step in run.path:  # under the very condition by which it is the one or the other
             if step.text == value.test[0] and not step.deps:
@@ -75,6 +79,18 @@ def given_back_as_it_is(arguments: Arguments, node: ast.Call) -> Abs:
         reason = f"`{ast.unparse(node)}` may call a layer or hand its input back, which is not seen"
         raise Unmigratable("NNX132", reason, node)
     return arguments.positional[0][1]
+
+
+def call_beside_module(run: Any, value: Value, method: str, arguments: Arguments, env: Any) -> Value:
+    """What a function gives that stands where there may be a module: `nn.Dense(4) if self.wide else nn.relu`."""
+    if method != "__call__" or arguments.starred():
+        return Unknown(f"the result of `{method}`")
+    if isinstance(value, Function | Global | PartialFunction):
+        return call_function(run, value, arguments)
+    arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
+    if len(arrays) == 1 and keeps_shape(run, value, arrays[0], env):
+        return arrays[0]
+    return Unknown("the result of a function that is not known")
 
 
 def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:

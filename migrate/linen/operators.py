@@ -9,6 +9,7 @@ from typing import Any
 
 from . import bundles, chains, factory_functions, shapes
 from .choices import FactoryChoice, chosen
+from .conditional_items import all_of
 from .dims import Dim
 from .evaluation import Evaluation
 from .kind_results import OUT
@@ -163,6 +164,8 @@ class Operators(Evaluation):
                 return Abs(Int(Dim.cond(text, first.dim, second.dim, deps)), False, flags)
         if not is_and and len(values) == 2 and isinstance(values[1].value, Array):
             return Abs(values[1].value, False, flags)
+        if is_and:
+            return Abs(all_of(self, node.values, values, ast.unparse(node), env), False, flags)
         return Abs(Unknown(ast.unparse(node)), False, flags)
 
     def _eval_Compare(self, node: ast.Compare, env: Any) -> Abs:

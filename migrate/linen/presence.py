@@ -44,6 +44,11 @@ class Known(Unknown):
 
 
 @dataclasses.dataclass(frozen=True)
+class NoneAtFirst(Unknown):
+    """None before a loop and in its first pass; what a pass gave to the next one is not known."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Step:
     """One condition on the way to a statement: its text in terms of the fields (or of presence), and which side."""
 

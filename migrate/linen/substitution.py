@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .dims import Atom, Dim
+from .kind_results import asked_inside
 from .merging import Either, dependencies_of, members
 from .presence import Step, asked, substituted
 from .sites import Abs, BoundArg, Module, Repeated, Site, Static
@@ -154,6 +155,9 @@ class Substitution:
             return None if given is None else atom.args[1] if given else atom.args[2]
         if atom.deps:
             return None
+        inner = asked_inside(self.site, self.defaults, str(atom.args[0])) if atom.kind == "opaque" else None
+        if inner is not None:
+            return inner
         if atom.kind == "opaque":
             read = ast.parse(str(atom.args[0]), mode="eval").body
             item = self._item_of_field(read)

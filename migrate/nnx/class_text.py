@@ -330,7 +330,8 @@ class ClassText:
         def said(match: re.Match[str]) -> str:
             field, attribute = match[1], match[2]
             if field not in self.run.fields:
-                field_kinds.check_order(self, field, attribute)
+                inner = re.match(r"self(?:\.\w+)+", text[match.start() :])
+                field_kinds.check_order(self, field, inner[0].rpartition(".")[2] if inner else attribute)
                 return match[0]
             if attribute is None:
                 return self.field(field)

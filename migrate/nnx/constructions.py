@@ -11,7 +11,7 @@ from ..edits import Parts
 from ..linen.module_calls import layer_arg
 from ..linen.needed_sizes import enough
 from ..linen.normalize_calls import FeatureShape
-from ..linen.presence import OptionalArray, whole_argument
+from ..linen.presence import NoneAtFirst, OptionalArray, whole_argument
 from ..linen.replacing import sayable
 from ..linen.sites import (
     Localized,
@@ -156,6 +156,8 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     value = substitution._input(argument)
     if isinstance(value, Const) and value.value is None:
         return "None"
+    if isinstance(value, NoneAtFirst) and added.origin.startswith("None if"):
+        return "None"  # what is made is made in the first pass: were it not so, there would be other weights than in Linen
     if not isinstance(value, Array):
         why = f"`{added.name}` of {name} is not known: `{argument}` is not an array here"
         raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)

@@ -10,9 +10,13 @@ import ast
 from collections.abc import Iterator
 
 from ..edits import Parts, Span
+from ..linen.chains import Chain
+from ..linen.conditional_items import Sometimes, is_place
+from ..linen.dims import Dim
 from ..linen.execute import Execution
+from ..linen.merging import Either
 from ..linen.sites import Module, Repeated, Site, Table, Unmigratable, Variable
-from ..linen.values import Tup, Value
+from ..linen.values import Int, Tup, Value
 from ..names import is_attribute_name
 from ..source import SourceFile
 from .naming import stem_of
@@ -24,6 +28,8 @@ def renamed(run: Execution) -> dict[str, str]:
     found: dict[str, str] = {}
     for attribute, held in run.attributes.items():
         _check_items(attribute, held.value)
+        if isinstance(held.value, Chain):
+            _check_chain(run, attribute, held.value)
         for site, many in _made(held.value):
             if site.name is None or not site.in_setup or site.held:
                 continue
@@ -50,6 +56,46 @@ def _check_items(attribute: str, value: Value) -> None:
         if isinstance(item, Module) and item.site.in_setup and item.site.name is not None:
             if item.site.name.constant not in (f"{attribute}_{key}", str(key)):
                 raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", item.site.node)
+
+
+def _check_chain(run: Execution, attribute: str, chain: Chain) -> None:
+    """The same for a list that setup fills bit by bit: a name must be the place, however many items are before it."""
+    parts = chain.parts
+    for place, part in enumerate(parts):
+        item = part.item if isinstance(part, Sometimes) else part
+        for site in run.modules_in(item):
+            if site.name is None or not site.in_setup or site.held:
+                continue
+            behind = any(isinstance(p, Repeated) for p in parts[:place])
+            number = None if behind else _number(run, attribute, site)
+            if isinstance(number, Int) and isinstance(part, Repeated):  # one more in every pass of the loop
+                one = len({made.node for made in run.modules_in(part.element)}) == 1  # one kind or another in each pass
+                plain = isinstance(part.element, Module | Either) and one and len(site.loops) == 1
+                kinds = {node for node, _ in site.choice}
+                plain = plain and all(node in kinds for node, _ in site.conditions)
+                counter = site.loops[0].index if plain else ""
+                number = Int(number.dim - Dim.local(counter)) if counter and counter != "_" else None
+            if number is None or not is_place(run, number, parts, place):
+                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", site.node)
+
+
+def _number(run: Execution, attribute: str, site: Site) -> Value | None:
+    """`2` of `name="layer_2"`, `n` of `name=str(n)` and of `name=f"layer_{n}"`."""
+    assert site.name is not None
+    if site.name.constant is not None:
+        digits = site.name.constant.removeprefix(f"{attribute}_")
+        return Int(Dim.of(int(digits))) if digits.isdecimal() else None
+    node: ast.expr | None = site.name.node
+    if isinstance(node, ast.JoinedStr):
+        head = node.values[:-1]
+        if head and not (len(head) == 1 and isinstance(head[0], ast.Constant) and head[0].value == f"{attribute}_"):
+            return None
+        node = node.values[-1].value if isinstance(node.values[-1], ast.FormattedValue) else None
+    elif isinstance(node, ast.Call) and _number_alone(node) and len(node.args) == 1:
+        node = node.args[0]
+    else:
+        return None
+    return run.evaluated[node].value if node in run.evaluated else None
 
 
 def _made(value: Value) -> Iterator[tuple[Site, bool]]:

@@ -233,22 +233,6 @@ REFUSED = {
       x = nn.relu(layer(x))
     return x
 """,
-    "a list that grows under a condition": """class M(nn.Module):
-  n: int = 2
-  w: int = 4
-
-  def setup(self):
-    self.layer = (nn.Dense(self.w),)
-    if self.n > 1:
-      self.layer += (nn.LayerNorm(),)
-    self.layer += (nn.Dense(3),)
-
-  def __call__(self, x):
-    x = self.layer[0](x)
-    if self.n > 1:
-      x = self.layer[1](x)
-    return self.layer[-1](x)
-""",
     "the size before the last item, for another layer": """class M(nn.Module):
   widths: Any = (4, 5, 6)
 

@@ -1,0 +1,147 @@
+"""Lists of `setup` some of whose items are there only under a condition of the constructor.
+
+    self.layer = (Attention(),)          Chain((Attention, Sometimes(Attention, self.causal), Feed))
+    if self.causal:
+      self.layer += (Attention(),)
+    self.layer += (Feed(),)
+
+A loop over such a list sees the item under that condition. An index counts it where the condition is known to hold or
+not to hold at that place; elsewhere what it picks is not known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from .dims import Atom, Dim
+from .presence import Step, step_of
+from .sites import Abs, Block, Branch, Function, Module
+from .values import Global, Int, Unknown, Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sometimes(Value):
+    """An item of a list that is there where `step` holds."""
+
+    item: Value
+    step: Step
+
+
+@dataclasses.dataclass(frozen=True)
+class AllOf(Unknown):
+    """`self.causal and memory is not None`: what holds of the fields where it holds."""
+
+    steps: tuple[Step, ...] = ()
+
+
+def all_of(run: Any, nodes: list[Any], values: list[Abs], why: str, env: Any) -> Unknown:
+    """A condition of several parts, with those that the constructor can ask."""
+    found: list[Step] = []
+    for node, value in zip(nodes, values):
+        if isinstance(value.value, AllOf):
+            found += value.value.steps
+        sides = step_of(run, node, value, "", env)
+        if sides is not None and not sides[0].deps:
+            found.append(sides[0])
+    return AllOf(why, tuple(found)) if found else Unknown(why)
+
+
+def known(run: Any, step: Step) -> bool | None:
+    """Does a condition hold at the present place? None: not known."""
+    if not step.deps:
+        for other in (*run.path, *run.facts):
+            if other.text == step.text and not other.deps:
+                return bool(other.holds == step.holds)
+    return None
+
+
+def filled(parts: tuple[Value, ...], others: tuple[Value, ...], sides: tuple[Step, Step] | None) -> tuple[Value, ...] | None:
+    """The parts of a list to which one side of a condition added items; None where that is not what differs."""
+    if sides is None or sides[0].deps or len(parts) == len(others):
+        return None
+    step, longer, shorter = (sides[0], parts, others) if len(parts) > len(others) else (sides[1], others, parts)
+    if any(a is not b for a, b in zip(longer, shorter)):
+        return None
+    added = longer[len(shorter) :]
+    if not all(isinstance(item, Module | Function | Global) for item in added):
+        return None
+    if any(isinstance(item, Module) and item.element for item in added):
+        return None
+    return (*shorter, *(Sometimes(item, step) for item in added))
+
+
+def counted(run: Any, parts: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The parts as they are at the present place, as far as that is known."""
+    found: list[Value] = []
+    for part in parts:
+        holds = known(run, part.step) if isinstance(part, Sometimes) else True
+        if holds is not False:
+            found.append(part.item if isinstance(part, Sometimes) and holds else part)
+    return tuple(found)
+
+
+def note_count(run: Any, name: str, a: Value, b: Value, sides: tuple[Step, Step] | None) -> None:
+    """A number of `setup` that a condition decides, for the names of items that are made of it."""
+    if not run.in_setup or not isinstance(a, Int) or not isinstance(b, Int):
+        return
+    if sides is None or sides[0].deps or name in run.decided_counts:
+        run.decided_counts[name] = None
+        return
+    on, off = (a.dim, b.dim) if sides[0].holds else (b.dim, a.dim)
+    run.decided_counts[name] = Dim.cond(sides[0].text, on, off)
+
+
+def is_place(run: Any, number: Value, parts: tuple[Value, ...], place: int) -> bool:
+    """Is a number of `setup` the place of a part in its list, whatever the conditions of the items before it are?"""
+    tests = sorted({part.step.text for part in parts if isinstance(part, Sometimes)})
+    if not isinstance(number, Int) or len(tests) > 6:
+        return False
+
+    def decided(atom: Atom) -> Dim | None:
+        return run.decided_counts.get(atom.args[0]) if atom.kind == "local" else None
+
+    said = number.dim.substitute(decided)
+    for holds in itertools.product((True, False), repeat=len(tests)):
+        answers = dict(zip(tests, holds))
+
+        def chosen(atom: Atom, answers: dict[str, bool] = answers) -> Dim | None:
+            if atom.kind != "cond" or str(atom.args[0]) not in answers:
+                return None
+            return Dim.of(atom.args[1] if answers[str(atom.args[0])] else atom.args[2])
+
+        def there(part: Value, answers: dict[str, bool] = answers) -> bool:
+            return not isinstance(part, Sometimes) or answers[part.step.text] == part.step.holds
+
+        if there(parts[place]) and said.substitute(chosen).value != sum(there(part) for part in parts[:place]):
+            return False
+    return True
+
+
+def run_perhaps(run: Any, part: Sometimes, env: Any, do: Callable[[Value, Any], None]) -> None:
+    """Do something with an item where it is there: what changes by it is one or the other from there on."""
+    holds = known(run, part.step)
+    if holds is not None:
+        if holds:
+            do(part.item, env)
+        return
+    step = part.step
+    sides = (step, dataclasses.replace(step, holds=not step.holds))
+    there, absent = env.copy(), env.copy()
+    outer, place = run.block, run.mark
+    then, orelse = Block(), Block()
+    run.block, run.mark = then, (then, 0)
+    try:
+        with run.under(sides, True):
+            do(part.item, there)
+    finally:
+        run.block, run.mark = outer, place
+    run.merge_sides(env, there, absent, then, orelse, sides)
+    if then.steps or orelse.steps:
+        on, off = (then, orelse) if step.holds else (orelse, then)
+        run.block.steps.append(Branch(None, on, off, env.source, step.text))
+
+
+__all__ = ["AllOf", "Sometimes", "all_of", "counted", "filled", "is_place", "known", "note_count", "run_perhaps"]
