@@ -98,14 +98,6 @@ def __call__(self, x):
     x = layer(x)
   return x""",
     ),
-    "a module or what a field makes": (
-        "NNX110",
-        """def setup(self):
-  self.act = nn.Dense(4) if self.more else self.other
-  self.head = nn.Dense(2)
-def __call__(self, x):
-  return self.head(self.act(x))""",
-    ),
 }
 
 
