@@ -155,7 +155,9 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     if qualname.startswith(("flax.linen.", "jax.", "optax.")) and makes_function(qualname):
         first = arguments.positional[0][1] if arguments.positional else None
         if first is not None and qualname == "jax.vmap" and isinstance(first.value, Function | Module):
-            if isinstance(first.value, Module) and first.value.site.target not in _SAME_CALL:
+            if isinstance(first.value, Module) and first.value.site.kind == "class" and not first.value.site.lifted:
+                first.value.site.renders["mapped"] = node  # refused where its call does more than compute
+            elif isinstance(first.value, Module) and first.value.site.target not in _SAME_CALL:
                 raise Unmigratable("NNX134", "a module is given to `jax.vmap` as it is; call it in a function", node)
             return Abs(Transformed(first.value, _vmapped_axes(arguments)), False)
         if first is not None and isinstance(first.value, Function):

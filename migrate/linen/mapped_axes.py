@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,6 +55,9 @@ def drop_axis(value: Value, axis: int) -> Value:
         return Array(Shape((*shape.dims[:axis], *(shape.dims[axis + 1 :] if axis != -1 else ())), shape.lead))
     if shape.lead is None:
         return Array(Shape((*shape.dims[:axis], *shape.dims[axis + 1 :])))
+    lead = shape.lead
+    if axis == 0 and lead.known and not lead.head and not shape.dims:  # all but the first of an argument's own
+        return Array(Shape((), dataclasses.replace(lead, skipped=lead.skipped + 1)))
     # A leading axis of unknown rank: the last dimension stays what it is as long as the rank exceeds the axis.
     return Array(Shape(shape.expand(1).dims[-1:], Lead.unknown(*shape.needs())))
 

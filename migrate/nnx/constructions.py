@@ -19,7 +19,7 @@ from ..linen.sites import (
     Unmigratable,
 )
 from ..linen.values import Array, Const, Unknown, Value
-from ..plan import AddedArgument
+from ..plan import AddedArgument, ClassPlan
 from . import (
     asking,
     bridging,
@@ -118,6 +118,7 @@ def _class(text: ClassText, site: Site) -> Parts:
         found = Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
         found.inner = site.target
         raise found
+    _check_mapped(site, called)
     callee = text.callee(site, site.target)
     arguments: list[Parts] = []
     order = [f.name for f in text.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
@@ -136,6 +137,18 @@ def _class(text: ClassText, site: Site) -> Parts:
         arguments.append((f"{added.name}=", added_value(text, site, added, argument, index)))
     arguments.append(("rngs=rngs",))
     return joined(callee, arguments)
+
+
+def _check_mapped(site: Site, called: ClassPlan) -> None:
+    """Refuse `jax.vmap(module)` of a module that draws, updates or takes flags at its call."""
+    node = site.renders.get("mapped")
+    if node is None:
+        return
+    assert called.details is not None
+    takes = called.details.call_keywords or site.calltime
+    if takes or called.rng_streams or called.collections - {"params"} or called.sown:
+        reason = "a module is given to `jax.vmap` as it is, and its call does more than compute; call it in a function"
+        raise Unmigratable("NNX134", reason, node)
 
 
 def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str, index: Any) -> str:

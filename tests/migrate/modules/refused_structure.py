@@ -15,6 +15,35 @@ class M(nn.Module):
     return x
 """,
     ),
+    "a mapped module that draws": (
+        "NNX134",
+        """class Noisy(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(jax.vmap(Noisy())(x))
+""",
+    ),
+    "a mapped module that updates statistics": (
+        "NNX134",
+        """class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.BatchNorm(use_running_average=True)(nn.Dense(4)(x))
+
+
+class M(nn.Module):
+  def setup(self):
+    self.part = Part()
+  def __call__(self, x):
+    return jax.vmap(self.part)(x)
+""",
+    ),
     "functions chosen by a flag of the call": (
         "NNX110",
         """class M(nn.Module):
