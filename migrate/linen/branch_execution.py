@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import alternatives, chains, conditional_items, size_lists
-from .choices import FactoryChoice, chosen
+from .choices import FactoryChoice, chosen, or_raises
 from .dims import Dim
 from .environment import Env, Returned
 from .factory_functions import returned_choice
@@ -107,10 +107,11 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
             )
     if done_then and done_else:
         return True, took_rest
-    if done_then:
-        env.restore(env_else)
-    elif done_else:
-        env.restore(env_then)
+    if done_then or done_else:
+        kept = env_else if done_then else env_then
+        if branch.raises is done_then:
+            _or_raises(run, branch, node, env, kept, localized, text)
+        env.restore(kept)
     else:
         merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
         _choose(run, node, env, env_then, env_else, localized, text, sides)
@@ -181,6 +182,17 @@ def _choose(
         elif isinstance(bound.value, Either) and localized is not None:
             value = decided(bound.value, *run.self_text(node.test, env), left.value, right.value)
             env.names[name] = dataclasses.replace(bound, value=value)
+
+
+def _or_raises(
+    run: Execution, branch: Branch, node: ast.If, before: Env, kept: Env, localized: Localized | None, text: str
+) -> None:
+    """`if kind == "a": norm = A`, `else: raise`: a function outside of classes picks it under that condition only."""
+    for name, found in list(kept.names.items()):
+        old = before.names.get(name)
+        if isinstance(found.value, Factory | FactoryChoice) and (old is None or old.value is not found.value):
+            value = or_raises(run, node.test, localized, text, found.value, branch.raises is False, kept)
+            kept.names[name] = dataclasses.replace(found, value=value)
 
 
 def _is_factory(value: Value) -> bool:

@@ -23,7 +23,7 @@ def said(run: Any, node: ast.expr, env: Env) -> tuple[ast.expr, SourceFile]:
     """The expression in the words of the method that calls the function, which no file holds; the expression itself where
     it stands in a method, or cannot be said there.
     """
-    home = None if _in_method(env) else _home(env)
+    home = None if in_method(env) else _home(env)
     if home is None:
         return node, env.source
     try:
@@ -62,7 +62,7 @@ def _name(run: Any, node: ast.Name, env: Env, home: Env) -> ast.expr:
             raise _Unsaid  # a name of another file
         return node
     held = owner.names[node.id]
-    if _in_method(owner):
+    if in_method(owner):
         run.evaluated[node] = held
         return node
     given = owner.words.get(node.id)
@@ -76,7 +76,7 @@ def _name(run: Any, node: ast.Name, env: Env, home: Env) -> ast.expr:
     raise _Unsaid
 
 
-def _in_method(env: Env) -> bool:
+def in_method(env: Env) -> bool:
     """Does the text stand in a method, also in a function inside of it?"""
     at: Env | None = env
     while at is not None:
@@ -89,7 +89,7 @@ def _in_method(env: Env) -> bool:
 def _home(env: Env) -> Env | None:
     """The environment of the method that the calls of functions lead back to."""
     at: Env | None = env
-    while at is not None and not _in_method(at):
+    while at is not None and not in_method(at):
         outer: Env | None = at
         while outer is not None and outer.caller is None:
             outer = outer.parent
@@ -97,4 +97,4 @@ def _home(env: Env) -> Env | None:
     return at
 
 
-__all__ = ["note", "said"]
+__all__ = ["in_method", "note", "said"]

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..source import SourceFile
-from . import name_tests
+from . import caller_words, name_tests
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
 from .nothing_made import IDENTITY, NOTHING, MakesNothing, makes_nothing
 from .sites import Abs, Block, Branch, Factory, Lifted, Localized, Site, Unmigratable
 from .values import Const, Value
+
+_OUTSIDE_NAMES = frozenset({"isinstance", "len", "str", "callable", "any", "all", "True", "False", "None"})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,11 +49,37 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
         return Several(options)
     if any(isinstance(o, Factory) and o.field for o in options):
         return Several(options)
-    for node in ast.walk(test):
-        if isinstance(node, ast.Name) and node.id != "self" and env.get(node.id) is not None:
+    own, home = test, None
+    if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in ast.walk(test)):
+        said = None if caller_words.in_method(env) else words_of_class(run, test, env)
+        if said is None:
             return Several(options)
-    made = FactoryChoice(test, localized, text, then, orelse)
+        own, home = said
+    made = FactoryChoice(own, localized, text, then, orelse, home)
     return _by_kind(made) or made
+
+
+def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
+    """A condition on the arguments of a function, in the terms of the class that calls it, and the file whose names it
+    means besides; None where it needs what only the function has.
+    """
+    asked, needs = run.self_text(test, env)
+    if needs:
+        return None
+    own = ast.parse(asked, mode="eval").body
+    names = {n.id for n in ast.walk(own) if isinstance(n, ast.Name)} - {"self"}
+    return own, None if names <= _OUTSIDE_NAMES else env.source
+
+
+def or_raises(
+    run: Any, test: ast.expr, localized: Localized | None, text: str, option: Value, holds: bool, env: Any
+) -> Value:
+    """A factory of a function outside of classes that raises on the other side of a condition."""
+    said = words_of_class(run, test, env) if (localized is not None or text) and not caller_words.in_method(env) else None
+    if said is None:
+        return option
+    then, orelse = (option, RAISED) if holds else (RAISED, option)
+    return FactoryChoice(said[0], localized, text, then, orelse, said[1])
 
 
 def _by_kind(choice: FactoryChoice) -> FactoryChoice | None:
@@ -183,4 +211,6 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     return dataclasses.replace(more, lifted=(conditional, *less.lifted))
 
 
-__all__ = ["FactoryChoice", "chosen", "construct_choice", "lifted_or_not", "map_choice"]
+__all__ = [
+    "RAISED", "FactoryChoice", "chosen", "construct_choice", "lifted_or_not", "map_choice", "or_raises", "words_of_class",
+]  # fmt: skip

@@ -15,13 +15,11 @@ import dataclasses
 from typing import Any
 
 from .arguments import Arguments, arguments_of, defaults_of, parameters_of
-from .choices import RAISED, FactoryChoice
+from .choices import RAISED, FactoryChoice, words_of_class
 from .environment import Env, Returned
 from .nothing_made import makes_nothing
 from .sites import Abs, BoundArg, Factory, Function, Localized, Unmigratable
 from .values import Value
-
-_OUTSIDE_NAMES = frozenset({"isinstance", "len", "str", "callable", "any", "all", "True", "False", "None"})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -157,12 +155,10 @@ def returned_choice(
         if option is None:
             return None
         options.append(option)
-    asked, needs = run.self_text(test, env)
-    if needs or options == [RAISED, RAISED]:
+    said = words_of_class(run, test, env)
+    if said is None or options == [RAISED, RAISED]:
         return None
-    own = ast.parse(asked, mode="eval").body
-    names = {n.id for n in ast.walk(own) if isinstance(n, ast.Name)} - {"self"}
-    home = None if names <= _OUTSIDE_NAMES else env.source
+    own, home = said
     choice = FactoryChoice(own, localized, text, options[0], options[1], home)
     if RAISED in options:  # a function that returns one kind or nothing makes that kind
         returned.guarded = choice

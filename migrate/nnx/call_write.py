@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
 from ..edits import Part, Parts, Span
+from ..linen.choices import FactoryChoice
 from ..linen.environment import Env
+from ..linen.lost_factories import factories_in
 from ..linen.sites import BoundArg, Factory, Module, Site, Unmigratable
 from ..source import SourceFile
 from . import (
@@ -181,13 +183,18 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
     for keyword, (field, key) in keywords.items():
         bound = site.bound.get(field)
         factory = bound.abs.value if bound is not None else None
-        if not isinstance(factory, Factory):
+        if not isinstance(factory, Factory | FactoryChoice):
             raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is not known here", node)
-        taking = next((kind for kind in factory.kinds() if key in kind.calltime), None)
-        if taking is None:
+        all_taking = [kind for one in factories_in(factory) for kind in one.kinds() if key in kind.calltime]
+        if not all_taking:
             continue  # a kind of module that has no such flag
+        taking = all_taking[0]
+        if isinstance(factory, FactoryChoice):
+            said_by = {(ast.unparse(kind.calltime[key][0]), kind.calltime[key][1].path) for kind in all_taking}
+            if len(said_by) > 1:
+                raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` depends on which of them it is", node)
         value, where, _ = taking.calltime[key]
-        if factory.field:
+        if taking.field:
             extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
         elif where is source:
             flag_names.check(writer.run, source, value, node, env)

@@ -196,7 +196,7 @@ def _remove(writer: ClassWriter, source: SourceFile, statement: ast.stmt, functi
                 ]
                 _remove(writer, source, parent, function)
                 return
-            writer.put(statement, "pass", source=source)
+            writer.put(statement, "pass", source=source, in_place=True)  # the constructor may still say it
             return
 
 

@@ -39,6 +39,7 @@ from ..names import is_attribute_name
 from ..plan import AddedArgument, ClassPlan
 from . import (
     carried,
+    choice_text,
     constructions,
     constructor_names,
     constructor_text,
@@ -422,6 +423,9 @@ class ClassText:
         value = bound.abs.value
         if isinstance(value, Module) and bound.node is value.site.node and not site.in_setup:
             return (self.resolve(SitePart(value.site)),)
+        chosen = choice_text.argument(self, bound, site)
+        if chosen is not None:
+            return chosen
         if bound.localized is None:
             node = bound.node
             raise Unmigratable(

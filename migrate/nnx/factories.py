@@ -10,6 +10,7 @@ from ..catalog import layers
 from ..edits import Parts
 from ..linen.choices import FactoryChoice
 from ..linen.lifting import LIFTED
+from ..linen.lost_factories import factories_in
 from ..linen.sites import Factory, Unmigratable
 from ..plan import Outcome
 from ..source import SourceFile
@@ -49,9 +50,14 @@ def _is_made_here(writer: ClassWriter, node: ast.expr, source: SourceFile) -> bo
     around = list(source.ancestors(node))
     if any(isinstance(a, ast.ClassDef) for a in around) or not any(isinstance(a, ast.FunctionDef) for a in around):
         return False
-    given = [b.abs.value for s in writer.run.sites for b in s.bound.values()]
-    if any(isinstance(v, FactoryChoice) or (isinstance(v, Factory) and v.node is node) for v in given):
+    bounds = [b for s in writer.run.sites for b in s.bound.values()]
+    chosen = [b for b in bounds if isinstance(b.abs.value, FactoryChoice)]
+    if any(b.localized is not None for b in chosen):
         return False
+    if any(isinstance(b.abs.value, Factory) and b.abs.value.node is node for b in bounds):
+        return False
+    if any(f.node is node for b in chosen for f in factories_in(b.abs.value)):
+        return True  # the constructor says it in its own words
     return any(s.choice and s.factory is not None and s.factory.node is node for s in writer.run.sites)
 
 

@@ -85,3 +85,49 @@ def _expect(helper: str, body: str, outcome: str, code: str) -> RunResult:
     plan = {c.qualname: c for c in result.classes}["m.M"]
     assert (plan.outcome, plan.code) == (outcome, code), plan.reason
     return result
+
+
+PICKED = """from functools import partial
+from typing import Any
+from flax import linen as nn
+
+
+def get_norm(kind, train):
+  if kind == 'batch':
+    norm = partial(nn.BatchNorm, use_running_average=not train)
+  elif kind == 'other':
+    norm = {other}
+  else:
+    raise ValueError(kind)
+  return norm
+
+
+class Block(nn.Module):
+  norm: Any
+  @nn.compact
+  def __call__(self, x):
+    return self.norm()(x)
+
+
+class M(nn.Module):
+  kind: str = 'batch'
+  @nn.compact
+  def __call__(self, x, training=False):
+    return Block(get_norm({kind}, training))(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "other, kind, outcome, code",
+    [
+        ("nn.LayerNorm", "self.kind", "native", ""),
+        ("partial(nn.BatchNorm, use_running_average=train)", "self.kind", "bridged", "NNX172"),
+        ("nn.LayerNorm", "'batch' if training else 'other'", "bridged", "NNX113"),
+        ("nn.remat(nn.LayerNorm)", "self.kind", "bridged", "NNX150"),
+    ],
+    ids=["one flag", "flags that differ", "the call chooses", "a lifted layer"],
+)
+def test_a_norm_that_a_function_picks_is_handed_on(other: str, kind: str, outcome: str, code: str) -> None:
+    text = PICKED.format(other=other, kind=kind)
+    plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
+    assert (plan.outcome, plan.code) == (outcome, code), plan.reason
