@@ -57,7 +57,7 @@ from . import (
 )
 from .components import Component
 from .places import loops_around, nested
-from .rewrite import Rewrite, Unsupported
+from .rewrite import Rewrite, Unsupported, obstacle
 
 # Reductions of a tree: their results hold nothing that the optimizer changes later.
 _REDUCTIONS = {
@@ -80,10 +80,8 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
     taken: list[Symbol] = []
     for component in components:
         form = _Native(component, flow, contexts, taken)
-        try:
-            form.run()
-        except Unsupported as found:
-            component.obstacle = f"{found} (line {getattr(found.node, 'lineno', 1)})"
+        component.obstacle = obstacle(form)
+        if component.obstacle:
             continue
         forms.append(form)
         taken += form.names_given()

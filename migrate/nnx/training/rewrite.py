@@ -41,6 +41,10 @@ class Rewrite:
         self.removed: dict[ast.Tuple, list[ast.AST]] = {}  # elements that go out of tuples: see `removals`
         self.dropped: set[ast.AST] = set()  # nodes in text that goes away
 
+    def run(self) -> None:
+        """Understand every use and plan its edit, or raise Unsupported."""
+        raise NotImplementedError
+
     def one_class_each(self) -> None:
         """Unsupported where the class that is constructed cannot be told."""
         for site, plans in zip(self.component.sites, self.component.plans):
@@ -314,3 +318,17 @@ class _Inputs(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return copy.deepcopy(self.given.get(node.id, node))
+
+
+def obstacle(form: Rewrite) -> str:
+    """Runs the form; returns why the component cannot take it, "" where it can.
+
+    A defect of this tool costs one component its form and nothing else: edits are made when all was understood.
+    """
+    try:
+        form.run()
+    except Unsupported as found:
+        return f"{found} (line {getattr(found.node, 'lineno', 1)})"
+    except Exception as error:
+        return f"this tool failed on it ({type(error).__name__}: {error}); please report it"
+    return ""

@@ -13,7 +13,7 @@ from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Gradients, Method, Model, State, Value, Variables
 from . import collections, leaf_order, masks, one_model, removals
 from .components import Component
-from .rewrite import Rewrite, Unsupported
+from .rewrite import Rewrite, Unsupported, obstacle
 
 _ANNOTATIONS = ("with_partitioning", "with_logical_partitioning", "Partitioned", "param_with_axes")
 # Functions of spec trees: what takes their place where the project has logical names.
@@ -27,11 +27,7 @@ _STATE_FIELDS = {"params", "opt_state", "step", "tx", "apply_gradients", "replac
 def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> bool:
     """Whether every use was understood; only then is anything edited."""
     form = _Split(component, flow, contexts)
-    try:
-        form.run()
-    except Unsupported:
-        return False
-    if not removals.commit([form], "NNX602"):
+    if obstacle(form) or not removals.commit([form], "NNX602"):
         return False
     for site, (plan,) in zip(component.sites, component.plans):
         form.context(site).report(
