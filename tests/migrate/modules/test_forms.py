@@ -48,6 +48,7 @@ SIDES = {stem: _both(stem) for stem in FILES}
 CASES = [(stem, position) for stem in FILES for position in range(len(SIDES[stem][0].CASES))]
 
 
+@pytest.mark.usefixtures("quick_initializers")
 @pytest.mark.parametrize("stem,position", CASES, ids=lambda v: str(v))
 def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
     linen, native, result = SIDES[stem]

@@ -1,0 +1,48 @@
+"""What the tests of modules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+# Where jax's initializers find their distributions.
+DRAWS = pytest.importorskip("jax._src.random")
+
+
+def _quick(draw: Callable[..., Any], numbers: Callable[..., np.ndarray]) -> Callable[..., Any]:
+    """`draw` for keys that are arrays, without a compiled program for every shape."""
+
+    def drawn(key: Any, *arguments: Any, **keywords: Any) -> Any:
+        shape, dtype = keywords.get("shape"), keywords.get("dtype")
+        tuples = [a for a in arguments if isinstance(a, tuple | list)]
+        shape = shape if shape is not None else tuples[0] if tuples else ()
+        dtype = dtype if dtype is not None else arguments[-1] if arguments and arguments[-1] not in tuples else float
+        if isinstance(key, jax.core.Tracer) or jnp.issubdtype(dtype, jnp.complexfloating):
+            return draw(key, *arguments, **keywords)
+        seed = np.asarray(jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key)
+        return jnp.asarray(numbers(np.random.RandomState(seed.astype(np.uint32).ravel()), tuple(shape)), dtype)
+
+    return drawn
+
+
+def _normal(random: np.random.RandomState, shape: Sequence[int]) -> np.ndarray:
+    return random.standard_normal(tuple(shape))
+
+
+def _clipped(random: np.random.RandomState, shape: Sequence[int]) -> np.ndarray:
+    return np.clip(_normal(random, shape), -2, 2)
+
+
+@pytest.fixture
+def quick_initializers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of any values: jax compiles its random numbers anew for every shape, which is most of a test's time.
+
+    For tests that carry weights from one side to the other, not for those that compare how a model starts.
+    """
+    monkeypatch.setattr(DRAWS, "normal", _quick(DRAWS.normal, _normal))
+    monkeypatch.setattr(DRAWS, "truncated_normal", _quick(DRAWS.truncated_normal, _clipped))
