@@ -16,13 +16,13 @@ from .differentiation import DERIVATIVES, CustomDerivative, Pullback, call_custo
 from .factory_functions import construct_by, maker
 from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
-from .given_functions import PartialFunction, call_field, call_function
+from .given_functions import PartialFunction, call_any, call_field, call_function
 from .higher_order import run_functions
 from .library_calls import builtin_call, library_call
 from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
 from .lost_factories import check_handed
 from .made_outside import call_outside
-from .merging import Either, Several
+from .merging import Choice, Either, Several
 from .module_calls import Transformed, call_either, call_module, call_transformed, given_back_as_it_is
 from .nothing_made import GivesBack
 from .plain_objects import call_plain, made_object
@@ -155,12 +155,25 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if isinstance(value, Static) and target.static and arguments.static:
         found: Abs = run._static_text(node, True, arguments.flags, env)
         return found
+    if isinstance(value, Choice) and value.options:
+        given = call_any(run, value, arguments, env)
+        if given is not None:
+            return Abs(given, False, arguments.flags | target.flags)
     run_functions(run, arguments)
     arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
-    looked_up = isinstance(func, ast.Call) and names_activation(ast.unparse(func.func))  # get_activation(name)(x)
+    # `get_activation(name)(x)`, and `self.activation = get_activation(name)` in setup
+    looked_up = (
+        names_activation(ast.unparse(func.func))
+        if isinstance(func, ast.Call)
+        else (_nothing_known(value) and names_activation(ast.unparse(func)))
+    )
     if len(arrays) == 1 and (looked_up or keeps_shape(run, value, arrays[0], env)):
         return Abs(arrays[0], False, arguments.flags)
     return Abs(Unknown(f"the result of `{ast.unparse(func)}`"), False, arguments.flags | target.flags)
+
+
+def _nothing_known(value: Value) -> bool:
+    return isinstance(value, Static | Unknown) and not isinstance(value, Choice)
 
 
 def _from_field_call(value: Value) -> bool:

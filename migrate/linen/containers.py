@@ -10,9 +10,12 @@ from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
 from .lost_factories import one_of
+from .mapped_axes import StepOfArgument
+from .merging import Choice
 from .sites import (
     Abs,
     For,
+    Function,
     Repeated,
     SomeItems,
     Static,
@@ -23,7 +26,7 @@ from .sites import (
 from .size_lists import SizeList, indexed
 from .unknown_callees import made_by_unknown
 from .unpacking import entry, merged
-from .values import Array, Const, Int, NeedsRank, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, NeedsRank, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
 
 
 class Containers(Evaluation):
@@ -99,6 +102,8 @@ class Containers(Evaluation):
                 return Abs(chosen, static, flags)
             if any(self.holds_module(v) for v in kinds):
                 return Abs(Unknown("an entry of a table under a computed key"), static, flags)
+            if kinds and all(isinstance(v, Function | Global | Static | Choice) for v in kinds):
+                return Abs(Choice(ast.unparse(node), tuple(kinds)), static, flags)
             return Abs(Unknown(ast.unparse(node)), static, flags)
         if isinstance(value, SomeItems):
             name = key.value.value if isinstance(key.value, Const) else None
@@ -249,6 +254,8 @@ class Containers(Evaluation):
             return [Abs(Static(f"{inner.text}[{i}]", inner.deps), value.static, value.flags) for i in range(count)]
         if isinstance(inner, Repeated):
             return [Abs(inner.element, False, value.flags)] * count
+        if isinstance(inner, StepOfArgument):
+            return [Abs(self._step_item(inner, i), False, value.flags) for i in range(count)]
         if isinstance(inner, Array):
             whole = self._whole_argument(inner)
             if whole:
@@ -257,6 +264,9 @@ class Containers(Evaluation):
         if items is None:
             return unknown
         return [Abs(item, False, value.flags) for item in items]
+
+    def _step_item(self, value: StepOfArgument, place: int) -> Value:
+        return value.item(Array(self._item_shape(f"{value.argument}[{place}]")))
 
     def _whole_argument(self, value: Array) -> str:
         """The argument that an array is, where that may be a tuple; also where both it and its items were given ranks."""

@@ -13,6 +13,8 @@ from typing import Any
 
 from . import shapes
 from .arguments import Arguments, defaults_of, function_env, parameters_of
+from .merging import Choice
+from .shape_keeping import keeps_shape
 from .sites import Abs, BoundArg, Function, Static, Unmigratable
 from .values import Array, Const, Global, Int, Tup, Unknown, Value
 
@@ -146,4 +148,19 @@ def call_field(run: Any, text: str, arguments: Arguments) -> Value | None:
     return merged if isinstance(merged, Array) else None
 
 
-__all__ = ["GivenFunctions", "PartialFunction", "call_field", "call_function"]
+def call_any(run: Any, choice: Choice, arguments: Arguments, env: Any) -> Value | None:
+    """What all of several functions give, as `{"relu": nn.relu, "none": lambda x: x}[self.kind](x)`; None if they differ."""
+    results = []
+    for option in choice.options:
+        arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
+        if isinstance(option, Function | Global | PartialFunction):
+            results.append(call_function(run, option, arguments))
+        elif len(arrays) == 1 and keeps_shape(run, option, arrays[0], env):
+            results.append(arrays[0])
+        else:
+            return None
+    merged: Value = run.merge_values([Abs(result) for result in results]).value
+    return merged if isinstance(merged, Array) else None
+
+
+__all__ = ["GivenFunctions", "PartialFunction", "call_any", "call_field", "call_function"]

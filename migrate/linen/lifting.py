@@ -14,6 +14,7 @@ from .arguments import arguments_of, defaults_of, function_env, parameters_of
 from .dims import Dim
 from .environment import Env
 from .mapped_axes import drop_axes, in_axes_of, insert_axes, mapped_size, scan_carry
+from .merging import Either
 from .sites import (
     Abs,
     Function,
@@ -268,7 +269,7 @@ def call_lifted(run: Any, target: LiftedFunction, node: ast.Call, env: Any) -> A
     if not arguments.positional:
         raise Unmigratable("NNX130", "a lifted function is called without a module", node)
     (_, first), rest = arguments.positional[0], arguments.positional[1:]
-    if not isinstance(first.value, SelfModule | Module):
+    if not isinstance(first.value, SelfModule | Module) and not _of_one_field(first.value, target):
         raise Unmigratable("NNX130", "a lifted function is called on something that is not one module", node)
     module = first.value
     outer = [run.plain(a.value) for _, a in rest]
@@ -289,6 +290,14 @@ def call_lifted(run: Any, target: LiftedFunction, node: ast.Call, env: Any) -> A
         raise Unmigratable("NNX134", f"modules are made in a function given to `nn.{whole.kind}`", node)
     run.lifted_calls.append(LiftedCall(target, node, module, len(rest), env.source))
     return Abs(outward(run, target.lifted, result.value, outer), False, arguments.flags | result.flags)
+
+
+def _of_one_field(module: Value, target: LiftedFunction) -> bool:
+    """Is it a field's module, of whichever class the project gives it: `scan(self.cell, carry, xs)`?"""
+    if not isinstance(module, Either) or any(l.kind in WHOLE for l in target.lifted):
+        return False
+    fields = {member.site.held for member in module.modules}
+    return len(fields) == 1 and "" not in fields
 
 
 def _execute(

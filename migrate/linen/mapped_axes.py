@@ -43,8 +43,26 @@ def insert_axis(value: Value, axis: int, dim: Dim | None) -> Value:
     return value
 
 
+@dataclasses.dataclass(frozen=True)
+class StepOfArgument(Array):
+    """What one iteration sees of a whole argument, which may be a tuple: its items have lost the axis, too."""
+
+    argument: str = ""
+    axis: int = 0
+
+    def item(self, of_argument: Array) -> Value:
+        """What the iteration sees of an item of the argument."""
+        return drop_axis(of_argument, self.axis)
+
+
 def drop_axis(value: Value, axis: int) -> Value:
     """A value without one axis of each of its arrays: what one iteration sees."""
+    dropped = _without(value, axis)
+    whole = value.shape.of_argument() if type(value) is Array and value.shape.lead is not None else ""
+    return StepOfArgument(dropped.shape, whole, axis) if whole and isinstance(dropped, Array) else dropped
+
+
+def _without(value: Value, axis: int) -> Value:
     if isinstance(value, Tup):
         return Tup(tuple(drop_axis(i, axis) for i in value.items), value.kind)
     if not isinstance(value, Array):

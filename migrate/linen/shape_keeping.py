@@ -42,11 +42,16 @@ def names_activation(text: str) -> bool:
 
 
 def _table_keeps(run: Any, function: Static, argument: Array, env: Any) -> bool:
-    """`FUNCTIONS[self.kind]`, of a dict of elementwise functions that the project shows."""
+    """`FUNCTIONS[self.kind]` or `FUNCTIONS.get(self.kind)`, of a dict of elementwise functions that the project shows."""
     node = ast.parse(function.text, mode="eval").body
-    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name | ast.Attribute):
+    asked = node.func if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+    if isinstance(asked, ast.Attribute) and asked.attr == "get":
+        held = asked.value
+    elif isinstance(node, ast.Subscript):
+        held = node.value
+    else:
         return False
-    name = _qualname(run, node.value, env.source)
+    name = _qualname(run, held, env.source) if isinstance(held, ast.Name | ast.Attribute) else None
     found = run.project.definition(name) if name else None
     if found is None:
         return False

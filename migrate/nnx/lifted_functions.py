@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..edits import Part, Parts, Span
 from ..linen.lifting import WHOLE
 from ..linen.mapped_axes import in_axes_of, is_broadcast
+from ..linen.merging import Either
 from ..linen.sites import Abs, Lifted, LiftedCall, Module, SelfModule, Table, Unmigratable
 from ..linen.values import Const, Value
 from ..source import SourceFile
@@ -42,10 +43,16 @@ def _state(writer: ClassText, module: Value, function: ast.AST | None = None) ->
     if isinstance(module, Module):
         return lifted_modules.used_by(writer, module.site)
     collections: set[str] = set()
-    streams: set[str] = set(writer.run.used_streams)
-    sows = sown.collections_of(_sows_in(writer, function))
+    streams: set[str] = set()
+    sows: set[str] = set()
     unnamed = False
-    for site in writer.run.sites:
+    if isinstance(module, Either):  # a field's module, of one of several classes
+        sites = [member.site for member in module.modules]
+    else:
+        sites = writer.run.sites
+        streams |= writer.run.used_streams
+        sows |= sown.collections_of(_sows_in(writer, function))
+    for site in sites:
         if site.kind == "param":
             collections.add("params")
         elif site.kind == "variable":

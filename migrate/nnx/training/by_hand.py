@@ -79,7 +79,12 @@ def find(form: _Native) -> ByHand | None:
     updates = {}
     for node in form.flow.source_of:
         value = form.flow.value(node) if isinstance(node, ast.Call) else None
-        if isinstance(value, Items) and value.items and isinstance(value.items[0], Deltas) and form.component.holds(value.items[0]):
+        if (
+            isinstance(value, Items)
+            and value.items
+            and isinstance(value.items[0], Deltas)
+            and form.component.holds(value.items[0])
+        ):
             assert isinstance(node, ast.Call)
             update = _update(form, made[0], node)
             updates[update.call] = update

@@ -239,4 +239,14 @@ class M(nn.Module):
     return x * self.param('p', first, x.shape[-1:])
 """,
     ),
+    "a table of functions whose results have unlike widths": (
+        "NNX110",
+        """class M(nn.Module):
+  kind: str = 'a'
+  @nn.compact
+  def __call__(self, x):
+    x = {'a': lambda v: jnp.concatenate([v, v], -1), 'b': lambda v: v}[self.kind](nn.Dense(3)(x))
+    return nn.Dense(2)(x)
+""",
+    ),
 }

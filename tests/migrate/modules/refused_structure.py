@@ -424,4 +424,48 @@ class M(nn.Module):
     return nn.LayerNorm(**options)(x + eps)
 """,
     ),
+    "a table of functions of which one makes layers": (
+        "NNX135",
+        """class M(nn.Module):
+  kind: str = 'a'
+  @nn.compact
+  def __call__(self, x):
+    x = {'a': lambda v: nn.Dense(3)(v), 'b': lambda v: v}[self.kind](x)
+    return nn.Dense(2)(x)
+""",
+    ),
+    "an activation by name that is a layer for one of them": (
+        "NNX135",
+        """class M(nn.Module):
+  kind: str = 'a'
+  def setup(self):
+    self.activation = make(self.kind)
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(2)(self.activation(nn.Dense(3)(x)))
+
+
+def make(kind):
+  return nn.Dense(7) if kind == 'a' else (lambda x: x)
+""",
+    ),
+    "a scan over one of two fields' modules": (
+        "NNX130",
+        """class M(nn.Module):
+  one: nn.Module
+  two: nn.Module
+  flag: bool
+  @nn.compact
+  def __call__(self, c, x):
+    cell = self.one if self.flag else self.two
+    scan = nn.scan(lambda m, c, v: m(c, v), variable_broadcast='params', split_rngs={'params': False})
+    return scan(cell, c, x)
+
+
+class Outer(nn.Module):
+  @nn.compact
+  def __call__(self, c, x):
+    return M(nn.GRUCell(3), nn.SimpleCell(3), True)(c, x)
+""",
+    ),
 }
