@@ -75,7 +75,9 @@ def _without(value: Value, axis: int) -> Value:
         return Array(Shape((*shape.dims[:axis], *shape.dims[axis + 1 :])))
     lead = shape.lead
     if axis == 0 and lead.known and not lead.head and not shape.dims:  # all but the first of an argument's own
-        return Array(Shape((), dataclasses.replace(lead, skipped=lead.skipped + 1)))
+        kept = shape.expand(1)  # the last dimension stays what it is as long as the rank exceeds the axis
+        assert kept.lead is not None
+        return Array(Shape(kept.dims, dataclasses.replace(kept.lead, skipped=lead.skipped + 1)))
     # A leading axis of unknown rank: the last dimension stays what it is as long as the rank exceeds the axis.
     return Array(Shape(shape.expand(1).dims[-1:], Lead.unknown(*shape.needs())))
 

@@ -45,7 +45,7 @@ class M(nn.Module):
 """,
     ),
     "functions chosen by a flag of the call": (
-        "NNX110",
+        "NNX135",
         """class M(nn.Module):
   @nn.compact
   def __call__(self, x, train=False):
