@@ -59,7 +59,7 @@ def drop_axis(value: Value, axis: int) -> Value:
     """A value without one axis of each of its arrays: what one iteration sees."""
     dropped = _without(value, axis)
     whole = value.shape.of_argument() if type(value) is Array and value.shape.lead is not None else ""
-    return StepOfArgument(dropped.shape, whole, axis) if whole and isinstance(dropped, Array) else dropped
+    return StepOfArgument(dropped.shape, argument=whole, axis=axis) if whole and isinstance(dropped, Array) else dropped
 
 
 def _without(value: Value, axis: int) -> Value:

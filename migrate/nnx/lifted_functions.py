@@ -63,7 +63,7 @@ def _state(writer: ClassText, module: Value, function: ast.AST | None = None) ->
             streams |= used.streams
             sows |= used.sown
             unnamed |= used.unnamed
-    return lifted_modules.Used(frozenset(collections), frozenset(streams), sows, unnamed)
+    return lifted_modules.Used(frozenset(collections), frozenset(streams), frozenset(sows), unnamed)
 
 
 def _sows_in(writer: ClassText, function: ast.AST | None) -> list[ast.Call]:
