@@ -15,7 +15,10 @@ def reshaped_width(args: Sequence[Value], found: Value) -> Value:
     """The result of a reshape to `args`, the sizes or a tuple of them, where it is not known as `found`."""
     items = tuple(args[0].items) if len(args) == 1 and isinstance(args[0], Tup) else tuple(args)
     written = len(items) > 1 or (len(args) == 1 and isinstance(args[0], Tup))
-    if written and items and all(isinstance(i, Int) or type(i) is Unknown for i in items):
+    # With the ranks of some inputs the whole result may be known; they are not asked for where the width is written.
+    width = items[-1] if items else None
+    asked = Unknown if isinstance(width, Int) and width.dim.value != -1 else ()
+    if written and items and all(isinstance(i, Int) or type(i) is Unknown or isinstance(i, asked) for i in items):
         dims = tuple(i.dim if isinstance(i, Int) and i.dim.value != -1 else None for i in items)
         if any(d is not None for d in dims):
             return Array(Shape(dims))
