@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import alternatives, chains, conditional_items, size_lists
+from . import alternatives, chains, conditional_items, correlated, size_lists
 from .choices import FactoryChoice, chosen, or_raises
 from .dims import Dim
 from .environment import Env, Returned
@@ -60,6 +60,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     run.narrow(node.test, env_then, True)
     run.narrow(node.test, env_else, False)
     sides = step_of(run, node.test, test, text, env)
+    asked_before = correlated.sides_of(run, env_then, env_else, sides)
 
     run.block = then
     with run.under(sides, True), run.knowing(test.value):
@@ -105,6 +106,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
             run.attributes[name] = dataclasses.replace(
                 merged, value=under_step(merged.value, value.value, other.value, sides)
             )
+    for side, changed in zip((env_then, env_else), asked_before):
+        correlated.put_back(side, changed)
     if done_then and done_else:
         return True, took_rest
     if done_then or done_else:
@@ -216,6 +219,8 @@ def merge_envs(
             found = _merge_tracked(run, name, left, right, then, orelse, calltime, sides)
             known = under_step(found.value, left.value, right.value, sides)
             env.names[name] = found if known is found.value else dataclasses.replace(found, value=known)
+            if not calltime:
+                correlated.note(env, name, left, right, sides)
         if name in a.local and name in b.local and not calltime:
             env.local.add(name)
         else:

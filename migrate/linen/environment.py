@@ -23,6 +23,8 @@ class Env:
     substituted: dict[str, Localized] = dataclasses.field(default_factory=dict)
     given: dict[str, Abs] = dataclasses.field(default_factory=dict)  # parameters that the body assigns anew: as given
     scope: object = dataclasses.field(default_factory=object)  # the same in all copies
+    # name → its value after a condition, the condition, and its value on either side of it: see `correlated`
+    by_step: dict[str, tuple[Abs, str, dict[bool, Abs]]] = dataclasses.field(default_factory=dict)
     caller: Env | None = None  # where the function that is followed here was called
     words: dict[str, tuple[ast.expr, Env, Abs]] = dataclasses.field(default_factory=dict)  # see `caller_words`
 
@@ -52,6 +54,7 @@ class Env:
     def restore(self, other: Env) -> None:
         self.names = dict(other.names)
         self.local = set(other.local)
+        self.by_step = other.by_step
 
 
 @dataclasses.dataclass

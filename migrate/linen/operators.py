@@ -39,6 +39,7 @@ OPERATORS = {
     "Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in",
     "USub": "-", "UAdd": "+", "Not": "not", "Invert": "~",
 }  # fmt: skip
+_COMPARED_BY_ITEM = {"==", "!=", "<", "<=", ">", ">="}
 _ARITHMETIC = {"+", "-", "*", "//", "%", "**"}
 
 
@@ -194,6 +195,10 @@ class Operators(Evaluation):
                     return Abs(certain, static, flags)
                 if isinstance(certain, Array):
                     return Abs(certain, False, flags)
+            elif op in _COMPARED_BY_ITEM and (isinstance(a, Array) or isinstance(b, Array)):  # with a number of the fields
+                array = a if isinstance(a, Array) else b
+                assert isinstance(array, Array)
+                return Abs(Array(array.shape, boolean=True), False, flags)
         return self._static_text(node, static, flags, env)
 
     def _is_none(self, value: Value, operands: Sequence[Abs]) -> bool | None:
