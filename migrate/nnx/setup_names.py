@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ..edits import Parts, Span
 from ..linen.chains import Chain
+from ..linen.classes import ClassModel
 from ..linen.conditional_items import Sometimes, is_place
 from ..linen.dims import Dim
 from ..linen.execute import Execution
@@ -133,8 +134,8 @@ def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]
         return
     family = [m for m in run.analyser.classes.lineage(run.model.qualname) if m is not run.model]
     for attribute, name in names.items():
-        elsewhere = any(isinstance(n, ast.Attribute) and n.attr == attribute for m in family for n in m.nodes)
-        if elsewhere or read_elsewhere(run, attribute):
+        saying = [m for m in family if any(isinstance(n, ast.Attribute) and n.attr == attribute for n in m.nodes)]
+        if any(not _called_alike(run, m, attribute, name) for m in saying) or read_elsewhere(run, attribute):
             reason = f"`self.{attribute}` is called {name!r} in Linen, and is read by other code"
             raise Unmigratable("NNX155", reason, run.model.node)
     source = run.model.source
@@ -143,6 +144,14 @@ def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]
             if _is_own(node) and node.attr in names:  # type: ignore[attr-defined]
                 assert isinstance(node, ast.Attribute)
                 yield _edit(source, node, names[node.attr])
+
+
+def _called_alike(run: Execution, member: ClassModel, attribute: str, name: str) -> bool:
+    """Does a class of the same family, in whose text the attribute stands, give it the same name?"""
+    try:
+        return renamed(run.analyser.execution(member.qualname)).get(attribute) == name
+    except Unmigratable:
+        return False
 
 
 def _is_own(node: ast.AST) -> bool:
