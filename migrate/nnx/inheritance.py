@@ -66,6 +66,8 @@ def call_of_base(text: ClassText) -> Parts:
             dim = known.dims.get((argument, -1))
             if dim is None:
                 raise Unmigratable("NNX161", f"`{added.name}` of {owner.name}, its base, is not known here")
+            if added.origin.startswith("None if") and argument in text.run.optional_arguments:
+                text.optional.add(argument)
             arguments.append(f"{added.name}={text.dim(dim)}")
         else:
             shape = known.shapes.get(argument)
@@ -104,9 +106,16 @@ class _Bindings:
                 self._same(self.shapes, folded.lead.argument, here)
         count = max(1, len(base.dims), len(here.dims))
         for x, y in zip(reversed(base.expand(count).dims), reversed(here.expand(count).dims)):
-            atom = x.single_atom() if x is not None else None
-            if atom is not None and atom.kind == "input" and y is not None:
-                self._same(self.dims, (atom.args[0], atom.args[1]), y)
+            if x is not None and y is not None:
+                self._bind_size(x, y)
+
+    def _bind_size(self, base: Dim, here: Dim) -> None:
+        atom, own = base.single_atom(), here.single_atom()
+        if atom is not None and atom.kind == "input":
+            self._same(self.dims, (atom.args[0], atom.args[1]), here)
+        elif atom is not None and own is not None and atom.kind == own.kind == "cond" and atom.args[0] == own.args[0]:
+            for then, other in zip(atom.args[1:], own.args[1:]):  # of an optional input, which is optional in both
+                self._bind_size(then, other)
 
     @staticmethod
     def _same(table: dict, key: object, value: object) -> None:
