@@ -24,7 +24,7 @@ from .sites import (
     Variable,
 )
 from .unpacking import entry, merged
-from .values import OPAQUE, Array, Const, Int, Tup, Unknown, Value
+from .values import OPAQUE, Array, Const, Int, Led, Tup, Unknown, Value
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -37,6 +37,8 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
     if len(targets) == 1 and isinstance(targets[0], ast.Name):
         followed = size_lists.cut(run, targets[0].id, value_node, env)
         value = dataclasses.replace(value, value=followed or size_lists.noticed(run, value.value, targets[0].id))
+    if isinstance(value.value, Led) and all(isinstance(t, ast.Name) and not _is_taken_apart(t, env) for t in targets):
+        value = dataclasses.replace(value, value=value.value.array)
     made = len(run.sites) > before
     names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     simple = all(
@@ -69,6 +71,24 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
             env.local.add(name)
         else:
             env.local.discard(name)
+
+
+def _is_taken_apart(name: ast.Name, env: Env) -> bool:
+    """Does the function ask for items of what a name holds, or unpack it?"""
+    function = next((p for p in env.source.ancestors(name) if isinstance(p, ast.FunctionDef)), None)
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Name) and node.id == name.id and isinstance(node.ctx, ast.Load):
+            parent = env.source.parents[node]
+            if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.slice, ast.Constant):
+                return True
+            if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple):
+                return True
+            if isinstance(parent, ast.Starred | ast.For) or (isinstance(parent, ast.Call) and parent.func is node):
+                return True
+            asked = parent.func.id if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) else ""
+            if asked in ("isinstance", "len"):
+                return True
+    return False
 
 
 def keep_stale(run: Execution, names: set[str], env: Env) -> None:

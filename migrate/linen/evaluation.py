@@ -32,7 +32,7 @@ from .sites import (
     Table,
     Variable,
 )
-from .values import Array, Const, Int, Pieces, Star, Tup, Unknown, Value
+from .values import Array, Const, Int, Led, Pieces, Star, Tup, Unknown, Value
 
 
 class Evaluation:
@@ -189,6 +189,8 @@ class Evaluation:
         """As the shape functions take it: static integers of unknown value become symbolic sizes."""
         if isinstance(value, Static):
             return Unknown(f"the items of `{value.text}`") if value.sequence else Int(self.dim_of(value))
+        if isinstance(value, Led):
+            return value.array
         if isinstance(value, Tup):
             return Tup(tuple(self.plain(i) for i in value.items), value.kind)
         if isinstance(value, Repeated) and isinstance(value.element, Array):

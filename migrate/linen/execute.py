@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..source import SourceFile
@@ -33,7 +33,7 @@ from .dims import Atom, Dim
 from .environment import Env, Returned
 from .lifting import lift_method, run_method
 from .loop_execution import LoopExecution
-from .merging import dependencies_of, map_dims, merge
+from .merging import dependencies_of, map_dims, merge, merge_returned
 from .module_calls import INITIAL_CARRY
 from .normalize_calls import Normalized
 from .presence import Step
@@ -335,7 +335,7 @@ class Execution(LoopExecution):
             ways = alternatives.filled_in(alternatives.returning(returned.values), given)
             if done and not ways:
                 return Abs(alternatives.RAISES)
-            return self.merge_values(ways) if ways else Abs(Const(None), static=True)
+            return self.merge_values(ways, merge_returned) if ways else Abs(Const(None), static=True)
         finally:
             self.depth -= 1
             self.active.pop()
@@ -457,7 +457,7 @@ class Execution(LoopExecution):
     def merge_pair(self, a: Abs, b: Abs) -> Abs:
         return self.merge_values([a, b])
 
-    def merge_values(self, values: list[Abs]) -> Abs:
+    def merge_values(self, values: list[Abs], merge: Callable[[Value, Value], Value] = merge) -> Abs:
         """What is common to several values."""
         first = values[0]
         flags = frozenset().union(*[v.flags for v in values])

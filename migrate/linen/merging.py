@@ -12,7 +12,7 @@ from .dims import Dim
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, certain, with_none
 from .sites import Abs, Factory, Function, Module, Repeated, Static
-from .values import Array, Const, Global, Int, NeedsRank, Shape, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -158,6 +158,12 @@ def merge(a: Value, b: Value) -> Value:
         ends = list(zip(left.dims[::-1], right.dims[::-1]))[::-1]  # of different ranks: what they end with
         lead = Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead
         return Array(Shape(tuple(x if x == y else None for x, y in ends), lead))
+    if isinstance(a, Led) and isinstance(b, Array):
+        return merge(a.array, b)
+    if isinstance(b, Led) and isinstance(a, Array):
+        return merge(a, b.array)
+    if isinstance(a, Led) and isinstance(b, Led) and len(a.items) == len(b.items):
+        return Led(tuple(merge(x, y) for x, y in zip(a.items, b.items)), a.kind)
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
         return Tup(tuple(merge(x, y) for x, y in zip(a.items, b.items)), a.kind)
     bundle = common(a, b, merge)
@@ -189,6 +195,14 @@ def merge(a: Value, b: Value) -> Value:
     if all(isinstance(v, Static | Global | Function) for v in chosen):
         return Choice("it differs between branches", tuple(chosen))
     return _needing((a, b), "it differs between branches")
+
+
+def merge_returned(a: Value, b: Value) -> Value:
+    """As `merge`, of what two ways of a function return: a tuple and the array that it begins with are both at once."""
+    several, alone = (a, b) if isinstance(a, Tup) else (b, a)
+    if isinstance(several, Tup) and len(several.items) > 1 and type(several.items[0]) is Array and type(alone) is Array:
+        return Led((merge(several.items[0], alone), *several.items[1:]), several.kind)
+    return merge(a, b)
 
 
 def same_size(a: Dim | None, b: Dim | None) -> Dim | None:
@@ -264,7 +278,7 @@ def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
         return map_values(value, lambda item: map_dims(item, change))
     if isinstance(value, Tup):
         items = tuple(map_dims(item, change) for item in value.items)
-        return value if all(x is y for x, y in zip(items, value.items)) else Tup(items, value.kind, value.variable)
+        return value if all(x is y for x, y in zip(items, value.items)) else dataclasses.replace(value, items=items)
     return value
 
 

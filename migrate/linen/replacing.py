@@ -18,7 +18,7 @@ from .sites import (
     Table,
     Variable,
 )
-from .values import Array, Int, NeedsRank, Shape, Tup, Unknown, Value
+from .values import Array, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
 
 def sayable(shape: Shape) -> bool:
@@ -37,7 +37,8 @@ def replace_dims(value: Value, change: Any) -> Value:
         changed = Array(change_shape(value.shape, change))
         return with_none(changed) if isinstance(value, OptionalArray) else changed
     if isinstance(value, Tup):
-        return Tup(tuple(replace_dims(i, change) for i in value.items), value.kind)
+        items = tuple(replace_dims(i, change) for i in value.items)
+        return Led(items, value.kind) if isinstance(value, Led) else Tup(items, value.kind)
     if isinstance(value, NeedsRank):
         found: Unknown = change.needing(value)
         return found

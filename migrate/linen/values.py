@@ -90,6 +90,18 @@ class Tup(Value):
 
 
 @dataclasses.dataclass(frozen=True)
+class Led(Tup):
+    """A tuple that begins with an array, or that array alone: `if scanned: return x, None`, and else `return x`.
+
+    Which of the two it is says what is done with it: it is taken apart, or it is an array.
+    """
+
+    @property
+    def array(self) -> Value:
+        return self.items[0]
+
+
+@dataclasses.dataclass(frozen=True)
 class Slice(Value):
     """start:stop:step as an index; a part that is left out is None."""
 

@@ -1,6 +1,25 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "a tuple or an array of another width": (
+        "NNX110",
+        """class Part(nn.Module):
+  config: Any
+  @nn.compact
+  def __call__(self, x):
+    if self.config.scan:
+      return nn.Dense(4)(x), None
+    return x[..., :2]
+
+
+class M(nn.Module):
+  config: Any
+  @nn.compact
+  def __call__(self, x):
+    y = Part(self.config)(x)
+    return nn.Dense(3)(y)
+""",
+    ),
     "a window over the last axis with unknown padding": (
         "NNX110",
         """class M(nn.Module):
