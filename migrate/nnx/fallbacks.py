@@ -33,6 +33,21 @@ def falls_back(model: ClassModel, method: Any, name: str) -> bool:
     return True
 
 
+def hands_on(method: Any, name: str) -> bool:
+    """Does a method do nothing with an argument but give it to the method that it overrides, under the same name?"""
+    default = _default(method.node, name)
+    reads = [n for n in method.nodes if isinstance(n, ast.Name) and n.id == name]
+    given = [
+        k.value
+        for n in method.nodes
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "__call__"
+        if isinstance(n.func.value, ast.Call) and isinstance(n.func.value.func, ast.Name) and n.func.value.func.id == "super"
+        for k in n.keywords
+        if k.arg == name
+    ]
+    return isinstance(default, ast.Constant) and default.value is None and bool(reads) and reads == given
+
+
 def unread(analyser: Any, maker: ClassModel, site: Site) -> set[str]:
     """Arguments of a construction that the constructor cannot say, and need not: nothing reads these fields."""
     model = analyser.classes.get(site.target)
@@ -116,4 +131,4 @@ def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
     return from_end.get(name) or by_keyword.get(name)
 
 
-__all__ = ["fallbacks", "falls_back", "reads_of", "unread"]
+__all__ = ["fallbacks", "falls_back", "hands_on", "reads_of", "unread"]

@@ -45,7 +45,17 @@ def needs_constructor(text: ClassText) -> bool:
     own = {id(n) for m in model.own_methods.values() for n in m.nodes}
     makes = [s for s in text.run.sites if s.kind != "rng" and not s.lazy]
     made_here = any(id(s.anchor()[1]) in own for s in makes)
-    return bool(model.own_fields) or not makes or made_here or "setup" in model.own_methods
+    if model.own_fields or not makes or made_here or "setup" in model.own_methods:
+        return True
+    return "__call__" in model.own_methods and _asks_otherwise(text)
+
+
+def _asks_otherwise(text: ClassText) -> bool:
+    """Does its own call show other sizes than that of its base: `super().__call__(x, x)` for `__call__(self, q, k)`?"""
+    plan = text.plans.get(text.model.bases[0].qualname) if text.model.bases else None
+    if plan is None or plan.details is None:
+        return False
+    return [added.name for added, _, _ in text.added()] != [added.name for added, _, _ in plan.details.added]
 
 
 def call_of_base(text: ClassText) -> Parts:

@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..linen.sites import Site, Unmigratable
-from .fallbacks import fallbacks, falls_back, reads_of
+from .fallbacks import fallbacks, falls_back, hands_on, reads_of
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -34,8 +34,10 @@ def moved(text: ClassText, site: Site) -> list[str]:
             continue
         default = defaults.get(name)
         if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:
-            merged = [n.args[1] for n in method.nodes if isinstance(n, ast.Call) and _merges(text, method.source, n, name)]
-            if (merged and reads_of(model, name) <= set(merged)) or falls_back(model, method, name):
+            owners = [m.own_methods["__call__"] for m in model.mro() if "__call__" in m.own_methods]
+            asked = next((m for m in owners if not hands_on(m, name)), method)  # `super().__call__(x, train=train)` there
+            merged = [n.args[1] for n in asked.nodes if isinstance(n, ast.Call) and _merges(text, asked.source, n, name)]
+            if (merged and reads_of(model, name) <= set(merged)) or falls_back(model, asked, name):
                 found.append(name)
     if not found:
         return []

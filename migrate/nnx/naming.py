@@ -320,7 +320,7 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     if any(s.through for s in sites):
         reason = f"{label} modules that a helper function makes cannot be numbered here"
         raise Unmigratable("NNX135", reason, sites[0].anchor()[1])
-    if any(calltime for s in sites for _, calltime in s.conditions):
+    if any(calltime for s in sites for _, calltime in s.conditions) and not _interchangeable(run, sites):
         raise Unmigratable(
             "NNX157", f"a {label} in a loop is made or not depending on how the module is called", sites[0].node
         )
@@ -337,6 +337,25 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     for site in sites:
         names.places[site] = dataclasses.replace(held, iterator=iterator)
     names.iterators[held.object] = (first, iterator)
+
+
+def _interchangeable(run: Execution, sites: list[Site]) -> bool:
+    """Is any module of the list as good as another: they have no variables, and all are made alike?
+
+    The constructor then makes one for every pass of the loop, and a call takes as many of them as it needs.
+    """
+    (site, *others) = sites
+    if others or site.lifted or site.scopes or site.alternatives or site.name is not None:
+        return False
+    if site.kind == "class":
+        inner = run.analyser.execution(site.target).sites
+        if not inner or any(s.kind != "rng" for s in inner):
+            return False
+    elif site.target != "flax.linen.Dropout":
+        return False
+    names = [n for loop in site.loops for n in ast.walk(loop.node) if isinstance(n, ast.Name)]
+    changed = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    return not any(b.localized is not None and b.localized.needs & changed for b in site.bound.values())
 
 
 def _place_late(label: str, sites: list[Site]) -> None:

@@ -1,6 +1,6 @@
 """Rates of dropout that a caller gives: to Linen's layer made anew at each call, or through a class of the project."""
 
-from typing import Optional
+from typing import Optional, Sequence
 
 import flax.linen as nn
 import jax
@@ -92,6 +92,37 @@ class Net(nn.Module):
     return Unread(6, dropout_rate=dropout_rate)(x)
 
 
+class Tower(nn.Module):
+  dims: Sequence[int] = (4, 5, 6)
+  @nn.compact
+  def __call__(self, x, train: bool = False, rate: Optional[float] = 0.5):
+    n = len(self.dims)
+    for i, d in enumerate(self.dims):
+      x = nn.relu(nn.Dense(d)(x))
+      if rate is not None and i == n - 2:
+        x = nn.Dropout(rate, deterministic=not train)(x)
+    return x
+class Fixed(nn.Module):
+  dims: Sequence[int] = (4, 5, 6)
+  rate: float = 0.1
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    for d in self.dims:
+      x = nn.relu(nn.Dense(d)(x))
+      if train:
+        x = nn.Dropout(self.rate)(x, deterministic=False)
+    return x
+class KeyedTower(nn.Module):
+  dims: Sequence[int] = (4, 5, 6)
+  @nn.compact
+  def __call__(self, x, rate: Optional[float] = 0.5):
+    for i, d in enumerate(self.dims):
+      x = nn.relu(nn.Dense(d)(x))
+      if rate is not None and i < 2:
+        x = nn.Dropout(rate)(x, deterministic=False, rng=jax.random.key(i))
+    return x
+
+
 CASES = [
   ("Mlp", {"width": 4}, [(2, 3)], {}),
   ("Either", {"width": 4}, [(2, 3)], {"dropout_rate": 0.3}),
@@ -99,4 +130,9 @@ CASES = [
   ("Mlp", {"width": 4}, [(2, 3)], {"train": True, "dropout_rate": 0.0}),
   ("Keyed", {}, [(2, 3)], {}),
   ("Net", {}, [(2, 3)], {"dropout_rate": 0.125}),
+  ("Tower", {}, [(2, 3)], {}),
+  ("Tower", {}, [(2, 3)], {"rate": None}),
+  ("Fixed", {}, [(2, 3)], {}),
+  ("KeyedTower", {}, [(2, 3)], {}),
+  ("KeyedTower", {}, [(2, 3)], {"rate": None}),
 ]

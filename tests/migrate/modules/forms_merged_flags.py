@@ -64,9 +64,30 @@ class Twice(nn.Module):
     return Asked(0.0, deterministic)(x)
 
 
+class Attend(nn.Module):
+  features: int
+  deterministic: bool | None = None
+  @nn.compact
+  def __call__(self, q, k, deterministic: bool | None = None):
+    m = merge_param("deterministic", self.deterministic, deterministic)
+    y = nn.Dense(self.features)(q) * nn.Dense(self.features)(k)
+    return y if m else jnp.tanh(y)
+class SelfAttend(Attend):
+  @nn.compact
+  def __call__(self, x, deterministic: bool | None = None):
+    return super().__call__(x, x, deterministic=deterministic)
+class Handed(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    x = SelfAttend(4, deterministic=not train)(x)
+    return Attend(5, deterministic=not train)(x, x)
+
+
 CASES = [
   ("Net", {}, [(2, 3)], {}),
   ("Net", {}, [(2, 3)], {"train": True}),
   ("Twice", {}, [(2, 3)], {}),
   ("Twice", {}, [(2, 3)], {"deterministic": False}),
+  ("Handed", {}, [(2, 3)], {}),
+  ("Handed", {}, [(2, 3)], {"train": True}),
 ]

@@ -95,6 +95,76 @@ def test_a_rate_that_changes_before_the_call_is_refused() -> None:
     _expect(RATE, "bridged", "NNX172")
 
 
+OVER = """import flax.linen as nn
+
+
+class Base(nn.Module):
+  train: bool | None = None
+  @nn.compact
+  def __call__(self, x, train=None):
+    train = nn.merge_param('train', self.train, train)
+    x = nn.Dense(3)(x)
+    return x if train else nn.tanh(x)
+
+
+class Derived(Base):
+  @nn.compact
+  def __call__(self, x, train=None):
+    return super().__call__({given})
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    return Derived(train=train)(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "given, outcome, code",
+    [
+        ("x, train=train", "native", ""),
+        ("x if train is None else 2 * x, train=train", "bridged", "NNX113"),
+        ("x", "bridged", "NNX113"),
+    ],
+    ids=["handed on", "asked as well", "not handed on"],
+)
+def test_a_flag_that_is_handed_to_the_base_is_merged_there(given: str, outcome: str, code: str) -> None:
+    _expect(OVER.format(given=given), outcome, code)
+
+
+LOOP = """import flax.linen as nn
+
+
+class Gate(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x * self.param('gate', nn.initializers.ones, ())
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    for i in range(3):
+      if train and i > 0:
+        x = {made}(x)
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    "made, outcome, code",
+    [
+        ("nn.Dropout(0.1, deterministic=False)", "native", ""),
+        ("nn.Dropout(0.1 * i, deterministic=False)", "bridged", "NNX157"),
+        ("Gate()", "bridged", "NNX157"),
+    ],
+    ids=["alike", "a rate of its own for each", "with a parameter"],
+)
+def test_modules_of_a_loop_that_a_call_may_skip_are_alike(made: str, outcome: str, code: str) -> None:
+    _expect(LOOP.format(made=made), outcome, code)
+
+
 def _expect(text: str, outcome: str, code: str) -> None:
     plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
     assert (plan.outcome, plan.code) == (outcome, code), plan.reason
