@@ -73,13 +73,16 @@ def _without(value: Value, axis: int) -> Value:
         return Array(Shape((*shape.dims[:axis], *(shape.dims[axis + 1 :] if axis != -1 else ())), shape.lead))
     if shape.lead is None:
         return Array(Shape((*shape.dims[:axis], *shape.dims[axis + 1 :])))
-    lead = shape.lead
-    if axis == 0 and lead.known and not lead.head and not shape.dims:  # all but the first of an argument's own
-        kept = shape.expand(1)  # the last dimension stays what it is as long as the rank exceeds the axis
-        assert kept.lead is not None
-        return Array(Shape(kept.dims, dataclasses.replace(kept.lead, skipped=lead.skipped + 1)))
     # A leading axis of unknown rank: the last dimension stays what it is as long as the rank exceeds the axis.
     return Array(Shape(shape.expand(1).dims[-1:], Lead.unknown(*shape.needs())))
+
+
+def handed_on(value: Value, axis: Value) -> Value:
+    """What `jax.vmap` hands to a module of an argument of unknown rank along its first axis: all the others."""
+    lead = value.shape.lead if isinstance(value, Array) and not value.shape.dims else None
+    if lead is None or not lead.known or lead.head or axis != Int(Dim.of(0)):
+        return drop_axes(value, axis)
+    return Array(Shape((), dataclasses.replace(lead, skipped=lead.skipped + 1)))
 
 
 def in_axes_of(lifted: Any, count: int) -> list[Value]:

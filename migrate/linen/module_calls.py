@@ -18,7 +18,7 @@ from .kind_results import agreed
 from .late_makes import called_late
 from .lifting import inward, outward, transforms_of
 from .list_items import check_call, given_back
-from .mapped_axes import drop_axes, insert_axes, mapped_size
+from .mapped_axes import drop_axes, handed_on, insert_axes, mapped_size
 from .merging import Either, merge_by
 from .nothing_made import GivesBack
 from .presence import merged_call
@@ -342,7 +342,8 @@ def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) ->
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
     in_axes, out_axes = target.mapped
     axes = list(in_axes.items) if isinstance(in_axes, Tup) else [in_axes] * len(values)
-    seen = [drop_axes(v, a) for v, a in zip(values, axes)]
+    step = handed_on if isinstance(target.function, Module) else drop_axes
+    seen = [step(v, a) for v, a in zip(values, axes)]
     result = invoke(run, Abs(target.function), seen)
     size = mapped_size(values, axes)
     return Abs(insert_axes(result, out_axes, size if isinstance(size, Dim) else None), False, arguments.flags)
