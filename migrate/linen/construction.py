@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..catalog import layers
-from . import call_fields, caller_words
+from . import call_fields, caller_words, rest_arguments
 from .arguments import Arguments, arguments_of
 from .choices import RAISED, FactoryChoice, lifted_or_not, map_choice
 from .given_functions import PartialFunction
@@ -38,7 +38,7 @@ from .values import Const, Global, Unknown, Value
 
 
 def _bound(run: Any, node: ast.expr, found: Abs, env: Any) -> BoundArg:
-    return BoundArg(node, found, run.localize(node, env))
+    return BoundArg(node, found, run.localize(node, rest_arguments.place_of(node, env)))
 
 
 def construct(
@@ -47,7 +47,7 @@ def construct(
     """A module is made here, of one of the kinds that the factory may be; `inline`: the constructor spells the factory
     out instead of calling it by its name."""
     if arguments is None:
-        arguments = arguments_of(run, node, env)
+        arguments = rest_arguments.expanded(arguments_of(run, node, env), env)
     site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
     site.alternatives = tuple(others)
     run.sites.append(site)

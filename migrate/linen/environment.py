@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import ast
+import ast
 import dataclasses
 
 from ..source import SourceFile
 from .classes import Method
 from .sites import Abs, Localized
 from .values import Value
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rest:
+    """What a function that is followed is given behind its parameters: see `rest_arguments`."""
+
+    vararg: str
+    kwarg: str
+    positional: tuple[tuple[ast.expr, Abs], ...]
+    keywords: tuple[tuple[str, ast.expr, Abs], ...]
+
+    def holds(self, node: ast.expr) -> bool:
+        return any(n is node for n, _ in self.positional) or any(n is node for _, n, _ in self.keywords)
 
 
 @dataclasses.dataclass
@@ -25,6 +39,7 @@ class Env:
     scope: object = dataclasses.field(default_factory=object)  # the same in all copies
     # name → its value after a condition, the condition, and its value on either side of it: see `correlated`
     by_step: dict[str, tuple[Abs, str, dict[bool, Abs]]] = dataclasses.field(default_factory=dict)
+    rest: Rest | None = None
     caller: Env | None = None  # where the function that is followed here was called
     words: dict[str, tuple[ast.expr, Env, Abs]] = dataclasses.field(default_factory=dict)  # see `caller_words`
 

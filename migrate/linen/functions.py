@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from ..catalog import layers
-from . import aliases, caller_words, default_values, helpers, layer_calls, plain_objects
+from . import aliases, caller_words, default_values, helpers, layer_calls, plain_objects, rest_arguments
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
 from .environment import Env
 from .given_functions import PartialFunction
@@ -95,7 +95,7 @@ def _is_simple(node: ast.expr) -> bool:
 def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
     """Execute a local function, a method or a project function where it is called."""
     if arguments is None:
-        arguments = arguments_of(run, node, env)
+        arguments = rest_arguments.expanded(arguments_of(run, node, env), env)
     if not _worth_following(run, function, arguments):
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), arguments.static, arguments.flags)
     target = function.node
@@ -142,11 +142,12 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
     inner.caller = env
+    inner.rest = rest_arguments.split(target, names, arguments)
     caller_words.note(inner, nodes, env)
     inner.substituted.update(defaults)
     for name, arg in nodes.items():
         if bound[name].static or isinstance(bound[name].value, Int | Module):
-            said = run.localize(arg, env)
+            said = run.localize(arg, rest_arguments.place_of(arg, env))
             if said is not None:
                 inner.substituted[name] = said
     if function.method is not None:

@@ -1,0 +1,73 @@
+"""What a function is given behind its parameters, and hands on whole: `def norm(kind, *args, **kwargs)`.
+
+    def norm(kind, *args, **kwargs):
+      return nn.RMSNorm(*args, **kwargs) if kind == "rms" else nn.LayerNorm(*args, **kwargs)
+
+Each argument keeps the words of the call that gave it, so that the constructor can say them where the layer is made.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Any
+
+from .arguments import Arguments
+from .environment import Env, Rest
+
+
+def split(function: ast.FunctionDef | ast.Lambda, names: list[str], arguments: Arguments) -> Rest | None:
+    """The arguments of a call that no parameter takes; None where that is not seen, or the function does not only hand
+    them on. `names`: the positional parameters, without `self`."""
+    spec = function.args
+    if (spec.vararg is None and spec.kwarg is None) or arguments.starred() or not _handed_on_whole(function):
+        return None
+    positional = tuple(arguments.positional[len(names) :])
+    own = {*names, *(a.arg for a in spec.kwonlyargs)}
+    keywords = tuple((key, node, found) for key, node, found in arguments.keywords if key is not None and key not in own)
+    if (positional and spec.vararg is None) or (keywords and spec.kwarg is None):
+        return None
+    vararg, kwarg = (a.arg if a is not None else "" for a in (spec.vararg, spec.kwarg))
+    return Rest(vararg, kwarg, positional, keywords)
+
+
+def _handed_on_whole(function: ast.FunctionDef | ast.Lambda) -> bool:
+    """Do `args` and `kwargs` stand in calls alone, as `*args` and `**kwargs`, and not in functions within?"""
+    spec = function.args
+    names = {a.arg for a in (spec.vararg, spec.kwarg) if a is not None}
+    statements = function.body if isinstance(function.body, list) else [function.body]
+    handed: set[ast.AST] = set()
+    for node in [n for statement in statements for n in ast.walk(statement)]:
+        if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            return False
+        if isinstance(node, ast.Call):
+            handed |= {a.value for a in node.args if isinstance(a, ast.Starred)}
+            handed |= {k.value for k in node.keywords if k.arg is None}
+    said = [n for statement in statements for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in names]
+    return all(node in handed for node in said)
+
+
+def expanded(arguments: Arguments, env: Env) -> Arguments:
+    """The arguments of a call with `*args` and `**kwargs` as what the function around it was given."""
+    if not arguments.starred() or env.rest is None:
+        return arguments
+    rest = env.rest
+    positional: list[Any] = []
+    for node, found in arguments.positional:
+        whole = isinstance(node, ast.Starred) and isinstance(node.value, ast.Name) and node.value.id == rest.vararg
+        positional += rest.positional if whole else [(node, found)]
+    keywords: list[Any] = []
+    for key, node, found in arguments.keywords:
+        whole = key is None and isinstance(node, ast.Name) and node.id == rest.kwarg
+        keywords += rest.keywords if whole else [(key, node, found)]
+    return dataclasses.replace(arguments, positional=positional, keywords=keywords)
+
+
+def place_of(node: ast.expr, env: Env) -> Env:
+    """Where an argument stands: in the call that gave it, or in this function."""
+    while env.rest is not None and env.caller is not None and env.rest.holds(node):
+        env = env.caller
+    return env
+
+
+__all__ = ["expanded", "place_of", "split"]

@@ -1,0 +1,61 @@
+"""Functions that change what they are given behind their parameters, or that are not seen to be given it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+REFUSED = {
+    "keywords that the function changes": (
+        "NNX137",
+        """def norm(**kwargs):
+  kwargs["epsilon"] = 1e-3
+  return nn.LayerNorm(**kwargs)
+""",
+        "norm(use_scale=False)",
+    ),
+    "keywords that it reads": (
+        "NNX137",
+        """def norm(**kwargs):
+  scale = kwargs.pop("scaled", True)
+  return nn.LayerNorm(use_scale=scale, **kwargs)
+""",
+        "norm(scaled=False)",
+    ),
+    "arguments of which one is taken away": (
+        "NNX137",
+        """def norm(*args):
+  return nn.LayerNorm(*args[1:])
+""",
+        "norm(1, 1e-3)",
+    ),
+    "a mapping that the caller does not show": (
+        "NNX137",
+        """def norm(**kwargs):
+  return nn.LayerNorm(**kwargs)
+""",
+        "norm(**self.options)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused(name: str) -> None:
+    code, function, call = REFUSED[name]
+    text = f"""from typing import Any
+from flax import linen as nn
+
+
+{function}
+
+class M(nn.Module):
+  options: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return {call}(x)
+"""
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
