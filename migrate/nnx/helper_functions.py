@@ -103,6 +103,8 @@ def _reference(writer: ClassWriter, site: Site, passage: Passage) -> Parts:
     perhaps = any(id(node) not in inside and not calltime for node, calltime in site.conditions)
     if place.kind == "attribute" and not place.named_by:
         return (f"getattr({holder}, {place.attribute!r}, None)",) if perhaps else (f"{holder}.{place.attribute}",)
+    if place.iterator and not place.named_by and holder == "self":
+        return (f"next({place.iterator}, None)" if perhaps else f"next({place.iterator})",)
     if perhaps or place.iterator or place.named_by:
         raise Unmigratable("NNX135", f"{called} makes modules that cannot be numbered", passage.call)
     if place.kind == "list":
@@ -145,6 +147,10 @@ def _take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile) ->
     plain = [*own.posonlyargs, *own.args, *([own.vararg] if own.vararg else []), *own.kwonlyargs]
     defaults = [d for d in [*own.defaults, *own.kw_defaults] if d is not None]
     star = "" if own.vararg or own.kwonlyargs else "*, "
+    if not plain and own.kwarg is not None:  # `def norm(**kwargs)`: before those
+        start = source.text.rindex("**", 0, source.span(own.kwarg).start)
+        writer.put(Span(start, start), f"*, {', '.join(said)}, ", source=source)
+        return
     if not plain:
         raise Unmigratable("NNX135", f"`{function.name}` takes nothing, and would have to take {said[0]}", function)
     last = max([*plain, *defaults], key=lambda n: source.span(n).end)

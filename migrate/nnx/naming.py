@@ -18,6 +18,7 @@ from ..linen import name_tests
 from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
+from .helper_numbers import can_iterate
 
 _MOST_WAYS = 256  # in which conditions may choose between factories
 _LIFTED_PREFIX = {
@@ -317,14 +318,14 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
         for position, site in enumerate(after):
             names.places[site] = dataclasses.replace(held, index=str(position - len(after)))
         return
-    if any(s.through for s in sites):
+    if any(s.through for s in sites) and not can_iterate(run, sites):
         reason = f"{label} modules that a helper function makes cannot be numbered here"
         raise Unmigratable("NNX135", reason, sites[0].anchor()[1])
     if any(calltime for s in sites for _, calltime in s.conditions) and not _interchangeable(run, sites):
         raise Unmigratable(
             "NNX157", f"a {label} in a loop is made or not depending on how the module is called", sites[0].node
         )
-    if len({s.source.path for s in sites}) > 1:
+    if len({s.anchor()[0].path for s in sites}) > 1:
         raise Unmigratable("NNX158", f"{label} modules are made in loops that cannot be numbered", sites[0].node)
     holders = {_method_of(s) for s in sites}
     if len(holders) > 1:
@@ -381,16 +382,18 @@ def _unchanged(site: Site, condition: ast.AST) -> bool:
 
 def _method_of(site: Site) -> ast.AST | None:
     """The method whose text makes the site."""
-    chain = [a for a in site.source.ancestors(site.node) if isinstance(a, ast.FunctionDef)]
+    source, call = site.anchor()
+    chain = [a for a in source.ancestors(call) if isinstance(a, ast.FunctionDef)]
     return chain[-1] if chain else None
 
 
 def _outermost(run: Execution, sites: list[Site]) -> ast.stmt:
     """The statement of the method's body that holds the first site."""
-    source = sites[0].source
+    source = sites[0].anchor()[0]
     best: ast.stmt | None = None
     for site in sites:
-        chain = [a for a in [site.node, *source.ancestors(site.node)] if isinstance(a, ast.stmt)]
+        call = site.anchor()[1]
+        chain = [a for a in [call, *source.ancestors(call)] if isinstance(a, ast.stmt)]
         functions = [i for i, a in enumerate(chain) if isinstance(a, ast.FunctionDef)]
         if not functions:
             raise Unmigratable("NNX158", "modules are made outside of a method", site.node)

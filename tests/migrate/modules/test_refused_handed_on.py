@@ -42,6 +42,44 @@ REFUSED = {
 }
 
 
+HELPER = """def norm(kind):
+  if kind == "rms":
+    return nn.RMSNorm()
+  return nn.LayerNorm()
+"""
+NUMBERED = {
+    "calls that make unlike kinds": """if self.first:
+      x = norm(self.kind)(x)
+    return norm(self.other)(x)""",
+    "calls in a loop": """for _ in range(2):
+      if self.first:
+        x = norm(self.kind)(x)
+    return norm(self.kind)(x)""",
+    "a call under a condition of the call": """if train:
+      x = norm(self.kind)(x)
+    return norm(self.kind)(x)""",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_it_cannot_be_numbered(name: str) -> None:
+    text = f"""from flax import linen as nn
+
+
+{HELPER}
+
+class M(nn.Module):
+  kind: str = "rms"
+  other: str = "rms"
+  first: bool = True
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    {NUMBERED[name]}
+"""
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_is_refused(name: str) -> None:
     code, function, call = REFUSED[name]
