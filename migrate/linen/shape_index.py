@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from .dims import Dim
@@ -322,6 +323,12 @@ def unpack(value: Value, count: int) -> tuple[Value, ...]:
         assert isinstance(made, Tup)
         return made.items
     if isinstance(value, Array):
+        lead = value.shape.lead
+        if lead is not None and lead.known and lead.head:
+            rest = dataclasses.replace(lead, head=lead.head[1:])
+            return (Array(Shape(value.shape.dims, rest), value.boolean),) * count
+        if lead is not None and not lead.known and value.shape.dims:  # what is left has the last dimension, if any
+            return (Array(Shape(value.shape.dims[-1:], lead), value.boolean),) * count
         if value.shape.rank is None:
             rows = array_index(value.shape, [Int(Dim.of(0))])
             return (Array(rows, value.boolean),) * count

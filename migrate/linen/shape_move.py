@@ -21,7 +21,7 @@ from .shape_ops import (
     stop,
     with_dim,
 )
-from .values import Array, Int, Pieces, Shape, Tup, Unknown, Value, shape_value
+from .values import Array, Int, Lead, Pieces, Shape, Tup, Unknown, Value, shape_value
 
 # rearranging ---------------------------------------------------------------------------------------------------
 
@@ -260,7 +260,13 @@ def _stack(call: Call) -> Value:
     known = [s for s in shapes if s is not None]
     if not known:
         raise stop("stack: no array is known")
-    return Array(stack([s if s is not None else known[0] for s in shapes], call.int("axis", 0)))
+    all_of_them = [s if s is not None else known[0] for s in shapes]
+    leads = [s.lead for s in all_of_them if s.lead is not None and not s.lead.known]
+    if call.int("axis", 0).value == 0 and len(leads) == len(all_of_them):
+        widths = {s.dims[-1:] for s in all_of_them}  # before dimensions of which no more is known
+        if len(widths) == 1:
+            return Array(Shape(widths.pop(), Lead.unknown(*[name for lead in leads for name in lead.needs])))
+    return Array(stack(all_of_them, call.int("axis", 0)))
 
 
 @rule("hstack vstack dstack column_stack row_stack", "tup")

@@ -1,6 +1,16 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "a stack along an axis that a field says, taken apart": (
+        "NNX110",
+        """class M(nn.Module):
+  axis: int = 0
+  @nn.compact
+  def __call__(self, x, c):
+    a, b = jnp.stack([nn.Dense(4)(c), nn.Dense(4)(x)], self.axis)
+    return nn.Dense(3)(a) + nn.Dense(3)(b)
+""",
+    ),
     "a tuple or an array of another width": (
         "NNX110",
         """class Part(nn.Module):
