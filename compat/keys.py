@@ -158,10 +158,11 @@ class _Index:
         params = _param_suffixes(keys) if renamer else set()
         for key in keys:
             bare = unbox_key(key)
-            for i in range(min(len(bare), _MAX_MOUNT)):
+            named = bare != key and not renamer  # it may be a parameter that is itself called `value`
+            for i in range(min(len(bare) + named, _MAX_MOUNT)):
                 rest = bare[i:]
-                texts = [form(_renamed(rest, renamer, params) if renamer else rest)]
-                if bare != key and not renamer:  # a parameter that is itself called `value`
+                texts = [form(_renamed(rest, renamer, params) if renamer else rest)] if rest else []
+                if named:
                     texts.append(form(key[i:]))
                 for text in texts:
                     self.by_prefix[bare[:i]][text].append(key)

@@ -15,7 +15,7 @@ from .construction import name_spec
 from .lifting import variable_axis
 from .put_variables import put_variable
 from .sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Unmigratable, Variable
-from .values import Array, Const, DtypeOf, Global, Int, Shape, ShapeOf, Tup, Unknown, Value
+from .values import Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import get_variable
 
 
@@ -63,6 +63,9 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     site.init_localized = tuple(localized)
     shape_value = rest[1][1].value if len(rest) > 1 else (keywords["shape"][1].value if "shape" in keywords else None)
     site.shape = _array_of(run, shape_value if _is_shape(run, shape_value) else None, init[1].value)
+    if isinstance(init[1].value, Function) and init[1].value.method is None:
+        given = [Abs(Unknown("a key")), *[a for _, a in rest[1:]]]
+        site.number = _is_number(run, follow_init(run, init[1].value, given))
     site.origin = len(run.sites)
     run.sites.append(site)
     if not run.in_setup:
@@ -153,6 +156,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     if rest and isinstance(rest[0][1].value, Function):
         made = follow_init(run, rest[0][1].value, [a for _, a in rest[1:]])
         site.shape = made
+        site.number = _is_number(run, made)
     elif len(rest) > 1:
         args = [run.plain(a.value) for _, a in rest[1:]]
         init = rest[0][1].value
@@ -166,6 +170,19 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     if not run.in_setup and not site.lazy:
         run.block.steps.append(Make(site))
     return Abs(Variable(site), False)
+
+
+def _is_number(run: Any, value: Value) -> bool:
+    """Is it a Python number? NNX reads what a variable holds by indexing, which numbers do not know."""
+    if isinstance(value, Const):
+        return isinstance(value.value, int | float | complex)
+    if isinstance(value, Static):
+        field = run.fields.get(value.text.removeprefix("self."))
+        if field is None or value.text != f"self.{field.name}":
+            return False
+        annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
+        return annotation in ("int", "float", "complex", "bool")
+    return isinstance(value, Int | Real)
 
 
 def follow_init(run: Any, function: Function, args: list[Abs]) -> Value:

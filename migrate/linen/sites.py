@@ -142,6 +142,7 @@ class Site:
     container: str = ""  # setup attribute that holds it
     shape: Value | None = None  # params and variables: abstract value
     init_localized: tuple[Localized, ...] = ()
+    number: bool = False  # a parameter or variable that starts as a Python number
     renders: dict[str, Any] = dataclasses.field(default_factory=dict)
     method: str = ""  # name of the method whose text holds the node
     calltime: dict[str, Any] = dataclasses.field(default_factory=dict)  # call keyword → source node of its value

@@ -22,6 +22,7 @@ from . import (
     call_write,
     cells,
     choices,
+    constructions,
     constructor_write,
     elsewhere,
     factories,
@@ -230,7 +231,7 @@ class ClassWriter:
         function: Parts = (source.span(rest[0]),)
         if isinstance(rest[0], ast.Lambda):
             function = ("(", *function, ")")
-        made = joined(function, [(source.span(a),) for a in rest[1:]])
+        made = constructions.as_array(self.text, site, joined(function, [(source.span(a),) for a in rest[1:]]))
         kind = self.text.variable_type(site.target)
         inner = source.indent_of(statement) + source.indent_unit
         test: Parts = (f"if not hasattr(self, {name!r}):{newline}{inner}self.{name} = {kind}(",)

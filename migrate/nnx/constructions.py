@@ -220,7 +220,7 @@ def _param(text: ClassText, site: Site) -> Parts:
     if axes is not None:
         wrapper = text.namer.parity("param_with_axes")
         function = (f"{wrapper}(", *function, ", ", *text.expression(axes, site), ")")
-    return (f"{variable}(", *joined(function, arguments), ")")
+    return (f"{variable}(", *as_array(text, site, joined(function, arguments)), ")")
 
 
 def _variable(text: ClassText, site: Site) -> Parts:
@@ -231,7 +231,12 @@ def _variable(text: ClassText, site: Site) -> Parts:
     function = text.expression(init, site)
     if _needs_brackets(init, site):
         function = ("(", *function, ")")
-    return (f"{kind}(", *joined(function, [text.expression(l, site) for l in rest]), ")")
+    return (f"{kind}(", *as_array(text, site, joined(function, [text.expression(l, site) for l in rest])), ")")
+
+
+def as_array(text: ClassText, site: Site, made: Parts) -> Parts:
+    """The first value of a parameter or variable, an array also where the program gives a number."""
+    return (f"{text.namer.name('jax.numpy.asarray')}(", *made, ")") if site.number else made
 
 
 def _needs_brackets(localized: Localized, site: Site) -> bool:

@@ -241,6 +241,17 @@ def test_a_parameter_called_value() -> None:
     assert compat.from_linen(boxed, Net()).temperature["value"][0] == 1
 
 
+def test_a_parameter_called_value_that_is_all_there_is() -> None:
+    class Scalar(nnx.Module):
+        def __init__(self, rngs: nnx.Rngs) -> None:
+            self.value = nnx.Param(jnp.zeros(()))
+
+    model = compat.from_linen({"params": {"value": jnp.asarray(2.0)}}, Scalar(nnx.Rngs(0)))
+    assert float(model.value[...]) == 2.0
+    boxed = compat.from_linen({"params": {"value": {"value": jnp.asarray(3.0)}}}, Scalar(nnx.Rngs(0)))
+    assert float(boxed.value[...]) == 3.0
+
+
 def test_boxes_are_read_and_never_changed() -> None:
     class Net(nnx.Module):
         def __init__(self) -> None:
