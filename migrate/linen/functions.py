@@ -7,7 +7,16 @@ import dataclasses
 from typing import Any
 
 from ..catalog import layers
-from . import aliases, caller_words, default_values, helpers, layer_calls, plain_objects, rest_arguments
+from . import (
+    aliases,
+    caller_words,
+    default_values,
+    helpers,
+    layer_calls,
+    maker_functions,
+    plain_objects,
+    rest_arguments,
+)
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
 from .environment import Env
 from .given_functions import PartialFunction
@@ -150,6 +159,9 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
             said = run.localize(arg, rest_arguments.place_of(arg, env))
             if said is not None:
                 inner.substituted[name] = said
+    chosen = maker_functions.made(run, function, node, env, inner) if complete and function.method is None else None
+    if chosen is not None:
+        return chosen
     if function.method is not None:
         run.inlined.add(function.method)
         lifted = lift_method(run, function.method)

@@ -58,10 +58,19 @@ def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
     if live & text.run.trackers:
         raise Unmigratable("NNX110", "a module is first called in a loop, where its input size changes", text.model.node)
     unbound = live - text.run.trackers - constructor_names.bound_in_setup(text.run) - set(text.run.fields)
+    unbound -= _conditional(block) & text.emitted
     if unbound:
         reason = f"sizes depend on `{min(unbound)}`, which the constructor does not have"
         raise Unmigratable("NNX113", reason, text.model.node)
     return lines if said is None else [*lines, (0, (said[0],))]
+
+
+def _conditional(block: Block) -> set[str]:
+    """Names that one side of a condition assigns and no other does, as in Linen: where they are read, it held."""
+    branches = [step for step in block.steps if isinstance(step, Branch) and (step.test is not None or step.text)]
+    sides = [side for branch in branches for side in (branch.then, branch.orelse)]
+    found = {n for side in sides for step in steps_of(side) if isinstance(step, Local) for n in step.names}
+    return found - {n for step in block.steps if isinstance(step, Local) for n in step.names}
 
 
 def _emit(text: ClassText, block: Block, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:

@@ -115,6 +115,35 @@ class ByTable(nn.Module):
   def __call__(self, x):
     dtype = other(self.kind)
     return nn.Dense(3, dtype=dtype)(x)
+
+GAIN = {'a': lambda n: 2.0 * n, 'b': lambda n: 3.0 * n}
+def init_of(std, gain):
+  return nn.initializers.normal(std * gain)
+class Gained(nn.Module):
+  deep: bool = False
+  sub: bool = False
+  n: int = 2
+  @nn.compact
+  def __call__(self, x):
+    if self.deep:
+      gain = GAIN['a'](self.n)
+    elif self.sub:
+      gain = GAIN['b'](self.n)
+    return nn.Dense(4, kernel_init=init_of(0.1, gain) if (self.deep or self.sub) else nn.initializers.normal(0.1))(x)
+class Widened(nn.Module):
+  deep: bool = False
+  n: int = 2
+  @nn.compact
+  def __call__(self, x):
+    if self.deep:
+      width = 2 * self.n
+      x = nn.Dense(width)(x)
+    if self.deep:
+      x = nn.Dense(width + 1)(x)
+    return x
+
 CASES=[("M",{},[(2,3)],{}),("M",{"scale":False},[(2,3)],{}),("N",{},[(2,3)],{}),("P",{},[(2,3)],{}),("P",{"scale":False},[(2,3)],{}),("P",{"split":1},[(2,3)],{}),("Q",{},[(2,3),(2,3)],{})]
 CASES += [("Folded", k, [(2, 4)], {}) for k in ({}, {"rescale_logits": True}, {"head_dim": 3})]
 CASES += [(n, {"kind": k}, [(2, 3)], {}) for n, k in (("ByBranches", "float32"), ("ByBranches", "bf16"), ("ByTable", "b"))]
+CASES += [("Gained", k, [(2, 3)], {}) for k in ({}, {"deep": True}, {"sub": True})]
+CASES += [("Widened", {"deep": d}, [(2, 3)], {}) for d in (False, True)]

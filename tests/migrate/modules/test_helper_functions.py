@@ -109,19 +109,6 @@ class M(nn.Module):
   def __call__(self, x):
     return scaled(self, nn.Dense(3)(x))
 """,
-    "a helper for setup that makes one of two": """def dense(n):
-  if n > 3:
-    return nn.Dense(n)
-  return nn.Dense(2 * n)
-
-
-class M(nn.Module):
-  def setup(self):
-    self.head = dense(3)
-
-  def __call__(self, x):
-    return self.head(x)
-""",
     "a helper for setup that makes two": """def dense(n):
   return nn.Dense(n), nn.Dense(n)
 

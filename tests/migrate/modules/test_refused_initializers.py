@@ -29,6 +29,13 @@ REFUSED = {
     "a name that a nested function sees changed": (
         "    scale = self.n\n    def init(*args):\n      return self.kernel_init(*args) / scale\n    scale = self.n * 3\n"
     ),
+    "a name that one side of a condition takes from the call": (
+        "    scale = x.mean()\n    if self.n > 1:\n      scale = 2.0 * self.n\n"
+        "    init = lambda *args: self.kernel_init(*args) / scale\n"
+    ),
+    "a name that the call decides": (
+        "    if train:\n      scale = 2.0 * self.n\n    init = lambda *args: self.kernel_init(*args) / scale\n"
+    ),
     "a name that the next pass changes": (
         "    for i in range(2):\n      scale = jnp.sqrt(x.shape[-1]) * i\n"
         "      init = lambda *args: self.kernel_init(*args) / scale\n"
