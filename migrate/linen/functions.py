@@ -159,7 +159,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
             said = run.localize(arg, rest_arguments.place_of(arg, env))
             if said is not None:
                 inner.substituted[name] = said
-    chosen = maker_functions.made(run, function, node, env, inner) if complete and function.method is None else None
+    alone = complete and function.method is None
+    chosen = maker_functions.made(run, function, node, env, inner, arguments) if alone else None
     if chosen is not None:
         return chosen
     if function.method is not None:

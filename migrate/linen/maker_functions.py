@@ -16,7 +16,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .arguments import Arguments, arguments_of
+from . import rest_arguments
+from .arguments import Arguments
 from .choices import RAISED, FactoryChoice, construct_choice, words_of_class
 from .environment import Env
 from .sites import Abs, Factory, Function
@@ -38,7 +39,7 @@ class _Other(Exception):
     """The function does something else."""
 
 
-def made(run: Any, function: Function, node: ast.Call, env: Env, inner: Env) -> Abs | None:
+def made(run: Any, function: Function, node: ast.Call, env: Env, inner: Env, given: Arguments) -> Abs | None:
     """The module that a call of such a function makes; None for any other function."""
     target = function.node
     if not isinstance(target, ast.FunctionDef) or target.decorator_list or function.method is not None or run.apart:
@@ -48,8 +49,8 @@ def made(run: Any, function: Function, node: ast.Call, env: Env, inner: Env) -> 
         return None
     spec = target.args
     names = [a.arg for a in [*spec.posonlyargs, *spec.args]]
-    given = arguments_of(run, node, env)
-    if given.starred():
+    said = [*[n for n, _ in given.positional], *[n for _, n, _ in given.keywords]]
+    if given.starred() or any(rest_arguments.place_of(n, env) is not env for n in said):
         return None
     known = {*names, *[a.arg for a in spec.kwonlyargs]}
     others: list[_Given] = [k for k in given.keywords if k[0] not in known]
