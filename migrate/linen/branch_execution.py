@@ -16,7 +16,8 @@ from .dims import Dim
 from .environment import Env, Returned
 from .factory_functions import returned_choice
 from .function_choices import FunctionChoice, chosen_function
-from .merging import Either, decided, dependencies_of, last_of_both, question, same_width, under_step
+from .given_functions import ChosenFunction
+from .merging import Choice, Either, decided, dependencies_of, last_of_both, question, same_width, under_step
 from .nothing_made import makes_nothing
 from .presence import Step, either_result, step_of
 from .sites import (
@@ -282,6 +283,8 @@ def _merge_tracked(
     if calltime:  # one layer takes what either side gives, however the module is called
         a, b = alternatives.filled_in([a, b], ())
     merged = run.merge_pair(a, b)
+    if static and isinstance(merged.value, Choice):
+        return Abs(ChosenFunction(name, frozenset({name}), choice=merged.value), True, flags)
     if static and isinstance(merged.value, Unknown):
         return Abs(Static(name, frozenset({name})), True, flags)
     return Abs(merged.value, static, flags)

@@ -16,7 +16,7 @@ from .differentiation import DERIVATIVES, CustomDerivative, Pullback, call_custo
 from .factory_functions import construct_by, maker
 from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
-from .given_functions import PartialFunction, call_any, call_field, call_function
+from .given_functions import ChosenFunction, PartialFunction, call_any, call_field, call_function
 from .higher_order import run_functions
 from .library_calls import builtin_call, library_call
 from .lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
@@ -148,6 +148,10 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return made_object(run, known, arguments, library_call(run, known, arguments, env))
     if isinstance(func, ast.Name) and env.get(func.id) is None:
         return builtin_call(run, func.id, arguments, env)
+    if isinstance(value, ChosenFunction) and not arguments.static:
+        given = call_any(run, value.choice, arguments, env)
+        if given is not None:
+            return Abs(given, False, arguments.flags)
     if isinstance(value, Static) and not arguments.static:
         given = call_field(run, value.text, arguments)
         if given is not None:

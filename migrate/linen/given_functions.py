@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from . import shapes
+from . import alternatives, shapes
 from .arguments import Arguments, defaults_of, function_env, parameters_of
 from .merging import Choice
 from .shape_keeping import keeps_shape
@@ -26,6 +26,13 @@ class PartialFunction(Static):
     function: Value = dataclasses.field(default_factory=Unknown, compare=False)
     positional: tuple[Value, ...] = dataclasses.field(default=(), compare=False)
     keywords: tuple[tuple[str, Value], ...] = dataclasses.field(default=(), compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChosenFunction(Static):
+    """A name that holds one of several functions, by a condition of the constructor."""
+
+    choice: Choice = dataclasses.field(default_factory=Choice, compare=False)
 
 
 class GivenFunctions:
@@ -149,18 +156,24 @@ def call_field(run: Any, text: str, arguments: Arguments) -> Value | None:
 
 
 def call_any(run: Any, choice: Choice, arguments: Arguments, env: Any) -> Value | None:
-    """What all of several functions give, as `{"relu": nn.relu, "none": lambda x: x}[self.kind](x)`; None if they differ."""
-    results = []
+    """What all of several functions give, as `{"relu": nn.relu, "none": lambda x: x}[self.kind](x)`; None if they differ.
+
+    Of one that a field holds and that nothing shows, the sizes are taken to be those of the others (see `alternatives`).
+    """
+    results: list[Value] = []
     for option in choice.options:
         arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
         if isinstance(option, Function | Global | PartialFunction):
             results.append(call_function(run, option, arguments))
         elif len(arrays) == 1 and keeps_shape(run, option, arrays[0], env):
             results.append(arrays[0])
+        elif isinstance(option, Static):
+            results.append(Unknown(f"the result of `{option.text}`"))
         else:
             return None
-    merged: Value = run.merge_values([Abs(result) for result in results]).value
+    given = [a.value for _, a in arguments.positional]
+    merged: Value = run.merge_values(alternatives.filled_in([Abs(result) for result in results], given)).value
     return merged if isinstance(merged, Array) else None
 
 
-__all__ = ["GivenFunctions", "PartialFunction", "call_any", "call_field", "call_function"]
+__all__ = ["ChosenFunction", "GivenFunctions", "PartialFunction", "call_any", "call_field", "call_function"]

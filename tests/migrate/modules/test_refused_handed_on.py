@@ -97,3 +97,24 @@ class M(nn.Module):
 """
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
+
+
+def test_a_choice_of_unknown_functions_says_nothing() -> None:
+    text = """from typing import Any
+from flax import linen as nn
+
+
+class M(nn.Module):
+  one: Any = None
+  other: Any = None
+  @nn.compact
+  def __call__(self, x):
+    if self.one is not None:
+      function = self.one
+    else:
+      function = self.other
+    return nn.Dense(3)(function(x))
+"""
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    asked = [added.name for added in plan.added_arguments]
+    assert plan.outcome == "bridged" or "in_features" not in asked, asked
