@@ -283,7 +283,8 @@ def _merge_tracked(
     if calltime:  # one layer takes what either side gives, however the module is called
         a, b = alternatives.filled_in([a, b], ())
     merged = run.merge_pair(a, b)
-    if static and isinstance(merged.value, Choice):
+    named = isinstance(merged.value, Choice) and not any(isinstance(o, Function) for o in merged.value.options)
+    if static and named and isinstance(merged.value, Choice):  # functions of fields and libraries, which make nothing here
         return Abs(ChosenFunction(name, frozenset({name}), choice=merged.value), True, flags)
     if static and isinstance(merged.value, Unknown):
         return Abs(Static(name, frozenset({name})), True, flags)
