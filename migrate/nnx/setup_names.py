@@ -15,7 +15,7 @@ from ..linen.classes import ClassModel
 from ..linen.conditional_items import Sometimes, is_place
 from ..linen.dims import Dim
 from ..linen.execute import Execution
-from ..linen.merging import Either
+from ..linen.merging import Either, members
 from ..linen.sites import Module, Repeated, Site, Table, Unmigratable, Variable
 from ..linen.values import Int, Tup, Value
 from ..names import is_attribute_name
@@ -31,13 +31,14 @@ def renamed(run: Execution) -> dict[str, str]:
         _check_items(attribute, held.value)
         if isinstance(held.value, Chain):
             _check_chain(run, attribute, held.value)
+        names: dict[str, Site] = {}
         for site, many in _made(held.value):
-            if site.name is None or not site.in_setup or site.held:
-                continue
-            name = _name(site, many, attribute)
-            if name == attribute:
-                continue
-            if found.setdefault(attribute, name) != name:
+            if site.in_setup and not site.held:
+                names.setdefault(attribute if site.name is None else _name(site, many, attribute), site)
+        for name, site in names.items():
+            if name != attribute:
+                found[attribute] = name
+            if len(names) > 1:
                 raise Unmigratable("NNX155", f"`self.{attribute}` holds what Linen stores under several names", site.node)
     taken = {*run.fields, *run.model.methods(), *(set(run.attributes) - set(found))}
     for attribute, name in found.items():
@@ -54,9 +55,11 @@ def _check_items(attribute: str, value: Value) -> None:
     elif isinstance(value, Table):
         items = list(value.items.items())
     for key, item in items:
-        if isinstance(item, Module) and item.site.in_setup and item.site.name is not None:
-            if item.site.name.constant not in (f"{attribute}_{key}", str(key)):
-                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", item.site.node)
+        for site in (member.site for member in members(item)):
+            if not site.in_setup or site.name is None:
+                continue
+            if site.name.constant not in (f"{attribute}_{key}", str(key)):
+                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", site.node)
 
 
 def _check_chain(run: Execution, attribute: str, chain: Chain) -> None:
@@ -100,10 +103,13 @@ def _number(run: Execution, attribute: str, site: Site) -> Value | None:
 
 
 def _made(value: Value) -> Iterator[tuple[Site, bool]]:
-    if isinstance(value, Module | Variable):
+    if isinstance(value, Variable):
         yield value.site, False
-    elif isinstance(value, Repeated) and isinstance(value.element, Module):
-        yield value.element.site, True
+    for member in members(value):
+        yield member.site, False
+    if isinstance(value, Repeated):
+        for member in members(value.element):
+            yield member.site, True
 
 
 def _name(site: Site, many: bool, attribute: str) -> str:

@@ -41,4 +41,16 @@ class Outer(nn.Module):
 
 
 NUMBERED = ('Outer',)  # see test_forms
-CASES = [('Named', {}, [(2, 3)], {}), ('Numbers', {}, [(2, 4)], {}), ('Outer', {}, [(2, 4)], {})]
+class OneOfTwoNamed(nn.Module):
+  kind: str = 'ln'
+
+  def setup(self):
+    self.b = nn.LayerNorm(name='other') if self.kind == 'ln' else nn.RMSNorm(name='other')
+
+  def __call__(self, x):
+    return self.b(x)
+
+
+CASES = [
+    ('OneOfTwoNamed', {}, [(2, 3)], {}),
+    ('OneOfTwoNamed', {'kind': 'rms'}, [(2, 3)], {}),('Named', {}, [(2, 3)], {}), ('Numbers', {}, [(2, 4)], {}), ('Outer', {}, [(2, 4)], {})]
