@@ -1,8 +1,12 @@
-"""Eight virtual devices for every test, whichever files a run selects; jax must not have been started before."""
+"""Eight virtual devices for every test, whichever files a run selects; jax must not have been started before.
+
+What jax compiles is kept in `build/` for the next run, of this process only: programs that tests start compile themselves.
+"""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 os.environ["XLA_FLAGS"] = " ".join(
     [
@@ -11,3 +15,9 @@ os.environ["XLA_FLAGS"] = " ".join(
     ]
 )
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax  # noqa: E402
+
+jax.config.update("jax_compilation_cache_dir", str(Path(__file__).resolve().parent.parent / "build" / "jax-cache"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -18,7 +18,8 @@ from typing import Any
 
 DUMP = pathlib.Path(tempfile.mkdtemp())
 os.environ["XLA_FLAGS"] = (
-    f"--xla_force_host_platform_device_count=8 --xla_dump_to={DUMP} --xla_dump_hlo_module_re=.* --xla_dump_hlo_as_text"
+    f"--xla_force_host_platform_device_count=8 --xla_dump_to={DUMP} --xla_dump_hlo_module_re=.* --xla_dump_hlo_as_text "
+    "--xla_backend_optimization_level=0"  # machine code that is compiled sooner; the collectives are settled before
 )
 os.environ["JAX_PLATFORMS"] = "cpu"
 warnings.simplefilter("ignore")
