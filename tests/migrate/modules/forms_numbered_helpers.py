@@ -39,3 +39,30 @@ class Always(nn.Module):
 CASES = [("Positions", {"kind": kind, "before": before, "after": after}, [(2, 5)], {})
          for kind in ("rms", "layer") for before in (True, False) for after in (True, False)]
 CASES += [("Always", {"twice": twice}, [(2, 5)], {}) for twice in (True, False)]
+
+
+class TwoKinds(nn.Module):
+  kind: str = "rms"
+  other: str = "rms"
+  first: bool = True
+  @nn.compact
+  def __call__(self, x):
+    if self.first:
+      x = norm(self.kind)(x)
+    return norm(self.other)(x)
+
+
+class InLoop(nn.Module):
+  kind: str = "rms"
+  first: bool = True
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(2):
+      if self.first:
+        x = norm(self.kind)(x)
+    return norm(self.kind)(x)
+
+
+CASES += [("TwoKinds", {"kind": kind, "other": other, "first": first}, [(2, 5)], {})
+          for kind in ("rms", "layer") for other in ("rms", "layer") for first in (True, False)]
+CASES += [("InLoop", {"kind": kind, "first": first}, [(2, 5)], {}) for kind in ("rms", "layer") for first in (True, False)]

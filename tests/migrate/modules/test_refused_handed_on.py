@@ -42,22 +42,22 @@ REFUSED = {
 }
 
 
-HELPER = """def norm(kind):
+HELPER = """def norm(kind, x):
   if kind == "rms":
-    return nn.RMSNorm()
-  return nn.LayerNorm()
+    return nn.RMSNorm()(x)
+  return nn.LayerNorm()(x)
 """
 NUMBERED = {
     "calls that make unlike kinds": """if self.first:
-      x = norm(self.kind)(x)
-    return norm(self.other)(x)""",
+      x = norm(self.kind, x)
+    return norm(self.other, x)""",
     "calls in a loop": """for _ in range(2):
       if self.first:
-        x = norm(self.kind)(x)
-    return norm(self.kind)(x)""",
+        x = norm(self.kind, x)
+    return norm(self.kind, x)""",
     "a call under a condition of the call": """if train:
-      x = norm(self.kind)(x)
-    return norm(self.kind)(x)""",
+      x = norm(self.kind, x)
+    return norm(self.kind, x)""",
 }
 
 
