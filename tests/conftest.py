@@ -16,7 +16,7 @@ os.environ["XLA_FLAGS"] = " ".join(
 )
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import jax  # noqa: E402
+import jax
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).resolve().parent.parent / "build" / "jax-cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
