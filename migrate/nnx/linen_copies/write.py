@@ -29,7 +29,7 @@ def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, F
     for source, reference in copies.redirects:
         context = contexts[source.module]
         module, _, name = reference.key.rpartition(".")
-        local = _import_copies(project, context, project.files[module])
+        local = _import_copies(project, context, project.files[module], reference.node)
         context.replace(reference.node, f"{local}.{name}", code="NNX178")
     for key, outer in copies.needed.items():
         module, _, name = key.rpartition(".")
@@ -97,16 +97,47 @@ def finish(context: FileContext) -> str:
 
 
 # references --------------------------------------------------------------------------------------------------------
-def _import_copies(project: Project, context: FileContext, original: SourceFile) -> str:
-    """The local name of `original`'s module of copies in a file; imports it."""
+def _import_copies(project: Project, context: FileContext, original: SourceFile, at: ast.AST) -> str:
+    """The local name of `original`'s module of copies at a node of a file; imports it."""
     dotted = spelled(project, context.source, original, context.is_script)
     local = dotted.rpartition(".")[2]
+    within = _import_within(context.source, original, at)
+    if within is not None:
+        _import_beside(context, within, dotted)
+        return local
     for known, target in context.new_imports.items():
         if target == dotted:
             return known
     local = context.free_name(local, dotted)
     context.new_imports[local] = dotted
     return local
+
+
+def _import_within(source: SourceFile, original: SourceFile, at: ast.AST) -> ast.ImportFrom | None:
+    """`from . import blocks` in a function around `at`, where the file imports `original` nowhere else.
+
+    Such an import often stands there because the modules import each other: at the top it would come too early.
+    """
+    found = [
+        node
+        for node in _imports(source)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        if any(original.module == known for _, known in source.names.bindings(node))
+    ]
+    if any(source.parents.get(node) is source.tree for node in found):
+        return None
+    around, start = set(source.ancestors(at)), source.span(at).start
+    before = [n for n in found if source.parents.get(n) in around and source.span(n).end <= start]
+    last = max(before, key=lambda n: source.span(n).end, default=None)
+    return last if isinstance(last, ast.ImportFrom) else None
+
+
+def _import_beside(context: FileContext, statement: ast.ImportFrom, dotted: str) -> None:
+    """Import a module of copies right behind the import of what it copies."""
+    source, end = context.source, context.source.span(statement).end
+    line = spell(source, dotted.rpartition(".")[2], dotted).statement()
+    if not context.edits.has(Span(end, end)):
+        context.insert(end, f"{source.newline}{source.indent_of(statement)}{line}", code="NNX178")
 
 
 def _imports(source: SourceFile) -> list[ast.AST]:

@@ -401,6 +401,60 @@ def test_copies_of_the_folder_above(tmp_path: Path) -> None:
     assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}
 
 
+# Two modules that import each other, one of them in a function.
+CYCLE = {
+    "pkg/__init__.py": "",
+    "pkg/blocks.py": """from flax import linen as nn
+
+from . import model
+
+Stays = model.Stays
+
+
+class Norm(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.LayerNorm(name="own")(x)
+""",
+    "pkg/model.py": """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Stays(nn.Module):
+  kind: str = "a"
+
+  def make(self):
+    if self.kind == "a":
+      from . import blocks
+      return blocks.Norm()
+    from . import blocks  # again
+    return nn.Sequential([blocks.Norm(), blocks.Norm()])
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(self.make()(x)) + len(self.path)
+
+
+def run():
+  x = jnp.arange(8.0).reshape(2, 4)
+  return [Stays(kind).init_with_output(jax.random.key(0), x) for kind in "ab"]
+""",
+}
+
+
+@pytest.mark.usefixtures("fresh")
+def test_what_is_imported_within_a_function_has_its_copies_imported_there(tmp_path: Path) -> None:
+    before = write(tmp_path / "before", CYCLE)
+    result = migrate(before, tmp_path / "after")
+    assert outcomes(result) == {"Norm": "native", "Stays": "bridged"}
+    text = (tmp_path / "after/pkg/model.py").read_text()
+    assert text.count("    from . import blocks_linen") == 2 and "\nfrom . import blocks_linen" not in text
+    expected = load(before, "pkg.blocks", "pkg.model").run()
+    for first in ("pkg.model", "pkg.blocks", "pkg.blocks_linen"):
+        assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
+
+
 # plain classes that name module classes ------------------------------------------------------------------------------
 NETS = """from flax import linen as nn
 
