@@ -221,22 +221,13 @@ class FileContext:
         start = self.source.full_span(statement).start
         line = self.source.text.rfind("\n", 0, start) + 1
         comment = f"# TODO(nnx-migrate): {' '.join(text.split())}"
-        if self.source.text[line:start].strip() or comment in self.source.text or self._marked(line, text):
+        if self.source.text[line:start].strip() or comment in self.source.text or self.source.marked(line, text[:4]):
             return
         if (line, comment) not in self.todos:
             self.todos.append((line, comment))
             indent = self.source.text[line:start]
             self.edits.insert(line, f"{indent}{comment}{self.source.newline}", code="todo", order=-100)
 
-    def _marked(self, line: int, text: str) -> bool:
-        """Did an earlier run leave a comment of the same family (NNX1, NNX2, ...) above the line at this offset?"""
-        family = f"# TODO(nnx-migrate): {text[:4]}"
-        for above in reversed(self.source.text[:line].splitlines()):
-            if not above.lstrip().startswith("#"):
-                return False
-            if above.lstrip().startswith(family):
-                return True
-        return False
 
 
 # How a name is imported where the file has no import of it yet: prefix → (module, local name).

@@ -133,6 +133,15 @@ class SourceFile:
         end = self.text.find("\n", span.end)
         return Span(start, len(self.text) if end < 0 else end + 1)
 
+    def marked(self, line: int, family: str) -> bool:
+        """Did an earlier run leave a comment of a family of codes (NNX1, NNX2, ...) above the line at this offset?"""
+        for above in reversed(self.text[:line].splitlines()):
+            if not above.lstrip().startswith("#"):
+                return False
+            if above.lstrip().startswith(f"# TODO(nnx-migrate): {family}"):
+                return True
+        return False
+
     def indent_of(self, node: ast.AST) -> str:
         """White space before the first token of a statement; for one on the line of its `def`, what it would have below."""
         if self.shares_line(node):

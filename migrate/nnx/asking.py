@@ -33,6 +33,9 @@ def asks(analyser: Analyser, name: str, failure: Unmigratable) -> bool:
     places = analyser.asked_values.get(name, {})
     if failure.lacks is None or name in analyser.named_outside | analyser.unasked or len(places) >= _MOST:
         return False
+    info = analyser.classes.project.linen_classes.get(name)
+    if info is None or info.source.marked(info.source.line_span(info.node).start, "NNX1"):
+        return False  # an earlier run has left it, and what uses it says no size
     run = analyser.done.get(name)
     if run is None or isinstance(run, Unmigratable):
         return False

@@ -197,3 +197,22 @@ def test_what_may_not_ask_stays_linen(what: str) -> None:
     plan = next(c for c in _migrated(HEAD + REFUSED[what]).classes if c.qualname == "m.M")
     assert plan.outcome == "bridged"
     assert plan.code == "NNX110", plan.reason
+
+
+def test_what_an_earlier_run_has_left_stays_as_it_was() -> None:
+    text = """import jax.numpy as jnp
+from flax import linen as nn
+
+
+# TODO(nnx-migrate): NNX110 Left stays a Linen module: its shape is not known.
+class Left(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(getattr(jnp, self.kind)((x, x)))
+"""
+    result = _migrated(text)
+    (plan,) = result.classes
+    assert plan.outcome == "bridged" and result.files[0].after == text
+    (fresh,) = _migrated(text.replace("# TODO(nnx-migrate)", "# See")).classes
+    assert fresh.outcome == "native"
