@@ -101,6 +101,8 @@ def shim_removed_names() -> None:
     give(jax, "tree_multimap", jax.tree_util.tree_map)
     give(jax.random, "KeyArray", jax.Array)
     give(jax.numpy, "DeviceArray", jax.Array)
+    clip = jax.numpy.clip
+    jax.numpy.clip = lambda x, a_min=None, a_max=None, **now: clip(x, now.get("min", a_min), now.get("max", a_max))
     give(jax.core, "Shape", tuple)
     give(jax.core, "NamedShape", tuple)
     give(
