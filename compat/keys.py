@@ -159,7 +159,8 @@ class _Index:
         for key in keys:
             bare = unbox_key(key)
             named = bare != key and not renamer  # it may be a parameter that is itself called `value`
-            for i in range(min(len(bare) + named, _MAX_MOUNT)):
+            alone = named and bare[-1] == "params"  # the only one: below any other name it is a box's
+            for i in range(min(len(bare) + alone, _MAX_MOUNT)):
                 rest = bare[i:]
                 texts = [form(_renamed(rest, renamer, params) if renamer else rest)] if rest else []
                 if named:

@@ -250,6 +250,9 @@ def test_a_parameter_called_value_that_is_all_there_is() -> None:
     assert float(model.value[...]) == 2.0
     boxed = compat.from_linen({"params": {"value": {"value": jnp.asarray(3.0)}}}, Scalar(nnx.Rngs(0)))
     assert float(boxed.value[...]) == 3.0
+    for other in ({"w": {"value": jnp.ones(())}}, {"params": {"w": {"value": jnp.ones(())}}}):  # a box, of another parameter
+        with pytest.raises(compat.MismatchError):
+            compat.from_linen(other, Scalar(nnx.Rngs(0)))
 
 
 def test_boxes_are_read_and_never_changed() -> None:

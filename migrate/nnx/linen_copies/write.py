@@ -26,11 +26,24 @@ _OTHERS = ("NNX2", "NNX4")  # rules for code that becomes NNX: a copy stays Line
 
 def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, FileContext]) -> None:
     """Point the references of what stays Linen to the copies, and say in the report which copies there are."""
+    beside: dict[ast.stmt, tuple[FileContext, list[str]]] = {}
     for source, reference in copies.redirects:
         context = contexts[source.module]
         module, _, name = reference.key.rpartition(".")
-        local = _import_copies(project, context, project.files[module], reference.node)
+        original = project.files[module]
+        statement = _import_within(context.source, original, reference.node)
+        if statement is None:
+            local = _import_copies(project, context, original)
+        else:
+            dotted = spelled(project, context.source, original, context.is_script)
+            local = context.free_name(dotted.rpartition(".")[2], dotted)
+            lines = beside.setdefault(statement, (context, []))[1]
+            line = spell(context.source, local, dotted).statement()
+            lines += [line] if line not in lines else []
         context.replace(reference.node, f"{local}.{name}", code="NNX178")
+    for statement, (context, lines) in beside.items():
+        lead = context.source.newline + context.source.indent_of(statement)
+        context.insert(context.source.span(statement).end, *[f"{lead}{line}" for line in lines], code="NNX178")
     for key, outer in copies.needed.items():
         module, _, name = key.rpartition(".")
         if key in project.linen_classes:
@@ -97,14 +110,10 @@ def finish(context: FileContext) -> str:
 
 
 # references --------------------------------------------------------------------------------------------------------
-def _import_copies(project: Project, context: FileContext, original: SourceFile, at: ast.AST) -> str:
-    """The local name of `original`'s module of copies at a node of a file; imports it."""
+def _import_copies(project: Project, context: FileContext, original: SourceFile) -> str:
+    """The local name of `original`'s module of copies in a file; imports it."""
     dotted = spelled(project, context.source, original, context.is_script)
     local = dotted.rpartition(".")[2]
-    within = _import_within(context.source, original, at)
-    if within is not None:
-        _import_beside(context, within, dotted)
-        return local
     for known, target in context.new_imports.items():
         if target == dotted:
             return known
@@ -113,35 +122,29 @@ def _import_copies(project: Project, context: FileContext, original: SourceFile,
     return local
 
 
-def _import_within(source: SourceFile, original: SourceFile, at: ast.AST) -> ast.ImportFrom | None:
-    """`from . import blocks` in a function around `at`, where the file imports `original` nowhere else.
+def _import_within(source: SourceFile, original: SourceFile, at: ast.AST) -> ast.stmt | None:
+    """The `from . import blocks` in a function around `at`, where the file imports `original` nowhere else.
 
     Such an import often stands there because the modules import each other: at the top it would come too early.
     """
-    found = [
-        node
-        for node in _imports(source)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        if any(original.module == known for _, known in source.names.bindings(node))
-    ]
+    found = [node for node in _imports(source) if _imports_module(source, node, original.module)]
     if any(source.parents.get(node) is source.tree for node in found):
         return None
     around, start = set(source.ancestors(at)), source.span(at).start
     before = [n for n in found if source.parents.get(n) in around and source.span(n).end <= start]
-    last = max(before, key=lambda n: source.span(n).end, default=None)
-    return last if isinstance(last, ast.ImportFrom) else None
+    return max(before, key=lambda n: source.span(n).end, default=None)
 
 
-def _import_beside(context: FileContext, statement: ast.ImportFrom, dotted: str) -> None:
-    """Import a module of copies right behind the import of what it copies."""
-    source, end = context.source, context.source.span(statement).end
-    line = spell(source, dotted.rpartition(".")[2], dotted).statement()
-    if not context.edits.has(Span(end, end)):
-        context.insert(end, f"{source.newline}{source.indent_of(statement)}{line}", code="NNX178")
+def _imports_module(source: SourceFile, node: ast.Import | ast.ImportFrom, module: str) -> bool:
+    """Does a statement import a module, or names of it?"""
+    if isinstance(node, ast.Import):
+        return any((source.resolve(a.name) if source.resolve is not None else a.name) == module for a in node.names)
+    return any(module in (known, known.rpartition(".")[0]) for _, known in source.names.bindings(node))
 
 
-def _imports(source: SourceFile) -> list[ast.AST]:
-    return [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]
+def _imports(source: SourceFile) -> list[ast.Import | ast.ImportFrom]:
+    found = [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]
+    return [node for node in found if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def spelled(project: Project, source: SourceFile, original: SourceFile, is_script: bool) -> str:

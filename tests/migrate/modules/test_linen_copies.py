@@ -455,6 +455,59 @@ def test_what_is_imported_within_a_function_has_its_copies_imported_there(tmp_pa
         assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
 
 
+WAYS = {
+    "several at once": ("from . import blocks, other", "blocks.Norm(), other.Scale()"),
+    "by name": ("from .blocks import Norm; from .other import Scale as S", "Norm(), S()"),
+    "import": ("import pkg.blocks, pkg.other", "pkg.blocks.Norm(), pkg.other.Scale()"),
+    "import as": ("import pkg.blocks as b, pkg.other as o", "b.Norm(), o.Scale()"),
+    "its name is taken": ("blocks_linen = 3; from . import blocks, other", "blocks.Norm(), other.Scale(blocks_linen)"),
+}
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_to_import_within_a_function(way: str, tmp_path: Path) -> None:
+    statement, made = WAYS[way]
+    lines = statement.replace("; ", "\n    ")
+    model = f"""import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Stays(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    {lines}
+    return nn.Sequential([{made}])(x) + len(self.path)
+
+
+def run():
+  x = jnp.arange(8.0).reshape(2, 4)
+  return Stays().init_with_output(jax.random.key(0), x)
+"""
+    other = """from flax import linen as nn
+
+from . import model
+
+Stays = model.Stays
+
+
+class Scale(nn.Module):
+  by: int = 2
+
+  @nn.compact
+  def __call__(self, x):
+    return x * self.by * self.param("scale", nn.initializers.ones, (x.shape[-1],))
+"""
+    files = CYCLE | {"pkg/model.py": model, "pkg/other.py": other}
+    before = write(tmp_path / "before", files)
+    result = migrate(before, tmp_path / "after")
+    assert outcomes(result) == {"Norm": "native", "Scale": "native", "Stays": "bridged"}
+    expected = load(before, "pkg.blocks", "pkg.model").run()
+    for first in ("pkg.model", "pkg.other", "pkg.blocks_linen"):
+        assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
+
+
 # plain classes that name module classes ------------------------------------------------------------------------------
 NETS = """from flax import linen as nn
 
