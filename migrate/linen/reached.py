@@ -39,7 +39,9 @@ def _in_constructor(run: Any, value: Value) -> bool:
         return False
     if isinstance(value, Int):
         return not any(atom.kind in ("input", "rank", "lead", "local") for atom in value.dim.atoms())
-    return not isinstance(value, Unknown | Module | Repeated | Tup)
+    if isinstance(value, Tup):
+        return all(_in_constructor(run, item) for item in value.items)
+    return not isinstance(value, Unknown | Module | Repeated)
 
 
 def _own(run: Any, site: Site, name: str, text: str) -> Value | None:
@@ -73,6 +75,5 @@ def _carried_over(run: Any, value: Value, substitution: Substitution, text: str)
             known = Site(inner.kind, inner.node, inner.source, inner.target, bound, held=text)
             run.reached[text] = known
         return Module(known)
-    if isinstance(value, Int | Const):
-        return replace_dims(value, substitution)
-    return None
+    numbers = value.items if isinstance(value, Tup) else (value,)
+    return replace_dims(value, substitution) if all(isinstance(item, Int | Const) for item in numbers) else None
