@@ -27,6 +27,7 @@ from . import (
     tuple_arguments,
     uncertain,
 )
+from .agreeing import Agreement
 from .applied import Applied
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
@@ -154,6 +155,7 @@ class Execution(LoopExecution):
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.all_carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # the same for the sizes that a constructor asks for
+        self.agreements: dict[str, Agreement] = {}  # tracker → sizes of a loop's passes that the constructor finds equal
         self.joined_loops: dict[For, For] = {}  # loops that make lists → the loop in which the constructor makes them
         self.held: dict[str, Value] = {}  # field → the module that it hands in
         self.list_scopes: dict[str, str] = {}  # names of setup's loops, with what they run over in the list called last

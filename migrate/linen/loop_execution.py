@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import all_but_last, chains, list_items, list_loops, size_lists
+from . import agreeing, all_but_last, chains, list_items, list_loops, size_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -31,6 +31,7 @@ class LoopExecution(Expressions):
     loose: set[str]
     closed: dict[str, Dim]
     all_carried: dict[Site, list[tuple[str, Dim, Dim]]]
+    agreements: dict[str, agreeing.Agreement]
     joined_loops: dict[For, For]
     super_calls: list[tuple[ast.Call, Method]]
 
@@ -199,27 +200,42 @@ class LoopExecution(Expressions):
         if not phis or self.trial:
             return followed
         short = not ordered and not self.running_loops and all_but_last.is_all_but_last(iterator)
-        made = {s for s in self.sites if s.in_setup and s.loops and s.call is not None}
+        made = {s for s in self.sites if s.loops and s.call is not None}
         for site in made:
+            if not site.in_setup:
+                if list_items.is_outside(self, site) and _picks(site, target):
+                    self._agree_all(site, start, inner, phis)
+                continue
             assert site.call is not None
             used = frozenset().union(*[dependencies_of(v) for v in [*site.call.args, *site.call.keywords.values()]])
             for (name, index), tracker in phis.items():
                 if tracker is None or tracker not in used:
                     continue
-                sliced = any(isinstance(n, ast.Slice) for n in ast.walk(iterator))
-                if (sliced and not short) or (not ordered and not list_items.in_order(self, site, iterator)):
-                    raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
-                if not ordered and not _runs_along(site, target, iterator):
-                    reason = "the loop that calls a list whose sizes change is not a loop over the list"
-                    raise Unmigratable("NNX114", reason, site.node)
                 first, after = dim_at(start.names[name].value, index), inner.get(name)
                 following = dim_at(after.value, index) if after is not None else None
+                sliced = any(isinstance(n, ast.Slice) for n in ast.walk(iterator))
+                reason = ""
+                if (sliced and not short) or (not ordered and not list_items.in_order(self, site, iterator)):
+                    reason = "a list whose sizes change is not called in its order"
+                elif not ordered and not _runs_along(site, target, iterator):
+                    reason = "the loop that calls a list whose sizes change is not a loop over the list"
+                if reason:
+                    if not (_picks(site, target) and agreeing.agree(self, site, tracker, first, following)):
+                        raise Unmigratable("NNX114", reason, site.node)
+                    continue
                 if first is not None and following is not None:
                     known = self.all_carried.setdefault(site, [])
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
                         followed[tracker] = followed.get(tracker, frozenset()) | {site}
         return followed
+
+    def _agree_all(self, site: Site, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
+        """Modules of a compact method's list that a loop picks, so that the list could not be made in that loop."""
+        for (name, index), tracker in phis.items():
+            after = inner.get(name)
+            if tracker is not None and after is not None:
+                agreeing.agree(self, site, tracker, dim_at(start.names[name].value, index), dim_at(after.value, index))
 
     def _forgotten(self, phis: Mapping[tuple[str, int], str | None], block: Block) -> dict[str, Dim | None]:
         """Tracked sizes of a loop that the constructor does not have → what is known of them after it.
@@ -475,6 +491,14 @@ def _runs_along(site: Site, target: ast.expr, iterator: ast.expr) -> bool:
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Name)
     ]
     return same and len(indices) == len(site.calls) and set(indices) <= counters
+
+
+def _picks(site: Site, target: ast.expr) -> bool:
+    """Is a module of a list called by something other than what a loop binds: by a number that is computed?"""
+    bound = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    called = [node.func for node, _, _ in site.calls]
+    names = [func.slice if isinstance(func, ast.Subscript) else func for func in called]
+    return all(not (isinstance(name, ast.Name) and name.id in bound) for name in names)
 
 
 def _no_iterator(env: Env) -> Localized:

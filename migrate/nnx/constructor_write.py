@@ -11,6 +11,7 @@ from ..linen.classes import Field, Method
 from ..linen.sites import Repeated, Unmigratable
 from ..source import SourceFile
 from . import (
+    agreeing,
     constructor_text,
     drawn,
     inheritance,
@@ -55,6 +56,7 @@ def write(writer: ClassWriter) -> None:
             lines.append((f"self.{field.name} = ", *said))
     lines += checks
     lines += rank_checks.lines(writer.text)
+    lines += agreeing.lines(writer.text)
     lines += writer.text.template_lines
     if writer.run.mode_flag:
         lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))

@@ -19,6 +19,7 @@ from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from . import (
+    agreeing,
     asking,
     drawn,
     given_layers,
@@ -275,6 +276,8 @@ def _decide_class(
         analyser.forget_users(name, plan.classes)
     for message in asking.notes(text):
         text.notes.append(("NNX116", message, model.node))
+    for message in agreeing.notes(text):
+        text.notes.append(("NNX117", message, model.node))
     for argument, rank in rank_checks.guessed(analyser, name).items():
         failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
         message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"

@@ -83,6 +83,16 @@ RULES = (
         why="NNX makes its weights in the constructor, before anything is called.",
         how_sure="A wrong width fails: weights do not fit, nor does the input.",
     ),
+    Rule(
+        "NNX117",
+        "sizes-agree",
+        "the constructor checks that two sizes are the same",
+        what="A loop of the call picks modules of a list by a number of its own (`self.groups[i // 2]`). Linen gives each "
+        "the width of what it is first called with, which is the same for all only where a pass of the loop gives what it "
+        "takes. The constructor raises where it does not. What to do: nothing, unless it raises.",
+        why="NNX makes its weights in the constructor, before anything is called.",
+        how_sure="Checked where the model is made.",
+    ),
     stays(
         "NNX120",
         "modules-in-match",
