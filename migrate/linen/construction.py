@@ -47,7 +47,7 @@ def construct(
     """A module is made here, of one of the kinds that the factory may be; `inline`: the constructor spells the factory
     out instead of calling it by its name."""
     if arguments is None:
-        arguments = rest_arguments.expanded(arguments_of(run, node, env), env)
+        arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
     site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
     site.alternatives = tuple(others)
     run.sites.append(site)

@@ -62,6 +62,10 @@ class Env:
         """Does the constructor have another variable of this name, of a function around this one or calling it?"""
         return any(e is not None and (e.is_local(name) or e.is_taken(name)) for e in (self.parent, self.caller))
 
+    def in_method(self) -> bool:
+        """Is this the body of a method, or of a function within one?"""
+        return self.method is not None or (self.parent is not None and self.parent.in_method())
+
     def copy(self) -> Env:
         return dataclasses.replace(self, names=dict(self.names), local=set(self.local), substituted=dict(self.substituted))
 

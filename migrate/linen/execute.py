@@ -166,6 +166,7 @@ class Execution(LoopExecution):
         self.decided_counts: dict[str, Dim | None] = {}  # numbers of setup that one condition decides
         self.marks: list[tuple[Block, int]] = []  # the same for the functions that led here, the entry method's first
         self.reached: dict[str, Site] = {}  # modules that submodules made for themselves, by the text that reads them
+        self.setup_helpers: dict[ast.Call, Block] = {}  # functions that make parameters for setup → what they make
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
 
     # entry points ----------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from . import (
     maker_functions,
     plain_objects,
     rest_arguments,
+    setup_helpers,
 )
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
 from .environment import Env
@@ -104,7 +105,7 @@ def _is_simple(node: ast.expr) -> bool:
 def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Arguments | None = None) -> Abs:
     """Execute a local function, a method or a project function where it is called."""
     if arguments is None:
-        arguments = rest_arguments.expanded(arguments_of(run, node, env), env)
+        arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
     if not _worth_following(run, function, arguments):
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), arguments.static, arguments.flags)
     target = function.node
@@ -179,6 +180,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
             return empty
     if helper is not None:
         helpers.finished(run, helper, function, node, nodes, env, result.value)
+        if node in run.setup_helpers:
+            return Abs(setup_helpers.given(result.value), False, result.flags)
     result = dataclasses.replace(result, value=rotated(ast.unparse(node.func), given, result.value))
     pure = arguments.static and len(run.sites) == before
     static_arguments = pure and function.env is not None

@@ -21,6 +21,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..source import SourceFile
+from . import setup_helpers
 from .late_makes import needed_by
 from .sites import Abs, Function, Make, Module, Passage, SelfModule, Site, Unmigratable
 from .values import Value
@@ -40,22 +41,19 @@ class Started:
 
     sites: int
     asked: int
+    steps: int
 
 
 def started(run: Any, function: Function, bound: Mapping[str, Abs]) -> Started | None:
     """Note where a function that is about to be followed begins; None for methods and functions inside of methods."""
     env = function.env
-    if function.method is not None or env is None:
+    if function.method is not None or env is None or env.in_method():
         return None
-    while env is not None:
-        if env.method is not None:
-            return None
-        env = env.parent
     modules = {name for name, value in bound.items() if isinstance(value.value, SelfModule)}
     for node in ast.walk(function.node) if modules else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
             run.analyser.read_attributes.add(node.attr)  # the function reads fields of the module
-    return Started(len(run.sites), _asked(run))
+    return Started(len(run.sites), _asked(run), len(run.block.steps))
 
 
 def _asked(run: Any) -> int:
@@ -75,6 +73,9 @@ def finished(
     target = function.node
     if isinstance(target, ast.Lambda) or target.decorator_list:
         raise _refused(node, "makes submodules in its caller's scope, and is a lambda or decorated")
+    if run.in_setup and setup_helpers.makes_parameters(made):
+        setup_helpers.parameters_made(run, made, function, node, env, before.steps)
+        return
     if run.in_setup:
         _made_for_setup(run, made, function, node, env, result)
         return

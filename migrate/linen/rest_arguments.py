@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .arguments import Arguments
 from .environment import Env, Rest
+from .sites import Abs, Table
 
 
 def split(function: ast.FunctionDef | ast.Lambda, names: list[str], arguments: Arguments) -> Rest | None:
@@ -42,12 +44,13 @@ def _handed_on_whole(function: ast.FunctionDef | ast.Lambda) -> bool:
             return False
         if isinstance(node, ast.Call):
             handed |= {a.value for a in node.args if isinstance(a, ast.Starred)}
-            handed |= {k.value for k in node.keywords if k.arg is None}
+            mappings = [k.value for k in node.keywords if k.arg is None]
+            handed |= {part for mapping in mappings for _, part in _parts(mapping)}
     said = [n for statement in statements for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in names]
     return all(node in handed for node in said)
 
 
-def expanded(arguments: Arguments, env: Env) -> Arguments:
+def expanded(arguments: Arguments, env: Env, evaluated: Mapping[ast.expr, Abs]) -> Arguments:
     """The arguments of a call with `*args` and `**kwargs` as what the function around it was given."""
     if not arguments.starred() or env.rest is None:
         return arguments
@@ -58,9 +61,35 @@ def expanded(arguments: Arguments, env: Env) -> Arguments:
         positional += rest.positional if whole else [(node, found)]
     keywords: list[Any] = []
     for key, node, found in arguments.keywords:
-        whole = key is None and isinstance(node, ast.Name) and node.id == rest.kwarg
-        keywords += rest.keywords if whole else [(key, node, found)]
+        written_out = _items(node, rest, evaluated) if key is None else None
+        keywords += [(key, node, found)] if written_out is None else written_out
     return dataclasses.replace(arguments, positional=positional, keywords=keywords)
+
+
+def _items(node: ast.expr, rest: Rest, evaluated: Mapping[ast.expr, Abs]) -> list[tuple[str, ast.expr, Abs]] | None:
+    """`**kwargs`, and `**{**defaults(kind), **kwargs}` where `defaults` gives an empty dict: what the function was given."""
+    items: dict[str, tuple[str, ast.expr, Abs]] = {}
+    for key, part in _parts(node):
+        found = evaluated.get(part)
+        if key is None and isinstance(part, ast.Name) and part.id == rest.kwarg:
+            items.update({keyword[0]: keyword for keyword in rest.keywords})
+        elif isinstance(key, ast.Constant) and isinstance(key.value, str) and found is not None:
+            items[key.value] = (key.value, part, found)
+        elif key is not None or found is None or not isinstance(found.value, Table) or found.value.items:
+            return None
+    return list(items.values())
+
+
+def _parts(node: ast.expr) -> Iterator[tuple[ast.expr | None, ast.expr]]:
+    """The items of a dict display, those of displays within it among them; None for the key of a part `**mapping`."""
+    if not isinstance(node, ast.Dict):
+        yield None, node
+        return
+    for key, value in zip(node.keys, node.values):
+        if key is None:
+            yield from _parts(value)
+        else:
+            yield key, value
 
 
 def place_of(node: ast.expr, env: Env) -> Env:

@@ -67,7 +67,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         site.number = _is_number(run, follow_init(run, init[1].value, [Abs(Unknown("a key")), *[a for _, a in rest[1:]]]))
     site.origin = len(run.sites)
     run.sites.append(site)
-    if not run.in_setup:
+    if not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
         run.block.steps.append(Make(site))
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
 

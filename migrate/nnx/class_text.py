@@ -129,7 +129,7 @@ class ClassText:
             self.setup_params = setup_params.check(self.run, self.model, self.computed.nodes())
         self.renamed = setup_names.renamed(self.run)
         for entry in self.run.blocks:
-            if entry != "setup":
+            if entry != "setup" or self.run.setup_helpers:
                 naming.assign(self.run, entry, self.names)
         for site in self.run.sites:
             if site.in_setup and site.kind in ("layer", "class", "param", "variable"):

@@ -34,6 +34,7 @@ from . import (
     post_init,
     setup_conditions,
     setup_containers,
+    setup_helpers,
     setup_names,
     setup_values,
     shared_scopes,
@@ -135,6 +136,7 @@ class ClassWriter:
             call_write.write(self, site)
         for method in own:
             self._rewrite_body(method)
+        setup_helpers.write(self)
         if self.text.computed is not None:
             setup_values.write(self, self.text.computed)
         factories.rewrite(self)

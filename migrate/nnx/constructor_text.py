@@ -65,6 +65,11 @@ def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
     return lines if said is None else [*lines, (0, (said[0],))]
 
 
+def block_lines(text: ClassText, block: Block) -> list[tuple[int, Parts]]:
+    """The lines of a part of a skeleton that needs no sizes of what follows."""
+    return _emit(text, block, 0, set())[0]
+
+
 def _conditional(block: Block) -> set[str]:
     """Names that one side of a condition assigns and no other does, as in Linen: where they are read, it held."""
     branches = [step for step in block.steps if isinstance(step, Branch) and (step.test is not None or step.text)]

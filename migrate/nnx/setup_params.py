@@ -53,6 +53,9 @@ def _check_method(
     for node in method.nodes:
         if node in computed:
             continue
+        if isinstance(node, ast.Call) and node in run.setup_helpers:
+            text = f"setup computes with a parameter: `{ast.unparse(node)}` would be computed once"
+            raise Unmigratable(_CODE, text, node)
         site = made.get(id(node))
         if site is not None:
             _held(method, node, site, parents, renamed, holders)

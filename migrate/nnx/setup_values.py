@@ -157,6 +157,8 @@ class _Reader:
             self.found.both[node] = params
         elif not self._follows(node.value) and not any(self._is_assigned(t) for t in targets):
             return
+        elif node.value in self.run.setup_helpers:
+            self.found.both[node] = []  # see `setup_helpers`
         elif not makes:
             self.found.moved.add(node)
         else:
@@ -210,6 +212,8 @@ class _Reader:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.found.names:
             return True
         if isinstance(node, ast.Call):
+            if node in self.run.setup_helpers:
+                return True
             called = self.run.evaluated.get(node.func)
             if called is not None and isinstance(called.value, Module) and id(node) not in self.made:
                 raise self.refusal  # a module would be called by the method
@@ -358,6 +362,8 @@ def write(writer: ClassWriter, found: Computed) -> None:
     setup = writer.model.own_methods["setup"]
     source = setup.source
     for statement, sites in found.both.items():
+        if not sites:
+            continue
         indent = source.newline + source.indent_of(statement)
         parts: list[Part] = []
         for site in sites:

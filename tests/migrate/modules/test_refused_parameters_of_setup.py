@@ -1,0 +1,92 @@
+"""Functions that make parameters for `setup`: where the constructor cannot say when, or under what name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """from flax import linen as nn
+import jax.numpy as jnp
+
+
+def scale(module, name, width):
+  return 2.0 * module.param(name, nn.initializers.ones, (width,))
+
+
+def scale_and_width(module, name, width):
+  wide = width * 2
+  return module.param(name, nn.initializers.ones, (wide,))
+
+
+def make(width, *, variant=None, **kw):
+  return Inner(width, **{**variant_of(variant), **kw})
+
+
+def variant_of(name):
+  return {} if name is None else {"bias": name == "biased"}
+
+
+class Inner(nn.Module):
+  width: int
+  bias: bool = True
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width, use_bias=self.bias)(x)
+
+
+class M(nn.Module):
+  width: int = 3
+  which: str = "scale"
+"""
+
+REFUSED = {
+    "a name that only setup can say": (
+        "NNX135",
+        """def setup(self):
+  self.scale = scale(self, self.which, self.width)
+def __call__(self, x):
+  return x * self.scale""",
+    ),
+    "a shape that the function computes": (
+        "NNX135",
+        """def setup(self):
+  self.scale = scale_and_width(self, "scale", self.width)
+def __call__(self, x):
+  return x * self.scale""",
+    ),
+    "calls in a loop": (
+        "NNX135",
+        """def setup(self):
+  for i in range(2):
+    self.scale = scale(self, "scale", self.width)
+def __call__(self, x):
+  return x * self.scale""",
+    ),
+    "a value that no attribute holds": (
+        "NNX135",
+        """def setup(self):
+  held = [scale(self, "scale", self.width)]
+  self.scales = held
+def __call__(self, x):
+  return x * self.scales[0]""",
+    ),
+    "a variant whose fields the call does not show": (
+        "NNX137",
+        """@nn.compact
+def __call__(self, x):
+  return make(self.width, variant=self.which)(x)""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_it_is_refused(name: str) -> None:
+    code, methods = REFUSED[name]
+    text = HEAD + "\n" + "".join(f"  {line}\n" for line in methods.splitlines())
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    plan = {c.qualname.rpartition(".")[2]: c for c in result.classes}["M"]
+    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
