@@ -167,6 +167,8 @@ class Execution(LoopExecution):
         self.marks: list[tuple[Block, int]] = []  # the same for the functions that led here, the entry method's first
         self.reached: dict[str, Site] = {}  # modules that submodules made for themselves, by the text that reads them
         self.setup_helpers: dict[ast.Call, Block] = {}  # functions that make parameters for setup → what they make
+        self.compact_calls = 0  # of compact methods by others, see `compact_calls`
+        self.in_compact = False  # is such a call being followed?
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
 
     # entry points ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from ..catalog import layers
 from . import (
     aliases,
     caller_words,
+    compact_calls,
     default_values,
     helpers,
     layer_calls,
@@ -168,11 +169,13 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
         run.inlined.add(function.method)
         lifted = lift_method(run, function.method)
         if lifted:
-            return _lifted_method(run, function, lifted, names, bound, node, env)
+            with compact_calls.counted_anew(run, function.method):
+                return _lifted_method(run, function, lifted, names, bound, node, env)
     before = len(run.sites)
     given = [bound[name].value for name in nodes]
     helper = helpers.started(run, function, bound) if not run.apart else None
-    result: Abs = run.run_function(target, inner)
+    with compact_calls.counted_anew(run, function.method):
+        result: Abs = run.run_function(target, inner)
     aliases.forget_given(run, target, nodes, env)
     if helper is not None and run.in_setup and arguments.static:
         empty = made_for_setup(run, node, env, result.value, before)

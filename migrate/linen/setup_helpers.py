@@ -1,6 +1,6 @@
-"""Functions that make parameters for the module whose `setup` calls them: `self.pos = get_posemb(self, self.kind, 16, "pos")`.
+"""Functions that make parameters for the module whose `setup` calls them: `self.pos = positions(self, 16, "pos")`.
 
-    def get_posemb(module, kind, length, name):
+    def positions(module, kind, length, name):
         if kind == "learn":
             return module.param(name, nn.initializers.normal(), (1, length))
         return sincos(length)

@@ -403,6 +403,7 @@ class Skipped:
     """Where Linen gives a number to a module that never has variables, and that NNX does not make."""
 
     label: str
+    group: int = 0  # of `compact_calls`
 
 
 @dataclasses.dataclass(eq=False)

@@ -51,6 +51,7 @@ from . import (
     naming,
     outside_chains,
     refusals,
+    repeated_entries,
     setup_conditions,
     setup_names,
     setup_params,
@@ -103,6 +104,7 @@ class ClassText:
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
         self.final = False
+        self.again: dict[Site, Site] = {}  # what a method makes that an earlier one made, see `repeated_entries`
         self.setup_params: dict[str, str] = {}  # attributes that hold a parameter of another name
         self.computed: setup_values.Computed | None = None  # what setup computes from parameters
         self.closing = False  # a size of setup is being said
@@ -139,6 +141,7 @@ class ClassText:
                     self.names.places[site] = Place("attribute", attribute)
                 else:
                     self.names.places[site] = Place("dynamic", "", dynamic=ast.Constant(attribute))
+        repeated_entries.find(self)
         for text, site in self.run.reached.items():
             self.names.places[site] = Place("attribute", text)
         for field, module in held_modules(self.run):
@@ -146,6 +149,7 @@ class ClassText:
         self._call_keywords()
         self._build_all()
         self._find_shadowed()
+        repeated_entries.check(self)
         carried.keep_needed(self)
         for sizes in self.run.carried.values():
             for _, first, following in sizes:
@@ -187,7 +191,9 @@ class ClassText:
         self.built.clear()
         all_but_last.check(self.run)
         for site in self.run.sites:
-            if site.kind != "rng" and not site.lazy:
+            if site in self.again:
+                self.built[site] = self.built[self.again[site]]
+            elif site.kind != "rng" and not site.lazy:
                 if setup_conditions.made_when(self, site) == "":
                     self.built[site] = (InitLines((), ("None",)), set())
                     continue

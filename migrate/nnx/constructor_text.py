@@ -111,7 +111,7 @@ def _indented(text: ClassText, step: Local, depth: int) -> Localized:
 
 def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
     if isinstance(step, Make):
-        if text.is_wrapper(step.site):
+        if text.is_wrapper(step.site) or step.site in text.again:
             return [], live
         lines, needs = text.built[step.site]
         written = [*[(depth, (said,)) for said in _comments(text, step.site)], *[(depth + d, p) for d, p in lines.before]]

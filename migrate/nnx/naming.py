@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from ..edits import Parts
 from ..linen import name_tests
+from ..linen.compact_calls import group_of, made_again
 from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
@@ -83,6 +84,7 @@ class Names:
     counters: dict[ast.For, str] = dataclasses.field(default_factory=dict)  # loop → name that counts it
     iterators: dict[str, tuple[ast.stmt, str]] = dataclasses.field(default_factory=dict)  # list → before, name
     named_by: dict[str, Site] = dataclasses.field(default_factory=dict)  # attribute with a class's name → whose
+    again: dict[Site, Site] = dataclasses.field(default_factory=dict)  # what is made once more → what it is
 
 
 def class_label(run: Execution, site: Site) -> str:
@@ -134,11 +136,15 @@ def _named_by(run: Execution, label: str, sites: list[Site], names: Names) -> st
 def assign(run: Execution, entry: str, names: Names) -> None:
     """Name the sites of one entry method's skeleton."""
     block = run.blocks[entry]
+    again = made_again(run, entry)
+    names.again.update(again)
     auto = _auto_names(run, block)
+    _check_again(auto, again)
     _check_kinds(auto)
-    modules = [s for s in run.sites if s.method == entry and s.kind in ("layer", "class")]
+    modules = [s for s in run.sites if s.method == entry and s.kind in ("layer", "class") and s not in again]
     made = collections.Counter(s.place_key() for s in modules)
-    for label, members in auto.items():
+    for label, every in auto.items():
+        members = [(site, number) for site, number in every if site not in again]
         named_by = _named_by(run, label, [s for s, _ in members], names)
         if any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members):
             if any(isinstance(step, Skipped) and step.label == label for step in steps_of(block)):
@@ -152,6 +158,8 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     explicit: dict[str, list[Site]] = {}
     for site in run.sites:
         if site.method != entry or site.in_setup or site.kind == "rng" or site.lazy or site in names.places:
+            continue
+        if site in again:
             continue
         spec = site.name
         assert spec is not None, site.node
@@ -179,7 +187,22 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             for site in sites:
                 assert site.name is not None
                 names.places[site] = Place("dynamic", "", dynamic=site.name.node)
+    for site, first in again.items():
+        names.places[site] = names.places[first]
     _check(run, entry, names)
+
+
+def _check_again(auto: Mapping[str, list[tuple[Site, int | None]]], again: Mapping[Site, Site]) -> None:
+    """Two calls of one compact method give what they make the same names, or it is not the same."""
+    numbers = {site: number for members in auto.values() for site, number in members}
+    for site, first in again.items():
+        if numbers.get(site) != numbers.get(first) or (site.name is None and numbers.get(site) is None):
+            raise several_of(site)
+
+
+def several_of(site: Site) -> Unmigratable:
+    """One place of the code stands for modules that are not the same."""
+    return Unmigratable("NNX159", f"`{ast.unparse(site.node)}` makes several modules from one place", site.node)
 
 
 def _counts(site: Site) -> bool:
@@ -233,25 +256,28 @@ def _choices_in(block: Block) -> Iterator[str]:
             yield from _choices_in(step.orelse)
 
 
-def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: dict, holds: Mapping[str, bool]) -> None:
+_Label = tuple[int, str]  # a group of `compact_calls`, and the name of a class
+
+
+def _number(run: Execution, block: Block, counts: dict[_Label, int | None], auto: dict, holds: Mapping[str, bool]) -> None:
     """Walk the skeleton as Linen's run would, counting auto names; None: it depends on a condition."""
     for step in block.steps:
         if isinstance(step, Skipped):
-            number = counts.get(step.label, 0)
-            counts[step.label] = None if number is None else number + 1
+            number = counts.get((step.group, step.label), 0)
+            counts[step.group, step.label] = None if number is None else number + 1
         elif isinstance(step, Make | Counted):
             site = step.site
             if isinstance(step, Make) and site.renders.get("counted"):
                 continue  # Linen made it further up
             if site.name is not None or site.kind not in ("layer", "class") or site.in_setup:
                 continue
-            label = class_label(run, site)
-            number = counts.get(label, 0)
+            label, group = class_label(run, site), group_of(site)
+            number = counts.get((group, label), 0)
             if isinstance(step, Counted):
                 behind_loop = any(other.loops for other, _ in auto.get(label, ()))
                 site.renders["number"] = None if behind_loop else number
             auto.setdefault(label, []).append((site, number))
-            counts[label] = None if number is None else number + 1
+            counts[group, label] = None if number is None else number + 1
         elif isinstance(step, For):
             _number(run, step.body, counts, auto, holds)
         elif isinstance(step, Branch) and step.choice:
@@ -260,14 +286,14 @@ def _number(run: Execution, block: Block, counts: dict[str, int | None], auto: d
             then, orelse = dict(counts), dict(counts)
             _number(run, step.then, then, auto, holds)
             _number(run, step.orelse, orelse, auto, holds)
-            for label in {*then, *orelse}:
-                a, b = then.get(label, 0), orelse.get(label, 0)
+            for key in {*then, *orelse}:
+                a, b = then.get(key, 0), orelse.get(key, 0)
                 if a == b:
-                    counts[label] = a
-                elif _is_stateless(label):
-                    counts[label] = max(a or 0, b or 0)
+                    counts[key] = a
+                elif _is_stateless(key[1]):
+                    counts[key] = max(a or 0, b or 0)
                 else:
-                    counts[label] = None
+                    counts[key] = None
 
 
 def _is_stateless(label: str) -> bool:
@@ -328,10 +354,17 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     if len({s.anchor()[0].path for s in sites}) > 1:
         raise Unmigratable("NNX158", f"{label} modules are made in loops that cannot be numbered", sites[0].node)
     holders = {_method_of(s) for s in sites}
+    entry = run.model.method(sites[0].method)
+    elsewhere = len(holders) > 1 or entry is None or holders != {entry.node}
+    if elsewhere and _is_stateless(label) and not sites[0].loops and not named_by:  # one of them serves for all
+        names.lists.remove(held)
+        for site in sites:
+            names.places[site] = Place("attribute", f"{label}_0")
+        names.again.update(dict.fromkeys(sites[1:], sites[0]))
+        return
     if len(holders) > 1:
         raise Unmigratable("NNX153", f"{label} modules made in several methods cannot be numbered", sites[0].node)
-    entry = run.model.method(sites[0].method)
-    if entry is None or holders != {entry.node}:
+    if elsewhere:
         raise Unmigratable("NNX153", f"{label} modules made in a helper method cannot be numbered", sites[0].node)
     first = _outermost(run, sites)
     iterator = _fresh_name(run, label.lstrip("*").removesuffix("_cls").lower())
@@ -425,15 +458,15 @@ def _check(run: Execution, entry: str, names: Names) -> None:
     """Two things under one attribute are two things: only branches that exclude each other may share a name."""
     taken: dict[str, Site] = {}
     for site, place in names.places.items():
-        if place.kind != "attribute":
+        if place.kind != "attribute" or site in names.again:
             continue
         other = taken.get(place.object)
         if other is not None and other.place_key()[:-1] != site.place_key()[:-1]:
             exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
             if not exclusive:
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
-        if other is not None and other.place_key() == site.place_key():
-            raise Unmigratable("NNX159", f"`{ast.unparse(site.node)}` makes several modules from one place", site.node)
+        if other is not None and other.place_key() == site.place_key() and other.method == site.method:
+            raise several_of(site)
         taken[place.object] = site
     methods = run.model.methods()
     for site, place in names.places.items():

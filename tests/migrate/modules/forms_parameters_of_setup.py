@@ -21,7 +21,9 @@ def positions(module, kind, sizes, width, name, dtype=jnp.float32):
 
 def scaled(module, name, width):
     """It computes with what it makes."""
-    return 2.0 * module.param(name, nn.initializers.ones, (width,)) + module.param(f"{name}_shift", nn.initializers.ones, (width,))
+    return 2.0 * module.param(name, nn.initializers.ones, (width,)) + module.param(
+        f"{name}_shift", nn.initializers.ones, (width,)
+    )
 
 
 class Encoder(nn.Module):
