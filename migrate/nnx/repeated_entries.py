@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from ..edits import Parts
 from ..linen.sites import Block, Local, Site, Unmigratable, steps_of
 from . import constructions
-from .naming import several_of
+from .naming import Place, several_of
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -45,7 +45,7 @@ def find(text: ClassText) -> None:
             raise several_of(site)
         text.again[site] = first
         site.call = first.call
-    kept = {}
+    kept: dict[tuple[str, str], Place] = {}
     for held in text.names.lists:
         kept.setdefault((held.attribute, held.named_by), held)
     if len(kept) < len(text.names.lists):
