@@ -2,15 +2,24 @@
 
 A file's import root is the first directory above it that is not a package; its name is the path from there. Two roots
 that hold the same top-level name (`examples/a/models.py`, `examples/b/models.py`) get their path in front of it, and
-the files' import statements are resolved to these names from the nearest directory outwards, as running them would.
+the files' import statements are resolved to these names from the nearest directory outwards, as running them would. What
+leads nowhere that way is looked for within the package, too: its files may be run as scripts beside which the others lie.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+
+# What an import means although a file of that name lies in the package.
+_INSTALLED = sys.stdlib_module_names | {
+    "jax", "jaxlib", "flax", "numpy", "scipy", "optax", "orbax", "chex", "clu", "haiku", "distrax", "torch", "tensorflow",
+    "einops", "transformers", "ml_collections", "absl", "tensorflow_probability", "gym", "gymnasium", "wandb", "tqdm",
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +62,7 @@ def module_names(paths: Iterable[Path]) -> dict[Path, ModuleName]:
             names[path],
             real.name == "__init__.py",
             prefixes[path],
-            resolver.for_directory(roots[path]),
+            resolver.for_directory(roots[path], real.parent),
         )
         for path, real in absolute.items()
     }
@@ -93,21 +102,35 @@ class _Resolver:
         self.top = top
         self.directories = {parent for path in modules for parent in path.parents}
         self.names = frozenset(modules.values())
-        self._by_directory: dict[Path, Callable[[str], str]] = {}
+        self._by_directory: dict[tuple[Path, Path], Callable[[str], str]] = {}
 
-    def for_directory(self, directory: Path) -> Callable[[str], str]:
-        if directory not in self._by_directory:
+    def for_directory(self, root: Path, own: Path) -> Callable[[str], str]:
+        """What files in the directory `own` below an import root mean."""
+        if (root, own) not in self._by_directory:
             cache: dict[str, str] = {}
 
             def resolve(dotted: str) -> str:
                 if dotted not in cache:
-                    cache[dotted] = self._resolve(dotted, directory)
+                    cache[dotted] = self._resolve(dotted, root) or self._inside(dotted, root, own) or dotted
                 return cache[dotted]
 
-            self._by_directory[directory] = resolve
-        return self._by_directory[directory]
+            self._by_directory[root, own] = resolve
+        return self._by_directory[root, own]
 
-    def _resolve(self, dotted: str, directory: Path) -> str:
+    def _inside(self, dotted: str, root: Path, own: Path) -> str | None:
+        """The module that a file of a package means when it is run as a script, or imported by one beside it."""
+        parts = dotted.split(".")
+        if parts[0] in _INSTALLED:
+            return None
+        for base in (own, *own.parents):
+            if base == root:
+                return None
+            found = self._within(base, parts)
+            if found is not None:
+                return found
+        return None
+
+    def _resolve(self, dotted: str, directory: Path) -> str | None:
         parts = dotted.split(".")
         for base in (directory, *directory.parents):
             first = base / parts[0]
@@ -122,7 +145,7 @@ class _Resolver:
                     return found
             if base == self.top:
                 break
-        return dotted
+        return None
 
     def _within(self, base: Path, parts: list[str]) -> str | None:
         """The longest module that `parts` leads to below `base`, with the rest behind its name."""

@@ -33,7 +33,7 @@ from .sites import (
     Static,
     Unmigratable,
 )
-from .unpacking import unpacked
+from .unpacking import starred_sizes, unpacked
 from .values import Const, Global, Unknown, Value
 
 
@@ -62,7 +62,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     if not factory.target:
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` makes is not known", node)
     project_class = run.analyser.classes.get(factory.target)
-    if any(isinstance(n, ast.Starred) for n, _ in arguments.positional):
+    given = starred_sizes(run, arguments, env)
+    if given is None:
         raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args", node)
     known, mapping = unpacked(run, factory.target, arguments, env)
     keywords = {k: (n, a) for k, n, a in known}
@@ -77,7 +78,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     }
     order = parameter_names(run, factory.target)
     held = [dataclasses.replace(a, given=inline) for a in factory.positional]  # the partial says them, or this call does
-    positional = [*held, *[_bound(run, n, a, env) for n, a in arguments.positional]]
+    positional = [*held, *[a if isinstance(a, BoundArg) else _bound(run, *a, env) for a in given]]
     if len(positional) > len(order):
         raise Unmigratable("NNX140", f"`{ast.unparse(node)}` has more arguments than fields", node)
     if set(order[: len(positional)]) & set(keywords):  # it inherits fields that are not known, which come first

@@ -364,7 +364,10 @@ def _insert_front(shape: Shape, index: int, size: Dim | None) -> Shape:
     shape = shape.fold()
     lead = shape.lead
     if lead is None or not lead.known or (index > len(lead.head) and shape.dims):
-        raise needs_rank(f"a new axis {index}", shape)
+        kept = shape.dims[index:]  # the last dimensions, however many stand before them
+        if not kept:
+            raise needs_rank(f"a new axis {index}", shape)
+        return Shape(kept, Lead.unknown(*shape.needs()))
     head, skipped = lead.head, lead.skipped
     while len(head) < index:
         head, skipped = (*head, Dim.input(lead.argument, skipped)), skipped + 1

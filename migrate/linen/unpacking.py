@@ -1,4 +1,4 @@
-"""`**mapping` in the construction of a module: by its keys where they are known, else handed on as it is."""
+"""`**mapping` and `*sizes` in the construction of a module: by keys and sizes where they are known; a mapping else as it is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from ..names import is_attribute_name
 from .arguments import Arguments
-from .sites import Abs, Entry, Table, Unmigratable
-from .values import Int
+from .sites import Abs, BoundArg, DimPart, Entry, Localized, Table, Unmigratable
+from .values import Int, Tup
 
 Keyword = tuple[str, ast.expr, Abs]
 # Layers whose every keyword means the same in NNX, so that an unknown mapping can be handed on: what NNX does not take
@@ -21,6 +21,26 @@ def entry(run: Any, node: ast.expr, found: Abs, env: Any) -> Entry:
     """An item of a dict, with what its expression reads as it is now."""
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     return Entry(node, found, env.scope, {n: bound for n in names if (bound := env.get(n)) is not None})
+
+
+def starred_sizes(run: Any, arguments: Arguments, env: Any) -> list[tuple[ast.expr, Abs] | BoundArg] | None:
+    """The positional arguments of a construction, `*x.shape[-3:]` as the sizes that it stands for; None where those are
+    not known, or the constructor keeps the words of `setup`."""
+    found: list[tuple[ast.expr, Abs] | BoundArg] = []
+    for node, given in arguments.positional:
+        if not isinstance(node, ast.Starred):
+            found.append((node, given))
+            continue
+        value = run.plain(given.value)
+        if run.in_setup or run.apart or not isinstance(value, Tup):
+            return None
+        for item in value.items:
+            if not isinstance(item, Int):
+                return None
+            span = env.source.span(node.value)
+            said = Localized(span, env.source, ((span, (DimPart(item.dim),)),), frozenset())
+            found.append(BoundArg(None, Abs(item, False, given.flags), said))
+    return found
 
 
 def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[list[Keyword], ast.expr | None]:

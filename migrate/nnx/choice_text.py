@@ -12,7 +12,7 @@ from ..edits import Part, Parts
 from ..linen.choices import RAISED, FactoryChoice
 from ..linen.sites import BoundArg, Factory, Site, Unmigratable
 from ..linen.values import Value
-from . import elsewhere
+from . import elsewhere, layer_variants
 from .text_parts import joined
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _said(text: ClassText, value: Value, site: Site) -> Parts:
             raise Unmigratable("NNX132", f"`{value.text or 'a condition'}` means something else here", site.node)
         test: Parts = text.said(value.localized) if value.localized is not None else (text.own_text(value.text),)
         return ("(", *_said(text, value.then, site), " if ", *test, " else ", *_said(text, value.orelse, site), ")")
-    if not isinstance(value, Factory) or value.lifted or value.field or value.variant or value.unpacked:
+    if not isinstance(value, Factory) or value.lifted or value.field or value.unpacked:
         raise Unmigratable("NNX132", "one of several factories is handed on, which the constructor cannot say", site.node)
     return _factory(text, value, site)
 
@@ -58,7 +58,11 @@ def _factory(text: ClassText, factory: Factory, site: Site) -> Parts:
             text.namer.parity(part)
         said = [(name, text.named(parts)) for name, parts in built.keywords]
         parity = built.target.startswith("linen_parity.")
-        target = text.namer.parity(built.target[13:]) if parity else text.namer.name(built.target)
+        if factory.variant:
+            layer_variants.check(site, built.target, factory.target)
+            target = layer_variants.name_here(text, factory, site)
+        else:
+            target = text.namer.parity(built.target[13:]) if parity else text.namer.name(built.target)
     else:
         found = elsewhere.here(text, factory.target)
         if found is None or factory.calltime:

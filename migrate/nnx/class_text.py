@@ -487,8 +487,8 @@ class ClassText:
         spelled = direct is not None and isinstance(direct.value, Factory) and direct.value.node is func
         if factory.variant:
             layer_variants.check(site, target)
-            if site.choice:
-                raise Unmigratable("NNX160", f"{factory.text} is chosen by a condition", site.node)
+            if site.choice or site.renders.get("spelled"):
+                return (layer_variants.name_here(self, factory, site),)
             if spelled:
                 return (site.source.span(func),) if site.source is self.source else (ast.unparse(func),)
         if site.lifted or site.choice or spelled or site.renders.get("spelled"):

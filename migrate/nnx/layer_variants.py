@@ -10,20 +10,30 @@ from ..edits import Part, Span
 from ..linen.analyser import Analyser
 from ..linen.layer_calls import own_call
 from ..linen.layer_classes import LayerClass, super_param
-from ..linen.sites import Site, Unmigratable
+from ..linen.sites import Factory, Site, Unmigratable
 from ..linen.values import Unknown
+from . import elsewhere
 from .text_parts import Details, MethodEdit, Namer
 
 if TYPE_CHECKING:
     from ..linen.classes import ClassModel
+    from .class_text import ClassText
 
 
-def check(site: Site, target: str) -> None:
-    """The layer must be what the class inherits from, whatever this site gives it."""
-    layer = layers.lookup(site.target)
+def check(site: Site, target: str, of: str = "") -> None:
+    """The layer must be what the class inherits from, whatever this site gives it; `of`: a layer that is handed to it."""
+    layer = layers.lookup(of or site.target)
     assert layer is not None
-    if site.lifted or layer.partial({}).target != target:
-        raise Unmigratable("NNX160", f"a class that inherits from {site.target} would become {target} here", site.node)
+    if (site.lifted and not of) or layer.partial({}).target != target:
+        raise Unmigratable("NNX160", f"a class that inherits from {of or site.target} would become {target} here", site.node)
+
+
+def name_here(text: ClassText, factory: Factory, site: Site) -> str:
+    """How the constructor calls such a class where it spells a factory out."""
+    found = elsewhere.here(text, factory.variant)
+    if found is None:
+        raise Unmigratable("NNX160", f"{factory.text} is one of several factories, and this file has no name for it", site.node)
+    return found
 
 
 def takes_calls_as_they_are(run: Any, site: Site, node: ast.Call, method: str) -> bool:

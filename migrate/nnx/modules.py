@@ -199,8 +199,8 @@ def _attempt(
             why = caught if isinstance(caught, Unmigratable) else internal_error(caught)
             text = None
             failure = failure or why
-            if not why.code.startswith("NNX11") and not poor:
-                break
+            if guess is None and not why.code.startswith("NNX11"):
+                break  # no rank would help; what a wrong guess leads to says nothing
             more = [argument for argument in why.wanted_ranks if argument not in wanted]
             wanted += more
             if guess is not None and more:  # the ranks of some arguments ask for those of others
