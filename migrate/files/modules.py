@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-
 # What an import means although a file of that name lies in the package.
 _INSTALLED = sys.stdlib_module_names | {
     "jax", "jaxlib", "flax", "numpy", "scipy", "optax", "orbax", "chex", "clu", "haiku", "distrax", "torch", "tensorflow",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from . import bundles, chains, iteration, shapes, variable_reads
+from . import bundles, chains, factory_tables, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
@@ -97,7 +97,7 @@ class Containers(Evaluation):
             if isinstance(key.value, Int) and key.value.dim.value in value.items:
                 return Abs(value.items[key.value.dim.value], static, flags)
             kinds = list(value.items.values())
-            chosen = one_of(kinds)
+            chosen = factory_tables.looked_up(self, value, node, key, env) or one_of(kinds)
             if chosen is not None:
                 return Abs(chosen, static, flags)
             if any(self.holds_module(v) for v in kinds):

@@ -15,6 +15,7 @@ from . import (
     helpers,
     layer_calls,
     maker_functions,
+    mutation,
     plain_objects,
     rest_arguments,
     setup_helpers,
@@ -86,7 +87,8 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
             run.looked_up.discard(value)
         if isinstance(constant.value, Int | Const | Factory | Tup | PartialLift | Transformed) or _may_make(constant.value):
             return Abs(constant.value, static=True)
-        if isinstance(constant.value, Table) and any(isinstance(v, Factory) for v in constant.value.items.values()):
+        factories = isinstance(constant.value, Table) and any(isinstance(v, Factory) for v in constant.value.items.values())
+        if factories and mutation.is_fixed(run.project, qualname):
             return Abs(constant.value, static=True)
     return None
 

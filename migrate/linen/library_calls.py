@@ -15,6 +15,7 @@ from .dims import Dim
 from .higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
 from .localize import BUILTINS
 from .mapped_axes import is_axis
+from .mapped_items import TREE_MAPS, over_items, over_tree
 from .module_calls import Transformed, assume_rank
 from .presence import Known
 from .reshaped import is_loose, joined_rest, reshaped_width
@@ -65,6 +66,9 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         each = _converted(node, [a.value for _, a in arguments.positional], env)
         if each is not None:
             return Abs(each, arguments.static, arguments.flags)
+        applied = over_items(run, arguments)
+        if applied is not None:
+            return applied
     if name in ("map", "filter"):
         run_functions(run, arguments)
     args, keywords = arguments.values(run)
@@ -152,6 +156,9 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     higher = HIGHER_ORDER.get(qualname)
     if higher is not None:
         return higher(run, arguments, env)
+    applied = over_tree(run, arguments) if qualname in TREE_MAPS else None
+    if applied is not None:
+        return applied
     if qualname.startswith(("flax.linen.", "jax.", "optax.")) and makes_function(qualname):
         first = arguments.positional[0][1] if arguments.positional else None
         if first is not None and qualname == "jax.vmap" and isinstance(first.value, Function | Module):

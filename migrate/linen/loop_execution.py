@@ -392,7 +392,8 @@ class LoopExecution(Expressions):
             if old is None:
                 # Made in the loop: what depends on the loop's own names is gone after it.
                 gone = dependencies_of(now.value) & (targets | set(inner.names) | passes)
-                env.names[name] = now if not gone else Abs(OPAQUE, False, now.flags)
+                last = self._left_behind(name, now, inner, targets) if gone and not jumped else None
+                env.names[name] = now if not gone else last or Abs(OPAQUE, False, now.flags)
                 continue
             if keys:
                 value = now.value if isinstance(now.value, Array) else old.value
@@ -413,6 +414,13 @@ class LoopExecution(Expressions):
                 known = list_items.without(now.value, passes)
                 env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, known))
         env.local = {n for n in env.local if n in inner.local} | (inner.local & set(env.names))
+
+    def _left_behind(self, name: str, now: Abs, inner: Env, targets: set[str]) -> Abs | None:
+        """A size that the last iteration of a loop has left under a name of the loop's own: the constructor has it, too."""
+        size = isinstance(self.plain(now.value), Int)
+        if not size or not now.static or name not in inner.local or name in targets or self.in_setup:
+            return None
+        return Abs(Int(Dim.local(name)), True, now.flags)
 
     def _snapshot(self) -> Any:
         calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}

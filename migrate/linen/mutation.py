@@ -45,6 +45,23 @@ def changes(statement: ast.stmt, env: Any) -> bool:
     return bool(stored & _changed_anywhere(env.method.node))
 
 
+def is_fixed(project: Any, qualname: str) -> bool:
+    """Is a dict of a file what it was made as, whatever code ran: bound once, and nowhere changed in place?"""
+    module, _, name = qualname.rpartition(".")
+    own = project.files[module]
+    if sum(own.names.bound_by(node) is None for node in own.names.binders(name)) != 1:
+        return False  # which of several it is depends on what ran
+    for source in project.files.values():
+        if name not in source.words:
+            continue
+        for node in (n for kind in (ast.Subscript, ast.Attribute) for n in source.by_kind.get(kind, ())):
+            stored = not isinstance(node.ctx, ast.Load)
+            changed = node.value if stored or (isinstance(node, ast.Attribute) and node.attr in _CHANGING) else None
+            if isinstance(changed, ast.Name | ast.Attribute) and project.qualname(source, changed) == qualname:
+                return False
+    return True
+
+
 def _root(node: ast.expr) -> set[str]:
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value

@@ -1,4 +1,4 @@
-"""`**mapping` and `*sizes` in the construction of a module: by keys and sizes where they are known; a mapping else as it is."""
+"""`**mapping` and `*sizes` in the construction of a module: by keys and sizes where they are known."""
 
 from __future__ import annotations
 

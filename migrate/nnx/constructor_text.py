@@ -71,9 +71,10 @@ def block_lines(text: ClassText, block: Block) -> list[tuple[int, Parts]]:
 
 
 def _conditional(block: Block) -> set[str]:
-    """Names that one side of a condition assigns and no other does, as in Linen: where they are read, it held."""
+    """Names that only one side of a condition or a loop assigns, as in Linen: where they are read, it held, or it ran."""
     branches = [step for step in block.steps if isinstance(step, Branch) and (step.test is not None or step.text)]
     sides = [side for branch in branches for side in (branch.then, branch.orelse)]
+    sides += [step.body for step in block.steps if isinstance(step, For) and isinstance(step.node, ast.For)]
     found = {n for side in sides for step in steps_of(side) if isinstance(step, Local) for n in step.names}
     return found - {n for step in block.steps if isinstance(step, Local) for n in step.names}
 

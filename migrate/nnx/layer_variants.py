@@ -32,7 +32,8 @@ def name_here(text: ClassText, factory: Factory, site: Site) -> str:
     """How the constructor calls such a class where it spells a factory out."""
     found = elsewhere.here(text, factory.variant)
     if found is None:
-        raise Unmigratable("NNX160", f"{factory.text} is one of several factories, and this file has no name for it", site.node)
+        reason = f"{factory.text} is one of several factories, and this file has no name for it"
+        raise Unmigratable("NNX160", reason, site.node)
     return found
 
 

@@ -156,6 +156,16 @@ def test_packages_src_layout_and_scripts(tmp_path: Path) -> None:
     assert imported(tmp_path, "src/pkg/sub/b.py", "from ..a import X") == {"X": "pkg.a.X"}
 
 
+def test_a_package_whose_files_are_run_from_within(tmp_path: Path) -> None:
+    write(tmp_path, "text/__init__.py", "text/train.py", "text/common.py", "text/layers/__init__.py", "text/layers/norms.py",
+          "text/layers/jax.py", "text/layers/blocks.py")  # fmt: skip
+    assert imported(tmp_path, "text/layers/blocks.py", "from layers import norms") == {"norms": "text.layers.norms"}
+    assert imported(tmp_path, "text/layers/blocks.py", "import common") == {"common": "text.common"}
+    assert imported(tmp_path, "text/train.py", "from layers.norms import X") == {"X": "text.layers.norms.X"}
+    assert imported(tmp_path, "text/layers/blocks.py", "import jax") == {"jax": "jax"}  # as installed
+    assert imported(tmp_path, "text/train.py", "import norms") == {"norms": "norms"}  # nothing beside it
+
+
 def test_scripts_of_the_same_name_in_several_directories(tmp_path: Path) -> None:
     names = names_in(tmp_path, "lm/models.py", "lm/train.py", "wmt/models.py", "wmt/train.py")
     assert names["lm/models.py"] == "lm.models" and names["wmt/models.py"] == "wmt.models"

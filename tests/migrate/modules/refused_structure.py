@@ -341,18 +341,6 @@ if len('ab') > 1:
     return x
 """,
     ),
-    "a factory out of a table, under a computed key": (
-        "NNX132",
-        """NORMS = {'layer': nn.LayerNorm, 'rms': nn.RMSNorm}
-
-
-class M(nn.Module):
-  kind: str = 'layer'
-  @nn.compact
-  def __call__(self, x):
-    return NORMS[self.kind]()(x)
-""",
-    ),
     "methods that are intercepted": (
         "NNX130",
         """class M(nn.Module):

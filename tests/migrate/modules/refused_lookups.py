@@ -1,0 +1,76 @@
+"""Classes that stay Linen because what is looked up, spread or left behind cannot be told for certain."""
+
+REFUSED = {
+    "a layer picked from a dict by an argument of the call": (
+        "NNX132",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, kind):
+    return {"a": nn.LayerNorm, "b": nn.RMSNorm}[kind]()(x)
+""",
+    ),
+    "a layer picked from a dict by a name that changes before it is made": (
+        "NNX132",
+        """class M(nn.Module):
+  kinds: tuple
+  @nn.compact
+  def __call__(self, x):
+    for i in range(len(self.kinds)):
+      norm = {"a": nn.LayerNorm, "b": nn.RMSNorm}[self.kinds[i]]
+      x = nn.Dense(4)(norm()(x))
+    return x
+""",
+    ),
+    "a layer picked from a dict that other code fills": (
+        "NNX138",
+        """NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+NORMS["rms"] = nn.GroupNorm
+
+
+class M(nn.Module):
+  kind: str = "layer"
+  @nn.compact
+  def __call__(self, x):
+    return NORMS[self.kind]()(x)
+""",
+    ),
+    "sizes of a number that is not known, spread into a constructor": (
+        "NNX137",
+        """class Inner(nn.Module):
+  a: int
+  b: int
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.a)(nn.Dense(self.b)(x))
+
+
+class M(nn.Module):
+  sizes: tuple
+  @nn.compact
+  def __call__(self, x):
+    return Inner(*self.sizes)(x)
+""",
+    ),
+    "a size left behind by a loop that is left early": (
+        "NNX110",
+        """class M(nn.Module):
+  widths: tuple
+  @nn.compact
+  def __call__(self, x):
+    for m in self.widths:
+      width = 2 * m
+      if width > 6:
+        break
+    return nn.Dense(2)(nn.Dense(width)(x))
+""",
+    ),
+    "layers made in a function that is applied to several arrays": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    a, b = map(lambda t: nn.Dense(4)(t), jnp.split(x, 2, axis=-1))
+    return a + b
+""",
+    ),
+}
