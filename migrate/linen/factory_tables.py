@@ -20,8 +20,8 @@ _MOST = 12  # of factories
 
 def looked_up(run: Any, table: Table, node: ast.Subscript, key: Abs, env: Any) -> Value | None:
     """The choice that an item of a table is; None for tables of anything else, and keys that the constructor has not."""
-    options = {k: makes_nothing(v) or v for k, v in table.items.items()}
-    plain = all(isinstance(k, str | bool | int) for k in options) and len(set(map(type, options))) == 1
+    options = {k: makes_nothing(v) or v for k, v in table.items.items() if isinstance(k, str | int)}
+    plain = len(options) == len(table.items) and len(set(map(type, options))) == 1
     if not plain or not 1 < len(options) <= _MOST or not key.static or key.flags:
         return None
     made = [v for v in options.values() if isinstance(v, Factory)]
