@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from ..trees import subtree
+from . import flow_control
 from .flow_uses import Uses, restored_target
 from .flow_values import (
     ANY,
+    COND,
     GRADIENTS,
     MAPS,
     NOTHING,
@@ -178,11 +180,11 @@ class Flow:
 
     def _bind(self, source: SourceFile, target: ast.AST, value: Value) -> None:
         if isinstance(target, ast.Name):
-            self._join(self.symbol(source, target), value)
+            self.join(self.symbol(source, target), value)
         elif isinstance(target, ast.Attribute):
             symbol = self._self_symbol(source, target)
             if symbol:
-                self._join(symbol, value)
+                self.join(symbol, value)
         elif isinstance(target, ast.Tuple | ast.List):
             if isinstance(value, Nothing):
                 return
@@ -194,7 +196,7 @@ class Flow:
         elif isinstance(target, ast.Starred):
             self._bind(source, target.value, ANY)
 
-    def _join(self, symbol: Symbol, value: Value) -> None:
+    def join(self, symbol: Symbol, value: Value) -> None:
         joined = join(self.env.get(symbol), value)
         if joined is not None:
             self.env[symbol] = joined
@@ -215,9 +217,9 @@ class Flow:
             if isinstance(owner, ast.ClassDef):
                 if isinstance(function, Function) and [a.arg for a in node.args.args[:1]] == ["self"]:
                     method = dataclasses.replace(function, bound=1)
-                    self._join((source.module, owner, f"self.{node.name}"), method)
+                    self.join((source.module, owner, f"self.{node.name}"), method)
                 return
-            self._join((source.module, source.names.binding_scope(node.name, node), node.name), function)
+            self.join((source.module, source.names.binding_scope(node.name, node), node.name), function)
         elif isinstance(node, ast.Return):
             owner = self.function_of(source, node)
             if owner is not None:
@@ -325,6 +327,8 @@ class Flow:
         if isinstance(base, Table):
             return base.classes
         constant = index.value if isinstance(index, ast.Constant) else None
+        if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) and isinstance(index.operand, ast.Constant):
+            constant = -index.operand.value if isinstance(index.operand.value, int) else None
         if isinstance(base, Variables | Updated) and isinstance(constant, str):
             return Collection(base.sites, constant, isinstance(base, Updated))
         if isinstance(base, Collection) and isinstance(constant, str):
@@ -374,8 +378,10 @@ class Flow:
             return self._apply(source, node, self.value(node.args[0]), node.args[1:])
         if name == SCAN and len(node.args) >= 2:
             carried = self.value(node.args[1])
-            if isinstance(carried, State | Nothing):
-                return self._scan(source, node) if isinstance(carried, State) else carried
+            if isinstance(carried, State | Nothing | Items):
+                return carried if isinstance(carried, Nothing) else flow_control.scan(self, source, node)
+        if name == COND and len(node.args) >= 3:
+            return flow_control.cond(self, source, node)
         if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
             tree = self.value(node.args[SAME_TREE[name]])
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
@@ -461,7 +467,7 @@ class Flow:
         if isinstance(function, Nothing):
             return function
         if isinstance(function, Function):
-            self._bind_arguments(source, node, function, node.args[1:])
+            self.bind_arguments(source, node, function, node.args[1:])
             return dataclasses.replace(function, bound=function.bound + len(node.args) - 1)
         if self.name(node.args[0]) in WRAPPERS:
             return ANY
@@ -477,7 +483,7 @@ class Flow:
         has_aux = any(isinstance(k.value, ast.Constant) and bool(k.value.value) for k in node.keywords)
         return dataclasses.replace(function, transform=transform, has_aux=has_aux)
 
-    def _bind_arguments(self, source: SourceFile, node: ast.Call, function: Function, args: list[ast.expr]) -> None:
+    def bind_arguments(self, source: SourceFile, node: ast.Call, function: Function, args: list[ast.expr]) -> None:
         for target in function.nodes:
             arguments = target.args  # type: ignore[attr-defined]
             names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
@@ -487,10 +493,10 @@ class Flow:
                 position = index + function.bound
                 if isinstance(argument, ast.Starred) or position >= len(names):
                     break
-                self._join((module, target, names[position]), self.value(argument))
+                self.join((module, target, names[position]), self.value(argument))
             for keyword in node.keywords:
                 if keyword.arg in names or keyword.arg in [a.arg for a in arguments.kwonlyargs]:
-                    self._join((module, target, str(keyword.arg)), self.value(keyword.value))
+                    self.join((module, target, str(keyword.arg)), self.value(keyword.value))
 
     def _apply(self, source: SourceFile, node: ast.Call, function: Value, args: list[ast.expr]) -> Value:
         if isinstance(function, ClassValue) and node in self.plan.templates:
@@ -503,13 +509,13 @@ class Flow:
             return self._method(function, node)
         made = self._constructor(node) if not isinstance(function, Function) else None
         if made is not None:
-            self._bind_arguments(source, node, Function(frozenset([made]), bound=1), args)
+            self.bind_arguments(source, node, Function(frozenset([made]), bound=1), args)
             return ANY
         if isinstance(function, Nothing):
             return function
         if not isinstance(function, Function):
             return ANY
-        self._bind_arguments(source, node, function, args)
+        self.bind_arguments(source, node, function, args)
         result: Value = NOTHING
         for target in function.nodes:
             result = join(result, self.returns.get(target, NOTHING)) or ANY
@@ -522,19 +528,6 @@ class Flow:
         if function.transform == "grad":
             return Items((gradients, _second(result))) if function.has_aux else gradients
         return Items((result, gradients))
-
-    def _scan(self, source: SourceFile, node: ast.Call) -> Value:
-        """`jax.lax.scan(train_step, state, batches)`: a step that takes and returns the state."""
-        body = self.value(node.args[0])
-        if isinstance(body, Nothing) or not isinstance(body, Function) or body.transform or body.bound:
-            return NOTHING if isinstance(body, Nothing) else ANY
-        self._bind_arguments(source, node, body, [node.args[1]])
-        result: Value = NOTHING
-        for target in body.nodes:
-            result = join(result, self.returns.get(target, NOTHING)) or ANY
-        if isinstance(result, Nothing):
-            return result
-        return Items((result.items[0], ANY)) if isinstance(result, Items) and len(result.items) == 2 else ANY
 
     def _constructor(self, call: ast.Call) -> ast.FunctionDef | None:
         """`__init__` of a class of the project that is no module."""

@@ -155,6 +155,7 @@ WRAPPERS = {
     "functools.cache",
 }
 SCAN = "jax.lax.scan"
+COND = "jax.lax.cond"
 GRADIENTS = {"jax.grad": "grad", "jax.value_and_grad": "value_and_grad"}
 # Functions whose result is a tree like their argument: name → position of that argument.
 SAME_TREE = {

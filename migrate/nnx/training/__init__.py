@@ -7,7 +7,7 @@ from ...linen import self_names
 from ...linen.flow import Flow
 from ...linen.index import Project
 from ...plan import Outcome, Plan
-from . import adapter, components, native, notices, split
+from . import adapter, components, functional, native, notices, split
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
@@ -28,10 +28,12 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
 def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
     found = components.find(flow)
     native_ones = native.write([c for c in found if _selected(c, "NNX601", flow, contexts)], flow, contexts)
-    for component in found:
-        if component in native_ones:
-            continue
-        if not (_selected(component, "NNX602", flow, contexts) and split.write(component, flow, contexts)):
+    left = [c for c in found if c not in native_ones]
+    able = [c for c in left if _selected(c, "NNX602", flow, contexts)]
+    left = [c for c in left if not (c in able and split.write(c, flow, contexts))]
+    trees = functional.write([c for c in left if c in able], flow, contexts)
+    for component in left:
+        if component not in trees:
             adapter.write(component, flow, contexts)
     notices.report(flow, contexts)
 

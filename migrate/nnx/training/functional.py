@@ -1,0 +1,558 @@
+"""The functional form of programs without shardings: params stay a tree that the program passes around, an nnx.State.
+
+    params = model.init(key, x)         →   graphdef, params = nnx.split(model(..., rngs=nnx.Rngs(key)), nnx.Param)
+    TrainState.create(apply_fn=model.apply, params=params, tx=tx)
+                                        →   nnx.TrainState.create(graphdef, params=params, tx=tx)
+    model.apply(params, x)              →   nnx.merge(graphdef, params)(x)
+
+Old states may be read, states kept, and both be carried through `jax.lax.scan` in tuples: nothing is updated in place. The
+models have params alone, so that all that `init` returns and its params are the same tree.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...context import FileContext
+from ...linen.flow import Flow
+from ...linen.flow_values import (
+    COND,
+    SCAN,
+    ClassValue,
+    Collection,
+    Deltas,
+    Function,
+    Gradients,
+    Items,
+    Method,
+    Model,
+    OptState,
+    State,
+    Symbol,
+    Tracked,
+    Value,
+    Variables,
+)
+from ...source import SourceFile
+from . import leaf_order, masks, one_model, removals
+from .components import Component
+from .rewrite import Rewrite, Unsupported, obstacle
+
+_PREFIXES = ("jax.", "optax.", "chex.", "copy.")
+_BUILTINS = {"print", "type", "id"}
+_FIELDS = {"params", "opt_state", "step", "tx", "apply_gradients", "replace", "apply_fn"}
+_STATE_TREE = "flax.training.train_state.TrainState"
+_TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree.reduce", "jax.tree_util.tree_reduce"}
+# Functions that go by paths, or by the order of leaves.
+_BY_STRUCTURE = ("with_path", "structure", "unflatten", "transpose", "keystr")
+_WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
+
+
+def write(components: list[Component], flow: Flow, contexts: dict[str, FileContext]) -> list[Component]:
+    """The components that take the form."""
+    forms: list[_Functional] = []
+    for component in components:
+        form = _Functional(component, flow, contexts)
+        if not obstacle(form):
+            forms.append(form)
+    while True:  # a class of states has one base: all whose states are of it take the form, or none
+        kept = [form for form in forms if all(_all_take_it(form, name, forms) for name in form.state_classes)]
+        if len(kept) == len(forms):
+            break
+        forms = kept
+    given: dict[Symbol, _Functional] = {}
+    for form in forms:
+        for symbol in form.names_given:
+            if given.setdefault(symbol, form) is not form:
+                form.clashes = True
+    forms = [form for form in forms if not form.clashes]
+    if not forms or not removals.commit(forms, "NNX602"):
+        alone = [form for form in forms if not form.state_classes and removals.commit([form], "NNX602")]
+        forms = alone
+    for form in forms:
+        for site in form.component.sites:
+            form.context(site).report(
+                site,
+                "NNX602",
+                f"{form.plan.qualname.rpartition('.')[2]} keeps its functional program: its params are a tree of its own, "
+                "and the model is merged where it is called",
+                help=f"What keeps nnx.Optimizer from it: {form.component.obstacle}." if form.component.obstacle else "",
+            )
+    return [form.component for form in forms]
+
+
+def _all_take_it(form: _Functional, name: str, forms: list[_Functional]) -> bool:
+    held = [other.component for other in forms]
+    for node in form.flow.source_of:
+        if isinstance(node, ast.Call) and form.flow.creates_state(node):
+            if (form.flow.name(node.func) or "").removesuffix(".create") == name:
+                if not any(component.holds(form.flow.value(node)) for component in held):
+                    return False
+    return True
+
+
+class _Functional(Rewrite):
+    def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
+        super().__init__(component, flow, contexts)
+        self.names_given: list[Symbol] = []
+        self.state_classes: set[str] = set()  # of the project
+        self.clashes = False
+
+    def run(self) -> None:
+        self.one_class_each()
+        site = self.component.sites[0]
+        for (plan,) in self.component.plans:
+            if plan.rng_streams or plan.unnamed_streams or plan.sown or plan.collections - {"params"}:
+                raise Unsupported(site, "more state than params")
+        if any(masks_word in c.source.text for c in self.flow.project.linen_classes.values() for masks_word in _SHARDED):
+            raise Unsupported(site, "parameters with axes")
+        masks.check(self)
+        leaf_order.check(self)
+        self._leaves()
+        one_model.check_sites(self)
+        self.uses = list(self.tracked())
+        self._lost_states()
+        inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
+        if not inits:
+            raise Unsupported(site, "init is not called here")
+        one_model.check_calls(self, set(map(self.function, inits)))
+        self.homes = self._homes(inits)
+        self.fields = self._tree_fields()
+        self.graphdefs = {scope: self._graphdef(scope, call) for scope, call in self.homes.items()}
+        for call in inits:
+            self._init(call)
+        for node, value in self.uses:
+            self._use(node, value)
+        for node, value in self._bundles():
+            self._bundle(node, value)
+        for name in sorted(self.state_classes):
+            self._state_class(name)
+
+    def _lost_states(self) -> None:
+        """A state that went where nobody follows it would be asked for the function that it has no more."""
+        modules = {self.source(node).module for node, value in self.uses if isinstance(value, State)}
+        for module in sorted({reader.module for module in modules for reader in self._readers(module)}):
+            for node in self.flow.project.files[module].by_kind.get(ast.Attribute, ()):
+                if isinstance(node, ast.Attribute) and node.attr == "apply_fn" and node in self.flow.source_of:
+                    if not isinstance(self.flow.value(node), Method):
+                        raise Unsupported(node, "a state that is not followed")
+
+    def _tree_fields(self) -> set[str]:
+        """The fields of the project's own states that hold trees of the component; others are counters and the like."""
+        found = set()
+        for node in self.flow.source_of:
+            if isinstance(node, ast.Call) and self._has(self.flow.value(node)):
+                found |= {str(k.arg) for k in node.keywords if self._has(self.flow.value(k.value)) and not self._itself(k)}
+        return found
+
+    def _itself(self, given: ast.keyword) -> bool:
+        """`n=state.n`, which says nothing of what it holds."""
+        node = given.value
+        named = isinstance(node, ast.Attribute) and node.attr == given.arg
+        return named and isinstance(self.flow.value(node.value), State)  # type: ignore[attr-defined]
+
+    # names -----------------------------------------------------------------------------------------------------
+    def _is_init(self, node: ast.Call) -> bool:
+        return isinstance(self.flow.value(node.func), Method)
+
+    def _homes(self, inits: list[ast.Call]) -> dict[ast.AST | None, ast.Call]:
+        """The functions that call init, each with its first call; None is the file itself."""
+        found: dict[ast.AST | None, ast.Call] = {}
+        sizes = {tuple(self.sizes(call, call.args[1:], call.keywords)) for call in inits}
+        if len({self.source(call).module for call in inits}) > 1 or (len(inits) > 1 and len(sizes) > 1):
+            raise Unsupported(inits[1], "init is called in several places for other sizes")
+        for call in inits:
+            found.setdefault(self.function(call), call)
+        return found
+
+    def _graphdef(self, scope: ast.AST | None, call: ast.Call) -> str:
+        """A name for the model's structure that no scope of the file has."""
+        source = self.source(call)
+        taken = {n.id for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name)}
+        taken |= {n.arg for n in source.by_kind.get(ast.arg, ()) if isinstance(n, ast.arg)}
+        base = self.initialized(call)
+        stem = base.id if isinstance(base, ast.Name) else self.plan.qualname.rpartition(".")[2].lower()
+        alone = sum(self.flow.site_source[site] is source for site in self.flow.native_sites()) == 1
+        wanted = "graphdef" if alone and "graphdef" not in taken else f"{stem}_graphdef"
+        if wanted in taken:
+            raise Unsupported(call, f"the name {wanted} is taken")
+        self.names_given.append((source.module, None, wanted))
+        return wanted
+
+    def _seen_from(self, node: ast.AST) -> str:
+        """The structure's name, where it is bound around a call."""
+        scope = self.function(node)
+        module = self.source(node).module
+        while True:
+            home = self.homes.get(scope)
+            if home is not None and self.source(home).module == module:
+                return self.graphdefs[scope]
+            if scope is None:
+                return ""
+            scope = self.function(scope)
+
+    def _holder(self, node: ast.AST, function: ast.Attribute) -> str:
+        if isinstance(self.flow.value(function.value), State):
+            return f"{self.text(function.value)}.graphdef"
+        found = self._seen_from(node)
+        if not found:
+            raise Unsupported(node, "apply where the model's structure is not in sight")
+        return found
+
+    # init and create -------------------------------------------------------------------------------------------
+    def _init(self, call: ast.Call) -> None:
+        if not call.args or any(k.arg in (None, "method", "mutable", "rngs") for k in call.keywords):
+            raise Unsupported(call, "init of another method")
+        base = self.initialized(call)
+        context = self.context(call)
+        arguments = self.sizes(call, call.args[1:], call.keywords)
+        if self.plan.needs_rngs:
+            arguments.append(f"rngs={self.rngs(call.args[0])}")
+        split, param = context.name("flax.nnx.split"), context.name("flax.nnx.Param")
+        made = (f"{split}(", base, f"({', '.join(arguments)}), {param})")
+        name = self.graphdefs[self.function(call)]
+        statement = self.statement(call)
+        nested = self.created_with(call)
+        if nested is not None:
+            source = self.source(call)
+            if "params" in source.names.bound_in(self.function(call) or source.tree):
+                raise Unsupported(call, "the name params is taken")
+            self.insert_before(statement, f"{name}, params = ", *made)
+            self.replace(nested, "params")
+            self.dropped.update(ast.walk(nested))
+            return
+        value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        outer = self.parent(call)
+        if isinstance(outer, ast.Subscript) and self._says_params(outer):
+            call, outer = outer, self.parent(outer)  # type: ignore[assignment]
+        if value is not call or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            raise Unsupported(call, "variables that are not assigned to one name")
+        self.insert_at(statement.targets[0], f"{name}, ")
+        self.replace(call, *made)
+
+    def insert_at(self, node: ast.AST, text: str) -> None:
+        span = self.source(node).span(node)
+        self.edits.append((self.context(node), type(span)(span.start, span.start), (text,)))
+
+    def _says_params(self, node: ast.Subscript) -> bool:
+        return isinstance(node.slice, ast.Constant) and node.slice.value == "params"
+
+    def _create(self, call: ast.Call, value: State) -> None:
+        keywords = {k.arg: k for k in call.keywords}
+        if call.args or not {"apply_fn", "params", "tx"} <= keywords.keys() or None in keywords:
+            raise Unsupported(call, "a TrainState that is made in another way")
+        own = self.flow.state_classes.own.get(value.cls)
+        extra = keywords.keys() - {"apply_fn", "params", "tx", "step"}
+        if own is None:
+            if extra or not isinstance(call.func, ast.Attribute):
+                raise Unsupported(call, "other fields of the TrainState")
+            self.replace(call.func, f"{self.context(call).name('flax.nnx.TrainState')}.create")
+        else:
+            if not isinstance(call.func, ast.Attribute):
+                raise Unsupported(call, "a TrainState that is constructed as it is")
+            self.state_classes.add(value.cls)
+        given = keywords["apply_fn"]
+        method = self.flow.value(given.value)
+        if not (isinstance(method, Method) and method.name == "apply" and isinstance(given.value, ast.Attribute)):
+            raise Unsupported(call, "a TrainState with another function than apply")
+        holder = self._holder(call, given.value)
+        self.replace(given, holder if given is call.keywords[0] else f"graphdef={holder}")
+
+    def _state_class(self, name: str) -> None:
+        """`class State(TrainState)` with fields alone → `class State(nnx.TrainState)`."""
+        node = self.flow.state_classes.own[name]
+        module = next(m for m, s in self.flow.project.files.items() if node in s.by_kind.get(ast.ClassDef, ()))
+        source = self.flow.project.files[module]
+        fields = [s for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+        said = [s.value for s in node.body if isinstance(s, ast.Expr)]
+        text = [s for s in [*node.body, *said] if isinstance(s, ast.Pass | ast.Constant)]
+        base = node.bases[0] if len(node.bases) == 1 else None
+        direct = base is not None and self.flow.state_classes.base_name(source, node, base) == _STATE_TREE
+        if not direct or len(fields) + len(text) != len(node.body) or node.decorator_list or node.keywords:
+            raise Unsupported(self.component.sites[0], "a class of states with code of its own")
+        assert base is not None
+        if {f.target.id for f in fields if isinstance(f.target, ast.Name)} & {"graphdef", "apply_fn", *_FIELDS}:
+            raise Unsupported(self.component.sites[0], "a class of states with fields of TrainState")
+        self.edits.append((self.contexts[module], source.span(base), (self.contexts[module].name("flax.nnx.TrainState"),)))
+
+    # uses ------------------------------------------------------------------------------------------------------
+    def _use(self, node: ast.AST, value: Value) -> None:
+        if node in self.dropped:
+            return
+        parent = self.parent(node)
+        if isinstance(node, ast.Call):
+            if node in self.component.sites:
+                self._site(node)
+            elif isinstance(value, State) and self.flow.creates_state(node):
+                self._create(node, value)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            if isinstance(node.ctx, ast.Del):
+                raise Unsupported(node, "a value that is deleted")
+            return
+        if isinstance(value, Model):
+            if isinstance(parent, ast.Attribute) and isinstance(self.flow.value(parent), Method):
+                return
+            if not self._goes_on(node):
+                raise Unsupported(node, "a module that is used otherwise than by init and apply")
+        elif isinstance(value, Method):
+            self._method(node, value, parent)
+        elif isinstance(value, Variables | State | Collection | Gradients | OptState | Deltas):
+            self._tree(node, value, parent)
+        else:
+            raise Unsupported(node, "updates of other collections")
+
+    def _site(self, node: ast.Call) -> None:
+        parent = self.parent(node)
+        if isinstance(parent, ast.Attribute):  # `MLP(8).init(key, x)`: constructed here once more, with sizes
+            call = self.parent(parent)
+            made = isinstance(call, ast.Call) and call.func is parent and parent.attr in ("init", "apply")
+            if not made:
+                raise Unsupported(node, "a module that is used where it is constructed")
+            if parent.attr == "apply":
+                return  # the text goes with the call
+        self.to_partial(node)
+
+    def _method(self, node: ast.AST, value: Method, parent: ast.AST) -> None:
+        called = isinstance(parent, ast.Call) and parent.func is node
+        if value.name == "apply" and isinstance(parent, ast.keyword) and parent.arg == "apply_fn":
+            if self.flow.creates_state(self.parent(parent)):  # type: ignore[arg-type]
+                return
+        if called and value.name == "apply" and isinstance(parent, ast.Call):
+            self._apply(parent, node)
+        elif not (value.name == "init" and self.initializes(node)):
+            raise Unsupported(node, f"the method {value.name}")
+
+    def _apply(self, call: ast.Call, function: ast.AST) -> None:
+        """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
+        if not isinstance(function, ast.Attribute) or not call.args or isinstance(call.args[0], ast.Starred):
+            raise Unsupported(call, "apply under a name of its own")
+        variables = call.args[0]
+        if isinstance(variables, ast.Dict):
+            keys = [k.value if isinstance(k, ast.Constant) else None for k in variables.keys]
+            if keys != ["params"]:
+                raise Unsupported(call, "variables that are not spelled out")
+            variables = variables.values[0]
+        held = self.flow.value(variables)
+        if not (isinstance(held, Variables | Collection) and self.component.holds(held)):
+            raise Unsupported(call, "variables from elsewhere")
+        method = ""
+        rest: list[ast.expr | ast.keyword] = list(call.args[1:])
+        for keyword in call.keywords:
+            false = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+            if keyword.arg == "mutable" and false:
+                continue
+            if keyword.arg == "method":
+                method = f".{self._method_name(keyword.value)}"
+            elif keyword.arg in (None, "rngs", "mutable", "capture_intermediates"):
+                raise Unsupported(call, f"apply with {keyword.arg}")
+            else:
+                rest.append(keyword)
+        holder = self._holder(call, function)
+        parts: list[str | ast.AST] = []
+        for given in rest:
+            parts += [", ", given] if parts else [given]
+        merge = self.context(call).name("flax.nnx.merge")
+        self.replace(call, f"{merge}({holder}, ", variables, f"){method}(", *parts, ")")
+
+    def _method_name(self, node: ast.expr) -> str:
+        name = ""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value
+        elif isinstance(node, ast.Attribute):
+            owner = self.flow.value(node.value)
+            if isinstance(owner, ClassValue) and owner.qualnames == {self.plan.qualname}:
+                name = node.attr
+        if name not in self.plan.methods:
+            raise Unsupported(node, "a method that is computed or another class's")
+        return name
+
+    # trees -----------------------------------------------------------------------------------------------------
+    def _tree(self, node: ast.AST, value: Value, parent: ast.AST) -> None:
+        if isinstance(node, ast.Call) and self._is_init(node):
+            return  # written
+        if isinstance(node, ast.Attribute) and isinstance(self.flow.value(node.value), State):
+            if node.attr not in {"params", *self.fields}:
+                return  # a counter, a key or statistics of the project's own
+        if isinstance(node, ast.Subscript):
+            whole = isinstance(self.flow.value(node.value), Variables)
+            if whole and self._says_params(node) and isinstance(value, Collection):
+                if isinstance(node.value, ast.Call) and self._is_init(node.value):
+                    return
+                self.replace(node, node.value)
+            elif not isinstance(self.flow.value(node.value), Items):
+                raise Unsupported(node, "an item of params")
+        if isinstance(parent, ast.Subscript) and parent.value is node:
+            return  # the item is looked at by itself
+        if isinstance(parent, ast.Attribute):
+            self._attribute(parent, value)
+            return
+        if not self._goes_on(node):
+            raise Unsupported(node, "a state that is used as something else than a tree")
+
+    def _attribute(self, parent: ast.Attribute, value: Value) -> None:
+        if isinstance(value, State):
+            if parent.attr in _FIELDS or parent.attr in self.flow.state_classes.fields(value.cls):
+                return
+        raise Unsupported(parent, f"the attribute {parent.attr}")
+
+    def _goes_on(self, node: ast.AST) -> bool:
+        """Does a tree go where it stays one, and where the flow of values still knows it?"""
+        parent = self.parent(node)
+        if isinstance(parent, ast.Expr):
+            return True
+        if isinstance(parent, ast.Tuple | ast.List):
+            if isinstance(self.flow.value(parent), Items):
+                self._bundle(parent, self.flow.value(parent))
+                return True
+            return False
+        if isinstance(parent, ast.IfExp) and node is not parent.test:
+            return self._goes_on(parent) and self._kept(self.flow.value(node), self.flow.value(parent))
+        if isinstance(parent, ast.Assign) and parent.value is node:
+            return all(self._target(target, self.flow.value(node)) for target in parent.targets)
+        if isinstance(parent, ast.AnnAssign) and parent.value is node:
+            return self._target(parent.target, self.flow.value(node))
+        if isinstance(parent, ast.Return | ast.Lambda):
+            owner = parent if isinstance(parent, ast.Lambda) else self.function(node)
+            returned = self.flow.returns.get(owner) if owner is not None else None
+            return returned is not None and self._kept(self.flow.value(node), returned)
+        if isinstance(parent, ast.Dict):
+            return self._in_dictionary(parent, node)
+        call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        return isinstance(call, ast.Call) and call.func is not node and self._given(call, node, parent)
+
+    def _target(self, target: ast.expr, value: Value) -> bool:
+        if isinstance(target, ast.Name):
+            return self._kept(value, self.flow.value(target))
+        if isinstance(target, ast.Tuple) and isinstance(value, Items) and len(target.elts) == len(value.items):
+            plain = not any(isinstance(e, ast.Starred) for e in target.elts)
+            return plain and all(self._target(e, v) for e, v in zip(target.elts, value.items, strict=True) if self._has(v))
+        return False
+
+    def _kept(self, value: Value, where: Value) -> bool:
+        """Does `where` know all that `value` has of the models?"""
+        if isinstance(value, Items):
+            if not self._has(value):
+                return True
+            same = isinstance(where, Items) and len(where.items) == len(value.items)
+            return same and all(map(self._kept, value.items, where.items))  # type: ignore[union-attr]
+        return not self._has(value) or (isinstance(where, Tracked) and self.component.holds(where))
+
+    def _has(self, value: Value) -> bool:
+        if isinstance(value, Items):
+            return any(map(self._has, value.items))
+        return isinstance(value, Tracked) and self.component.holds(value)
+
+    def _in_dictionary(self, parent: ast.Dict, node: ast.AST) -> bool:
+        """`{'params': params}` of apply; a dictionary with the tree under a key for which nobody asks."""
+        call = self.parent(parent)
+        if isinstance(call, ast.Call) and call.args[:1] == [parent]:
+            method = self.flow.value(call.func)
+            if isinstance(method, Method) and method.name == "apply":
+                return True
+        key = next((k for k, v in zip(parent.keys, parent.values) if v is node), None)
+        if not (isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(call, ast.Return)):
+            return False
+        return not any(
+            isinstance(other, ast.Constant) and other.value == key.value and not isinstance(source.parents[other], ast.Dict)
+            for source in self._readers(self.source(node).module)
+            for other in source.by_kind.get(ast.Constant, ())
+        )
+
+    def _readers(self, module: str) -> Iterator[SourceFile]:
+        """The file of a module, and those that import something of it."""
+        for name, source in self.flow.project.files.items():
+            imported = map(self.flow.project.canonical, [*source.names.imports.values(), *source.names.star_imports])
+            if name == module or any(target == module or target.startswith(f"{module}.") for target in imported):
+                yield source
+
+    def _given(self, call: ast.Call, node: ast.AST, parent: ast.AST) -> bool:
+        """Is the tree an argument of something that works on trees, or follows it?"""
+        name = self.flow.name(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
+        value, function = self.flow.value(node), self.flow.value(call.func)
+        if isinstance(function, Method) and self.component.holds(function):
+            return function.name == "apply" and call.args[:1] == [node]
+        if isinstance(function, Function):
+            return all(self._parameter(call, function, target, node, value) for target in function.nodes)
+        if name == SCAN:
+            return call.args[1:2] == [node] and self._scanned(call, value)
+        if name == COND:
+            branches = [self.flow.value(b) for b in call.args[1:3]]
+            return node in call.args[3:] or (
+                isinstance(parent, ast.keyword) and all(isinstance(b, Function) and not b.transform for b in branches)
+            )
+        if isinstance(call.func, ast.Attribute):
+            base = self.flow.value(call.func.value)
+            if isinstance(base, State) and call.func.attr in ("apply_gradients", "replace"):
+                return isinstance(parent, ast.keyword) and parent.arg != "apply_fn"
+            if self.flow.creates_state(call) and isinstance(parent, ast.keyword):
+                return True
+            if call.func.attr in ("init", "update") and isinstance(self.flow.value(call), OptState | Items | Deltas):
+                return True
+        if name in _BUILTINS:
+            return True
+        if isinstance(value, Items):
+            return name in _WHOLE
+        functions = [a for a in call.args if isinstance(self.flow.value(a), Function) or isinstance(a, ast.Lambda)]
+        if name.endswith(_BY_STRUCTURE) or any(k.arg == "is_leaf" for k in call.keywords):
+            return False
+        return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS)
+
+    def _parameter(self, call: ast.Call, function: Function, target: ast.AST, node: ast.AST, value: Value) -> bool:
+        arguments = target.args  # type: ignore[attr-defined]
+        names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+        if node in call.args:
+            position = call.args.index(node) + function.bound  # type: ignore[arg-type]
+            if position >= len(names) or any(isinstance(a, ast.Starred) for a in call.args):
+                return False
+            parameter = names[position]
+        else:
+            parameter = next((str(k.arg) for k in call.keywords if k.value is node), "")
+        held = self.flow.env.get((self.source(target).module, target, parameter))
+        return held is not None and self._kept(value, held)
+
+    def _scanned(self, call: ast.Call, value: Value) -> bool:
+        """A scan whose steps give on what they are given, and keep no state of each step."""
+        body = self.flow.value(call.args[0])
+        if not isinstance(body, Function) or body.transform or body.bound:
+            return False
+        for target in body.nodes:
+            arguments = target.args  # type: ignore[attr-defined]
+            first = [*arguments.posonlyargs, *arguments.args][:1]
+            held = self.flow.env.get((self.source(target).module, target, first[0].arg)) if first else None
+            returned = self.flow.returns.get(target)
+            if held is None or not self._kept(value, held) or not isinstance(returned, Items) or len(returned.items) != 2:
+                return False
+            if not self._kept(value, returned.items[0]) or self._has(returned.items[1]):
+                return False
+        return True
+
+    # tuples ----------------------------------------------------------------------------------------------------
+    def _bundles(self) -> Iterator[tuple[ast.AST, Value]]:
+        """The names, calls and items that are tuples with trees of the component."""
+        for node in self.flow.source_of:
+            if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute):
+                value = self.flow.value(node)
+                if isinstance(value, Items) and self._has(value):
+                    yield node, value
+
+    def _bundle(self, node: ast.AST, value: Value) -> None:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            return
+        parent = self.parent(node)
+        if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+            if self._has(self.flow.value(parent)) or isinstance(parent.slice, ast.Constant | ast.UnaryOp):
+                return
+        if isinstance(node, ast.Tuple) and not isinstance(node.ctx, ast.Load):
+            return
+        if not self._goes_on(node):
+            raise Unsupported(node, "a tuple with a state that goes where it is not followed")
+
+    def _leaves(self) -> None:
+        """Leaves of params by their places, which an nnx.State may have in another order."""
+        for node in self.flow.uses.calls(leaf_order.LEAVES):
+            if node.args and self._has(self.flow.value(node.args[0])) and not leaf_order.orderless(self, node):
+                raise Unsupported(node, "leaves of which the order may matter")
+
+
+_SHARDED = ("with_partitioning", "with_logical_partitioning", "Partitioned", "param_with_axes")

@@ -1,0 +1,87 @@
+"""The functional form: params as a tree of their own, and what must not take it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+LOOP = """
+x = jnp.ones((2, 5))
+model = MLP(4)
+params = model.init(jax.random.key(0), x)
+state = train_state.TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(0.1))
+def turn(carry, batch):
+  state, total = carry
+  def loss_fn(params):
+    return jnp.mean((model.apply(params, batch) - 1.0) ** 2)
+  loss, grads = jax.value_and_grad(loss_fn)(state.params)
+  state = state.apply_gradients(grads=grads)
+  return (state, total + loss), loss
+carry, losses = jax.lax.scan(turn, (state, 0.0), jnp.stack([x, x + 1, x + 2]))
+losses = losses.tolist()
+"""
+# What is added, or replaced, that goes by what a dictionary of Linen is and an nnx.State is not, or out of sight.
+LEFT = {
+    "an item of params": ("losses = losses", "kernel = params['params']['Dense_0']['kernel'] * 2\nlosses = losses"),
+    "paths": ("losses = losses", "jax.tree_util.tree_map_with_path(lambda p, v: str(p), params)\nlosses = losses"),
+    "leaves by number": ("losses = losses", "first = jax.tree.leaves(params)[0]\nlosses = losses"),
+    "a list in the tree's structure": (
+        "losses = losses",
+        "keys = jax.tree.unflatten(jax.tree.structure(params), [1, 2, 3, 4])\nlosses = losses",
+    ),
+    "where leaves are is said": (
+        "losses = losses",
+        "jax.tree.map(id, params, is_leaf=lambda n: 'kernel' in n)\nlosses = losses",
+    ),
+    "saved": ("losses = losses", "blob = flax.serialization.to_bytes(carry[0].params)\nlosses = losses"),
+    "a key that somebody asks for": (
+        "losses = losses",
+        "def pack(c):\n  return {'carry': c}\nstate = pack(carry)['carry'][0]\nlosses = losses",
+    ),
+    "a state of each step": ("total + loss), loss", "total + loss), loss * state.step"),
+    "states of each step": ("total + loss), loss\ncarry, losses", "total + loss), (loss, state)\ncarry, (losses, _)"),
+    "a list that grows": ("losses = losses", "kept = []\nkept.append(carry[0])\nlosses = losses"),
+    "a function that is not seen": ("losses = losses", "jax.lax.fori_loop(0, 2, lambda i, s: s, carry[0])\nlosses = losses"),
+    "a loop over states": ("losses = losses", "for s in [carry[0]]:\n  s.apply_fn(s.params, x)\nlosses = losses"),
+    "the names of the collections": ("losses = losses", "print(list(params))\nlosses = losses"),
+    "other params": ("losses = losses", "model.apply({'params': dict(params['params'])}, x)\nlosses = losses"),
+    "another key for another shape": ("losses = losses", "model.init(jax.random.key(1), jnp.ones((2, 7)))\nlosses = losses"),
+}
+
+
+def test_a_state_in_a_tuple_through_a_scan(kit) -> None:
+    done = kit.migrate(LOOP, kit.MLP)
+    assert done.codes == ["NNX602"] and not done.created
+    assert (
+        "graphdef, params = nnx.split(model(in_features=x.shape[-1], rngs=nnx.Rngs(jax.random.key(0))), nnx.Param)"
+        in done.after
+    )
+    assert "nnx.TrainState.create(graphdef, params=params, tx=optax.adam(0.1))" in done.after
+    assert "nnx.merge(graphdef, params)(batch)" in done.after
+    before, after = done.both()
+    assert len(set(before["losses"])) == 3
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_needs_linens_dictionaries_keeps_them(kit, name: str) -> None:
+    done = kit.migrate(LOOP.replace(*LEFT[name]), kit.MLP)
+    if name == "a state of each step":  # an array that is read off the state is none
+        assert done.codes == ["NNX602"]
+    else:
+        assert done.codes == ["NNX603"], done.after
+    before, after = done.both()
+    np.testing.assert_allclose(np.asarray(after["losses"]), np.asarray(before["losses"]), rtol=1e-5)
+
+
+def test_two_models_in_one_scope_have_names_of_their_own(kit) -> None:
+    program = LOOP.replace("model = MLP(4)", "model = MLP(4)\ncritic = MLP(4)").replace(
+        "losses = losses",
+        "critic_params = critic.init(jax.random.key(1), x)\nold = critic_params\nvalue = float(critic.apply(old, x).mean())\n"
+        "critic_params = jax.tree.map(jnp.zeros_like, critic_params)\nlosses = losses",
+    )
+    done = kit.migrate(program, kit.MLP)
+    assert done.codes == ["NNX602"]
+    assert "critic_graphdef, critic_params = " in done.after and "model_graphdef, params = " in done.after
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"] + [after["value"]], before["losses"] + [before["value"]], rtol=1e-5)
