@@ -132,8 +132,8 @@ class _Functional(Rewrite):
     def _lost_states(self) -> None:
         """A state that went where nobody follows it would be asked for the function that it has no more."""
         modules = {self.source(node).module for node, value in self.uses if isinstance(value, State)}
-        for module in sorted({reader.module for module in modules for reader in self._readers(module)}):
-            for node in self.flow.project.files[module].by_kind.get(ast.Attribute, ()):
+        for name in sorted({reader.module for module in modules for reader in self._readers(module)}):
+            for node in self.flow.project.files[name].by_kind.get(ast.Attribute, ()):
                 if isinstance(node, ast.Attribute) and node.attr == "apply_fn" and node in self.flow.source_of:
                     if not isinstance(self.flow.value(node), Method):
                         raise Unsupported(node, "a state that is not followed")
@@ -435,7 +435,7 @@ class _Functional(Rewrite):
             if not self._has(value):
                 return True
             same = isinstance(where, Items) and len(where.items) == len(value.items)
-            return same and all(map(self._kept, value.items, where.items))  # type: ignore[union-attr]
+            return same and all(map(self._kept, value.items, where.items))  # type: ignore[attr-defined]
         return not self._has(value) or (isinstance(where, Tracked) and self.component.holds(where))
 
     def _has(self, value: Value) -> bool:

@@ -77,7 +77,8 @@ def test_what_needs_linens_dictionaries_keeps_them(kit, name: str) -> None:
 def test_two_models_in_one_scope_have_names_of_their_own(kit) -> None:
     program = LOOP.replace("model = MLP(4)", "model = MLP(4)\ncritic = MLP(4)").replace(
         "losses = losses",
-        "critic_params = critic.init(jax.random.key(1), x)\nold = critic_params\nvalue = float(critic.apply(old, x).mean())\n"
+        "critic_params = critic.init(jax.random.key(1), x)\nold = critic_params\n"
+        "value = float(critic.apply(old, x).mean())\n"
         "critic_params = jax.tree.map(jnp.zeros_like, critic_params)\nlosses = losses",
     )
     done = kit.migrate(program, kit.MLP)
