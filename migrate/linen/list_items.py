@@ -18,7 +18,7 @@ from .values import Array, Int, Tup, Unknown, Value
 
 def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: Any) -> None:
     """Refuse a call of an item whose place in the list does not say the sizes that it is given."""
-    if run.in_setup or not is_outside(run, site):
+    if run.in_setup or not _is_outside(run, site):
         return
     runs = {name: text for loop in site.loops for name, text in _what_runs(loop).items()}
     given = [v for v in (*record.args, *record.keywords.values()) if isinstance(v, Array)]
@@ -42,21 +42,21 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     before.append((widths, picked))
 
 
-def is_outside(run: Any, site: Site) -> bool:
+def _is_outside(run: Any, site: Site) -> bool:
     """Is a module that a loop makes called outside of that loop?"""
     return bool(site.loops) and not any(run.joined_loops.get(site.loops[-1], site.loops[-1]) is loop for loop in run.loops)
 
 
 def pass_names(run: Any) -> frozenset[str]:
     """The names that say, for the items of a list, in which pass of a loop they were made; not those of open loops."""
-    loops = {loop for site in run.sites for loop in site.loops if is_outside(run, site)}
+    loops = {loop for site in run.sites for loop in site.loops if _is_outside(run, site)}
     open_names = {name for loop in run.loops for name in _what_runs(loop)}
     return frozenset(name for loop in loops for name in _what_runs(loop)) - open_names
 
 
 def given_back(run: Any, site: Site, node: ast.Call, result: Value, env: Any) -> Value:
     """What a call of an item gives: the sizes of an item that is picked are those of its place in the list, if known."""
-    if run.in_setup or not is_outside(run, site) or not _is_picked(run, site, node, env):
+    if run.in_setup or not _is_outside(run, site) or not _is_picked(run, site, node, env):
         return result
     names = {name for loop in site.loops for name in _what_runs(loop)}
     lost = False
@@ -191,4 +191,4 @@ def _what_runs(loop: For) -> dict[str, str]:
     return found
 
 
-__all__ = ["check_call", "given_back", "is_outside", "pass_names", "without"]
+__all__ = ["check_call", "given_back", "pass_names", "without"]

@@ -170,7 +170,7 @@ class LoopExecution(Expressions):
                 last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
                 if last is not None:
                     self.closed[tracker] = last
-        short = self._carry_sizes(target, iterator, start, inner, phis, over is not None)
+        short = self._carry_sizes(target, iterator, start, inner, phis, over is not None, step)
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(node))
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
@@ -191,6 +191,7 @@ class LoopExecution(Expressions):
         inner: Env,
         phis: Mapping[tuple[str, int], str | None],
         ordered: bool,
+        step: For,
     ) -> dict[str, frozenset[Site]]:
         """A loop over a list made in setup: the sizes that its elements see follow the loop that made them.
 
@@ -203,7 +204,8 @@ class LoopExecution(Expressions):
         made = {s for s in self.sites if s.loops and s.call is not None}
         for site in made:
             if not site.in_setup:
-                if list_items.is_outside(self, site) and _picks(site, target):
+                around = {self.joined_loops.get(loop, loop) for loop in site.loops}
+                if around.isdisjoint((step, *self.loops)) and _picks(site, target):
                     self._agree_all(site, start, inner, phis)
                 continue
             assert site.call is not None

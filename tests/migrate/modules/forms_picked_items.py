@@ -50,6 +50,20 @@ class CyclicCompact(nn.Module):
     return nn.Dense(3)(x)
 
 
+class MadeInTheLoop(nn.Module):
+  """Not picked: made where it is called, so that each has its own width."""
+
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(4)(x)
+    for _ in range(2):
+      x = nn.Dense(6)(x * 2)
+    for size in (3, 5):
+      for _ in range(2):
+        x = nn.relu(nn.Dense(size)(x))
+    return x
+
+
 class Patches(nn.Module):
   size: int
   patch: int
@@ -106,5 +120,6 @@ CASES = [
   ("Cyclic", {}, [(2, 8)], {}),
   ("Cyclic", {"groups": 3, "times": 7}, [(2, 8)], {}),
   ("CyclicCompact", {}, [(2, 8)], {}),
+  ("MadeInTheLoop", {}, [(2, 3)], {}),
   ("Windows", {}, [(2, 8, 8, 3)], {}),
 ]
