@@ -11,6 +11,7 @@ from typing import Any
 
 from ..source import SourceFile
 from . import asked_values, outside_chains, shape_ops
+from .annotated_factories import annotated_factory
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
 from .dims import Dim
@@ -418,6 +419,9 @@ class Analyser:
             passed = execution.passed.get(field.name) or self.given.get(execution.model.qualname, {}).get(field.name)
             if isinstance(passed, Passed) and isinstance(default, Factory | Global):
                 self.conflicts[execution.model.qualname] = _DIFFERENT.format(field.name)
+        if not found:
+            annotated = annotated_factory(execution, field)
+            found = [annotated] if annotated is not None else []
         if not found:
             return None
         name = field.name

@@ -159,7 +159,10 @@ class Localization(Evaluation):
                     del replaced[mark[0] :]
                     needs.clear()
                     needs |= mark[1]
-                    if not isinstance(node, ast.Tuple | ast.List):
+                    of_arrays = isinstance(node, ast.Call) and isinstance(found.value, Tup) and is_opaque(found.value)
+                    if not isinstance(node, ast.Tuple | ast.List) and not (
+                        of_arrays and localize.is_plain_call(self, node, env)
+                    ):
                         return False
                 elif isinstance(node, ast.Compare):
                     text = localize.shape_condition(self, node)

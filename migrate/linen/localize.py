@@ -80,11 +80,11 @@ def _stands_alone(localized: Localized) -> bool:
 
 
 def is_library_call(run: Any, node: ast.AST, env: Any) -> bool:
-    """A call of a library function that draws nothing: it can be repeated wherever its arguments can be said."""
+    """A call of a library function: it can be repeated wherever its arguments can be said, a key among them."""
     if not isinstance(node, ast.Call) or run._rooted_local(node.func, env):
         return False
     qualname = run.project.qualname(env.source, node.func) or ""
-    if qualname.startswith(("jax.random.", "flax.linen.")) and not qualname.startswith("flax.linen.initializers."):
+    if qualname.startswith("flax.linen.") and not qualname.startswith("flax.linen.initializers."):
         return qualname.rpartition(".")[2] in _AXES_HELPERS
     return qualname.startswith(("jax.", "numpy.", "math.", "flax.", "functools.", "optax."))
 

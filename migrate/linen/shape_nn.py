@@ -139,6 +139,32 @@ def _promote_dtype(call: Call) -> Value:
     return Tup(call.items("args"), "list")
 
 
+_CHANNELS_LAST = Const("channels last")  # for any number of dimensions
+
+
+@rule("_conv_dimension_numbers", "input_shape", "flax.linen")
+def _numbers_of_linen(call: Call) -> Value:
+    """What Linen's own convolutions give to jax: batch first, features last, for as many dimensions as there are."""
+    return _CHANNELS_LAST
+
+
+@rule("ConvDimensionNumbers", "lhs_spec rhs_spec out_spec", "jax.lax")
+def _numbers(call: Call) -> Value:
+    """(batch, features, spatial...), (out, in, spatial...) and again (batch, features, spatial...): places of dimensions."""
+    return Tup(tuple(_letters(call.value(name), head) for name, head in _SPECS))
+
+
+_SPECS = (("lhs_spec", "NC"), ("rhs_spec", "OI"), ("out_spec", "NC"))
+
+
+def _letters(spec: Value, head: str) -> Const:
+    places = [i.dim.value for i in spec.items if isinstance(i, Int)] if isinstance(spec, Tup) else []
+    if not places or sorted(p for p in places if p is not None) != list(range(len(spec.items))):  # type: ignore[attr-defined]
+        raise stop("ConvDimensionNumbers: the places of dimensions are not known")
+    letters = head + "0123456789"
+    return Const("".join(letters[places.index(i)] for i in range(len(places))))
+
+
 # jax.lax -------------------------------------------------------------------------------------------------------
 
 
@@ -154,10 +180,12 @@ def _conv(call: Call) -> Value:
     if isinstance(numbers, Tup) and all(isinstance(i, Const) and isinstance(i.value, str) for i in numbers.items):
         specs = [str(i.value) for i in numbers.items if isinstance(i, Const)]
         rank = len(specs[0])
-    elif numbers == NONE:
+    elif numbers in (NONE, _CHANNELS_LAST):
         rank = rhs.rank or 0
         letters = "0123456789"[: rank - 2]
         specs = ["NC" + letters, "OI" + letters, "NC" + letters]
+        if numbers == _CHANNELS_LAST:
+            specs = [f"N{letters}C", f"{letters}IO", f"N{letters}C"]
     else:
         raise stop("conv_general_dilated: `dimension_numbers` is not known")
     if rank < 2:

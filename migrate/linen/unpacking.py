@@ -15,6 +15,12 @@ Keyword = tuple[str, ast.expr, Abs]
 # Layers whose every keyword means the same in NNX, so that an unknown mapping can be handed on: what NNX does not take
 # raises a TypeError.
 HANDED_ON = frozenset({"flax.linen.Dense"})
+# Layers of which these keywords mean the same, and change no size: a mapping that holds no others is handed on.
+_PLAIN_LAYERS = frozenset(
+    f"flax.linen.{name}"
+    for name in ("Conv", "ConvTranspose", "DenseGeneral", "Embed", "LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")
+)
+_PLAIN = frozenset({"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision"})
 
 
 def entry(run: Any, node: ast.expr, found: Abs, env: Any) -> Entry:
@@ -56,7 +62,8 @@ def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[lis
     twice = {k for k, _, _ in found if [k for k, _, _ in found].count(k) > 1}
     if twice or len(rest) > 1:
         raise Unmigratable("NNX137", f"`{ast.unparse(arguments.node.func)}` is given keywords twice", arguments.node)
-    if rest and target not in HANDED_ON and run.analyser.classes.get(target) is None:
+    handed_on = target in HANDED_ON or run.analyser.classes.get(target) is not None
+    if rest and not handed_on and not (target in _PLAIN_LAYERS and _holds_only(rest[0], env)):
         what = f"`{ast.unparse(arguments.node.func)}` is given `**{ast.unparse(rest[0])}`, whose keys are not known"
         raise Unmigratable("NNX137", what, arguments.node)
     return found, rest[0] if rest else None
@@ -78,6 +85,38 @@ def _items(run: Any, node: ast.expr, value: Abs, env: Any) -> list[Keyword] | No
             return None
         found.append((key, item.node, item.found))
     return found if len(found) == len(value.value.items) else None
+
+
+def _holds_only(mapping: ast.expr, env: Any) -> bool:
+    """Does the text show that a mapping holds no other keywords: `kw = {"kernel_init": zeros} if self.zero else {}`?"""
+    if not isinstance(mapping, ast.Name):
+        return _shown(mapping)
+    name, around = mapping.id, [a for a in env.source.ancestors(mapping) if isinstance(a, ast.FunctionDef | ast.Lambda)]
+    if not around or not isinstance(around[0], ast.FunctionDef) or name not in env.names:
+        return False
+    for node in ast.walk(around[0]):
+        if isinstance(node, ast.arg) and node.arg == name:
+            return False
+        if not isinstance(node, ast.Name) or node.id != name or node is mapping:
+            continue
+        parent = env.source.parents[node]
+        if isinstance(node.ctx, ast.Load):
+            if isinstance(parent, ast.keyword) and parent.arg is None:
+                continue
+            return False  # it may be changed there
+        if not isinstance(parent, ast.Assign | ast.AnnAssign) or parent.value is None or not _shown(parent.value):
+            return False
+    return True
+
+
+def _shown(value: ast.expr) -> bool:
+    """Is it a dict, or one of two, with these keys alone?"""
+    if isinstance(value, ast.IfExp):
+        return _shown(value.body) and _shown(value.orelse)
+    if isinstance(value, ast.Call):
+        keys = {k.arg for k in value.keywords}
+        return isinstance(value.func, ast.Name) and value.func.id == "dict" and not value.args and keys <= _PLAIN
+    return isinstance(value, ast.Dict) and all(isinstance(k, ast.Constant) and k.value in _PLAIN for k in value.keys)
 
 
 def _is_own(node: ast.expr) -> bool:

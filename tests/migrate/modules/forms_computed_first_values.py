@@ -1,0 +1,158 @@
+"""Parameters whose first value the call computes from sizes and fields, with functions of the project and of jax."""
+
+from dataclasses import field
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from flax.linen.linear import _conv_dimension_numbers
+
+
+def first_values(shape, scale=1, bias=True, given=None, name="", key=None):
+    if given is None:
+        w = jax.random.normal(key, shape=shape, dtype=jnp.float32) / scale
+        if bias:
+            b = jnp.zeros(shape=(shape[-1],), dtype=jnp.float32)
+    else:
+        w = jnp.array(given[name]["w"]).astype(jnp.float32)
+        if bias:
+            b = jnp.array(given[name]["b"]).astype(jnp.float32)
+    if bias:
+        return w, b
+    return w
+
+
+class Pair(nn.Module):
+    features: int = 3
+    key: Any = field(default_factory=lambda: jax.random.PRNGKey(0))
+
+    @nn.compact
+    def __call__(self, x):
+        w, b = first_values([x.shape[-1], self.features], 2, key=self.key)
+        w = self.param(name="weight", init_fn=lambda *_: w)
+        b = self.param(name="bias", init_fn=lambda *_: b)
+        return x @ w + b
+
+
+class Perhaps(nn.Module):
+    """One value or two, by a field."""
+
+    features: int = 3
+    use_bias: bool = True
+    given: Any = None
+    key: Any = field(default_factory=lambda: jax.random.PRNGKey(0))
+
+    @nn.compact
+    def __call__(self, x):
+        made = first_values([x.shape[-1], self.features], 2, self.use_bias, self.given, "layer", self.key)
+        if self.use_bias:
+            w, b = made
+        else:
+            w = made
+        w = self.param(name="weight", init_fn=lambda *_: w)
+        x = x @ w
+        if self.use_bias:
+            b = self.param(name="bias", init_fn=lambda *_: b)
+            x = x + b
+        return x
+
+
+class Drawn(nn.Module):
+    features: int = 3
+    key: Any = field(default_factory=lambda: jax.random.PRNGKey(0))
+
+    @nn.compact
+    def __call__(self, x):
+        key, other = jax.random.split(self.key)
+        w = jax.random.normal(key, (x.shape[-1], self.features))
+        w = self.param("weight", lambda *_: w)
+        b = self.param("bias", lambda *_: jax.random.normal(other, (self.features,)))
+        return x @ w + b
+
+
+def numbers(shape):
+    rank = len(shape)
+    lhs = (0, rank - 1, *tuple(range(1, rank - 1)))
+    return jax.lax.ConvDimensionNumbers(lhs, (rank - 1, rank - 2, *tuple(range(rank - 2))), lhs)
+
+
+class LinenNumbers(nn.Module):
+    """Convolutions whose dimensions Linen's own helper numbers, for any rank."""
+
+    features: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        w = self.param("w", nn.initializers.normal(), (3, 3, x.shape[3], self.features))
+        named = nn.linear._conv_dimension_numbers(x.shape)
+        x = jax.lax.conv_general_dilated(x, w, window_strides=(2, 2), padding="SAME", dimension_numbers=named)
+        x = nn.Dense(5)(x)
+        w = self.param("v", nn.initializers.normal(), (1, 1, 5, 4))
+        x = jax.lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=_conv_dimension_numbers(x.shape))
+        return nn.Dense(2)(x.reshape(x.shape[0], -1))
+
+
+class OwnNumbers(nn.Module):
+    features: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        _, _, _, channels = x.shape
+        w = self.param("w", nn.initializers.normal(), (3, 3, channels, self.features))
+        x = jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=numbers(x.shape))
+        return nn.Dense(5)(x)
+
+
+class Zeroed(nn.Module):
+    """A mapping of keywords that one side of a condition leaves empty."""
+
+    features: int = 3
+    zero: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        kw = {"kernel_init": nn.initializers.zeros} if self.zero else {}
+        x = nn.DenseGeneral((2, self.features), **kw)(x)
+        if self.zero:
+            more = dict(use_bias=False)
+        else:
+            more = {}
+        return nn.Conv(self.features, (1,), **more)(nn.LayerNorm(**more)(x))
+
+
+class Extractor(nn.Module):
+    width: int = 4
+    activation: Any = nn.relu
+
+    @nn.compact
+    def __call__(self, x):
+        return self.activation(nn.Dense(self.width)(x))
+
+
+class Annotated(nn.Module):
+    """Nothing gives the field a class, and its annotation names it."""
+
+    extractor: type[Extractor] | None = None
+    width: int = 4
+
+    @nn.compact
+    def __call__(self, x):
+        if self.extractor is not None:
+            x = self.extractor(self.width, nn.tanh)(x)
+        return nn.Dense(2)(x)
+
+
+CASES = [
+    ("Pair", {}, [(2, 4)], {}),
+    ("Perhaps", {}, [(2, 4)], {}),
+    ("Perhaps", {"use_bias": False}, [(2, 4)], {}),
+    ("Perhaps", {"given": {"layer": {"w": [[1.0, 2.0, 3.0]] * 4, "b": [1.0, 2.0, 3.0]}}}, [(2, 4)], {}),
+    ("Drawn", {}, [(2, 4)], {}),
+    ("LinenNumbers", {}, [(2, 8, 6, 4)], {}),
+    ("OwnNumbers", {}, [(2, 8, 6, 4)], {}),
+    ("Zeroed", {}, [(2, 4)], {}),
+    ("Zeroed", {"zero": True}, [(2, 4)], {}),
+    ("Annotated", {}, [(2, 5)], {}),
+    ("Annotated", {"extractor": Extractor}, [(2, 5)], {}),
+]

@@ -1,0 +1,98 @@
+"""First values and keywords that a constructor cannot compute, beside those that it can (`forms_computed_first_values`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+def first_values(x, width):
+  return jnp.mean(x) * jnp.ones((width,)), jnp.zeros((width,))
+
+
+class Base(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+class Wide(Base):
+  width: int = 4
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+
+
+class M(nn.Module):
+  width: int = 3
+  zero: bool = False
+  kind: type[Base] | None = None
+  model: type[nn.Module] | None = None
+"""
+
+REFUSED = {
+    "a first value of what the array holds": (
+        "NNX111",
+        """@nn.compact
+def __call__(self, x):
+  w, b = first_values(x, self.width)
+  w = self.param("w", lambda *_: w)
+  return x * w""",
+    ),
+    "a key that the call is given": (
+        "NNX111",
+        """@nn.compact
+def __call__(self, x, key):
+  w = jax.random.normal(key, (self.width,))
+  w = self.param("w", lambda *_: w)
+  return x * w""",
+    ),
+    "keywords that change sizes": (
+        "NNX137",
+        """@nn.compact
+def __call__(self, x):
+  kw = {"strides": 2} if self.zero else {}
+  return nn.Conv(self.width, (3,), **kw)(x)""",
+    ),
+    "keywords that are added elsewhere": (
+        "NNX137",
+        """@nn.compact
+def __call__(self, x):
+  kw = {"use_bias": False} if self.zero else {}
+  kw.update(self.more())
+  return nn.Conv(self.width, (3,), **kw)(x)
+def more(self):
+  return {"strides": 2}""",
+    ),
+    "an annotation that names the class of all modules": (
+        "NNX138",
+        """@nn.compact
+def __call__(self, x):
+  return self.model(self.width)(x)""",
+    ),
+    "an annotation that names a class with others of its kind": (
+        "NNX138",
+        """@nn.compact
+def __call__(self, x):
+  return self.kind()(x)""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_it_is_refused(name: str) -> None:
+    code, methods = REFUSED[name]
+    text = HEAD + "\n" + "".join(f"  {line}\n" for line in methods.splitlines())
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    plan = {c.qualname.rpartition(".")[2]: c for c in result.classes}["M"]
+    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
