@@ -159,10 +159,9 @@ class Localization(Evaluation):
                     del replaced[mark[0] :]
                     needs.clear()
                     needs |= mark[1]
-                    of_arrays = isinstance(node, ast.Call) and isinstance(found.value, Tup) and is_opaque(found.value)
-                    if not isinstance(node, ast.Tuple | ast.List) and not (
-                        of_arrays and localize.is_plain_call(self, node, env)
-                    ):
+                    arrays = isinstance(node, ast.Call) and isinstance(found.value, Tup) and is_opaque(found.value)
+                    again = arrays and isinstance(node, ast.Call) and localize.is_plain_call(self, node, env)
+                    if not again and not isinstance(node, ast.Tuple | ast.List):
                         return False
                 elif isinstance(node, ast.Compare):
                     text = localize.shape_condition(self, node)

@@ -75,7 +75,7 @@ def made(run: Any, function: Function, node: ast.Call, env: Env, inner: Env, giv
 
 def _leaves(body: Sequence[ast.stmt]) -> Iterator[ast.Call | None]:
     """The calls that a function returns one of, by conditions; None where it does anything else but raise."""
-    said = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    said = _said(body)
     if not said:
         yield None
         return
@@ -91,8 +91,14 @@ def _leaves(body: Sequence[ast.stmt]) -> Iterator[ast.Call | None]:
         yield None
 
 
-def _tree(run: Any, body: Sequence[ast.stmt], inner: Env, call: _Call, target: ast.FunctionDef, env: Env) -> Value:
+def _said(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that do something; what is asserted of the arguments, the layers themselves need."""
     said = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    return [s for s in said if not isinstance(s, ast.Assert)]
+
+
+def _tree(run: Any, body: Sequence[ast.stmt], inner: Env, call: _Call, target: ast.FunctionDef, env: Env) -> Value:
+    said = _said(body)
     first, rest = said[0], said[1:]
     if isinstance(first, ast.Raise):
         return RAISED
