@@ -366,11 +366,10 @@ class Analyser:
                 given[field.name] = Abs(value, static=True)
             elif isinstance(value, Int):
                 given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
-            elif isinstance(value, Tup) and all(isinstance(i, Int) for i in value.items):
+            elif isinstance(value, Tup) and all(isinstance(i, Int) or _is_count(i) for i in value.items):
                 items = tuple(
-                    i if i.dim.value is not None else Int(Dim.opaque(f"self.{field.name}[{n}]"))
+                    i if isinstance(i, Int) and i.dim.value is not None else Int(Dim.opaque(f"self.{field.name}[{n}]"))
                     for n, i in enumerate(value.items)
-                    if isinstance(i, Int)
                 )
                 given[field.name] = Abs(Tup(items, value.kind), static=True)
             elif isinstance(value, Tup) and _is_written_out(value):  # `padding=((1, 1), (1, 1))`
@@ -454,6 +453,11 @@ def _ranks_of(inputs: Mapping[str, Value], known: Mapping[str, int]) -> dict[str
     """The numbers of dimensions of what a call gives, where they are known and the class does not know them."""
     found = {name: value.shape.rank for name, value in inputs.items() if isinstance(value, Array)}
     return {name: rank for name, rank in found.items() if rank is not None and name not in known}
+
+
+def _is_count(value: Value) -> bool:
+    """Is it `len(...)` of something?"""
+    return isinstance(value, Static) and re.fullmatch(r"len\([\w.]+\)", value.text) is not None
 
 
 def _may_be_int(field: Field) -> bool:

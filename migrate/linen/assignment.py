@@ -57,8 +57,10 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
             if dependencies_of(value.value) & names:  # `size = 2 * size`: from here on the name means the new one
                 (name,) = names if len(names) == 1 else ("",)
                 renamed: Value = Unknown(ast.unparse(statement))
-                if name and isinstance(value.value, Int | Static):
-                    renamed = Int(Dim.local(name)) if isinstance(value.value, Int) else Static(name, frozenset(names))
+                if name and isinstance(value.value, Int):
+                    renamed = Int(Dim.local(name))
+                elif name and isinstance(value.value, Static):
+                    renamed = Static(name, frozenset(names), value.value.sequence)
                 value = dataclasses.replace(value, value=renamed)
     run.assigned = dict.fromkeys(targets, value_node)
     for target in targets:

@@ -23,7 +23,7 @@ from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigrat
 from .size_lists import SizeList, joined
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test
 from .unpacking import dict_call
-from .values import Array, Const, Int, Tup, Unknown, Value
+from .values import Array, Const, Int, Shape, Tup, Unknown, Value
 
 _CONSTRAINTS = frozenset({"with_sharding_constraint", "with_logical_constraint"})
 _JOINS = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
@@ -197,6 +197,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
             found = joined_rest(args[0], node.args[0], node.args[1:]) or found
     if isinstance(found, Unknown) and qualname.rpartition(".")[2] in _CONSTRAINTS and args and isinstance(args[0], Array):
         found = args[0]  # whoever's it is: the name says that it only places the array
+    if isinstance(found, Unknown) and qualname in _NEW_ARRAYS:
+        found = Array(Shape.unknown())  # no number, whatever its shape is
     if isinstance(found, Unknown) and arguments.static and not qualname.startswith("jax.random."):
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     static = arguments.static and not qualname.startswith("jax.random.")
@@ -213,6 +215,7 @@ def _merge_param(run: Any, arguments: Arguments, env: Any) -> Abs:
     return Abs(Unknown("merge_param"), False, arguments.flags)
 
 
+_NEW_ARRAYS = frozenset(f"{module}.{n}" for module in ("jax.numpy", "numpy") for n in ("zeros", "ones", "empty", "full"))
 _INPUT_AXES = frozenset({"flax.core.lift.In", "flax.linen.partitioning.ScanIn", "flax.linen.transforms.In"})
 
 

@@ -95,6 +95,8 @@ class SetupParam(Array):
 
 
 def _array_of(run: Any, shape: Value | None, init: Value) -> Value:
+    if isinstance(shape, Static) and _annotation(run, shape) != "int":
+        return Array(Shape.unknown())  # a number or a tuple, of however many items
     if shape is not None:
         shape = run.plain(shape)
         if isinstance(shape, Tup):
@@ -112,12 +114,15 @@ def _is_shape(run: Any, value: Value | None) -> bool:
     """May this be a shape? An initializer of the user's own may be given anything: bounds, sizes of other things."""
     items = value.items if isinstance(value, Tup) else (value,)
     for item in items:
-        text = item.text if isinstance(item, Static) else ""
-        field = run.fields.get(text.removeprefix("self.")) if text.startswith("self.") else None
-        annotation = ast.unparse(field.annotation) if field is not None and field.annotation is not None else ""
-        if annotation.strip("'\"") in ("float", "bool", "str") or isinstance(item, Const):
+        if isinstance(item, Const) or (isinstance(item, Static) and _annotation(run, item) in ("float", "bool", "str")):
             return False
     return True
+
+
+def _annotation(run: Any, value: Static) -> str:
+    """What a field is said to be; nothing for any other value."""
+    field = run.fields.get(value.text.removeprefix("self.")) if value.text.startswith("self.") else None
+    return ast.unparse(field.annotation).strip("'\"") if field is not None and field.annotation is not None else ""
 
 
 def _shown(name: Abs) -> str:
