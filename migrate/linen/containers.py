@@ -117,6 +117,9 @@ class Containers(Evaluation):
             return Abs(indexed(self, value, node, env), False, flags)
         if isinstance(value, Variable):
             return Abs(value.site.shape or Unknown("variable"), False, flags)
+        if isinstance(value, StepOfArgument) and isinstance(key.value, Int) and (key.value.dim.value or 0) >= 0:
+            if key.value.dim.value is not None:
+                return Abs(self._step_item(value, key.value.dim.value), False, flags)
         if (
             isinstance(value, Array)
             and isinstance(key.value, Const)

@@ -113,6 +113,11 @@ class Dim:
         return a if a == b else Dim.atom("cond", test, a, b, deps=deps)
 
     @staticmethod
+    def by_rank(argument: str, rank: int, then: DimLike, other: DimLike) -> Dim:
+        """One size where an array has so many dimensions, another where it has not."""
+        return Dim.atom("byrank", argument, rank, Dim.of(then), Dim.of(other))
+
+    @staticmethod
     def expr(template: str, *dims: Dim) -> Dim:
         """Any integer expression; a number where all the sizes are and it can be computed."""
         number = evaluate(template, dims)
@@ -423,7 +428,7 @@ def _atom_lower_bound(atom: Atom, fields: bool = True) -> int | None:
         if low is None or low < 0:
             return None
         return low // divisor if divisor else 0
-    if kind in ("max", "min", "cond"):
+    if kind in ("max", "min", "cond", "byrank"):
         lows = [d.lower_bound(fields=fields) for d in atom.args if isinstance(d, Dim)]
         known = [low for low in lows if low is not None]
         if kind == "max":
@@ -523,6 +528,8 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
         return f"{kind}({', '.join(d.text(render) for d in args)})", ATOM
     if kind == "cond":
         return f"({args[1].text(render)} if {args[0]} else {args[2].text(render)})", ATOM
+    if kind == "byrank":
+        return f"({args[2].text(render)} if {args[0]}.ndim == {args[1]} else {args[3].text(render)})", ATOM
     if kind == "expr":
         alone = str(args[0]).endswith("({0})")  # the argument of a function
         text = str(args[0]).format(*[d.text(render) if alone else d.operand_text(render) for d in args[1:]])

@@ -269,7 +269,7 @@ class Execution(LoopExecution):
         is_asked = default is None and _asks_for(method.node, name)
         if (isinstance(default, ast.Constant) and default.value is None) or is_asked:
             self.optional_arguments.add(name)
-        count = tuple_arguments.items(method, name)
+        count = tuple_arguments.items(method, name, picked=name not in self.ranks)
         if count and default is None:
             named = [f"{name}[{i}]" for i in range(count)]
             shapes = [Shape.ranked(n, self.ranks[n]) if n in self.ranks else Shape.argument(n) for n in named]

@@ -63,7 +63,7 @@ def inputs_of(sizes: Iterable[Dim | None]) -> Needed | None:
         for atom in dim.atoms():
             if atom.kind == "input" and atom.args[1] < 0:
                 found.add((atom.args[0], atom.args[1]))
-            elif atom.kind in ("input", "rank", "lead", "local") or atom.deps:
+            elif atom.kind in ("input", "rank", "byrank", "lead", "local") or atom.deps:
                 return None
     return frozenset(found)
 

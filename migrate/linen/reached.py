@@ -38,7 +38,7 @@ def _in_constructor(run: Any, value: Value) -> bool:
     if not run.in_setup:
         return False
     if isinstance(value, Int):
-        return not any(atom.kind in ("input", "rank", "lead", "local") for atom in value.dim.atoms())
+        return not any(atom.kind in ("input", "rank", "byrank", "lead", "local") for atom in value.dim.atoms())
     if isinstance(value, Tup):
         return all(_in_constructor(run, item) for item in value.items)
     return not isinstance(value, Unknown | Module | Repeated)

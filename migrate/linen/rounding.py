@@ -46,7 +46,7 @@ def is_integral(run: Any, dim: Dim) -> bool:
 
 
 def _is_integer(run: Any, atom: Atom) -> bool:
-    if atom.kind in ("input", "rank", "lead"):
+    if atom.kind in ("input", "rank", "byrank", "lead"):
         return True
     if atom.kind == "field":
         return _type(run, atom.args[0]) in ("int", "Optional[int]", "int | None")

@@ -138,6 +138,8 @@ def broadcast(*shapes: Shape) -> Shape:
     """NumPy's broadcasting."""
     if not shapes:
         return Shape(())
+    if any(_ends_anew(shape) for shape in shapes):  # `x * mask[:, None]` is as wide as x
+        shapes = tuple(shape if shape.dims else shape.expand(1) for shape in shapes)
     out = shapes[0]
     for shape in shapes[1:]:
         out = _broadcast_two(out, shape)
@@ -165,6 +167,11 @@ def _broadcast_two(a: Shape, b: Shape) -> Shape:
     # The shorter one may or may not go on: a size other than 1 stands either way.
     kept = [d if d is not None and _not_one(d) else None for d in front]
     return Shape((*kept, *tail), Lead.unknown(*a.needs(), *b.needs()))
+
+
+def _ends_anew(shape: Shape) -> bool:
+    """Is it `x[:, None]`, whose last dimension is the new one unless `x` has more than one?"""
+    return not shape.dims and shape.expand(1).dim(-1) is not None and bool(shape.lead and shape.lead.head)
 
 
 def _last(dims: tuple[Dim | None, ...], count: int) -> tuple[Dim | None, ...]:
@@ -326,6 +333,8 @@ def concatenate(shapes: Sequence[Shape | None], axis: Dim) -> Shape:
     ranked = next((s for s in known if s.rank is not None), None)
     if ranked is not None:
         known = [imply(s, len(ranked.dims)) for s in known]
+    elif len(known) == len(shapes) and axis.value is not None and axis.value >= 0:
+        return _concatenated_by_rank(known, axis.value)
     number = negative_axis(known[0], axis)
     wide = [spelled(s, number) for s in known]
     total: Dim | None = Dim.of(0)
@@ -334,6 +343,28 @@ def concatenate(shapes: Sequence[Shape | None], axis: Dim) -> Shape:
         total = None if total is None or size is None else total + size
     others = same_shape([with_dim(s, number, 1) for s in wide])
     return with_dim(others, number, total if len(known) == len(shapes) else None)
+
+
+def _concatenated_by_rank(shapes: Sequence[Shape], axis: int) -> Shape:
+    """Arrays of one unknown rank joined along an axis from the front, which is their last one or is not."""
+    wanted = axis + 1  # dimensions, where the axis is the last one
+    counts = [(shape.lead.argument if shape.lead is not None else "", shape.ndim()) for shape in shapes]
+    tested: list[tuple[str, int]] = []
+    at_end = list(shapes)
+    for argument, ndim in counts:
+        more = None if ndim is None else (ndim - Dim.atom("rank", argument)).value
+        if more is not None and wanted > more:
+            tested.append((argument, wanted - more))
+            at_end = [shape.with_rank(argument, wanted - more) for shape in at_end]
+    total: Dim | None = Dim.of(0)
+    for shape in at_end:
+        size = shape.dim(-1)
+        total = None if total is None or size is None else total + size
+    rest = next((size for shape in shapes if (size := shape.dim(-1)) is not None), None)
+    if not tested or total is None or rest is None:
+        raise needs_rank(f"axis {axis}", *shapes)
+    names = [name for shape in shapes for name in shape.needs()]
+    return Shape((Dim.by_rank(*tested[0], total, rest),), Lead.unknown(*names))
 
 
 def stack(shapes: Sequence[Shape], axis: Dim) -> Shape:

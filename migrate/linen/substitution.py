@@ -10,6 +10,7 @@ from typing import Any
 
 from .dims import Atom, Dim
 from .kind_results import asked_inside
+from .mapped_axes import drop_axis
 from .merging import Either, dependencies_of, members
 from .presence import Step, asked, substituted
 from .sites import Abs, BoundArg, Module, Repeated, Site, Static
@@ -83,6 +84,9 @@ class Substitution:
                 return value.items[position]
         if isinstance(value, Array) and value.shape.lead is not None and not value.shape.dims:
             return Array(Shape.argument(f"{value.shape.lead.argument}{argument[len(name) :]}"))
+        rows = isinstance(value, Array) and (len(value.shape.dims) > 1 or value.shape.lead is not None)
+        if rows and rest.rstrip("]").isdigit():
+            return drop_axis(value, 0)
         return Unknown(argument)
 
     def _field(self, name: str) -> Value | None:
@@ -118,6 +122,8 @@ class Substitution:
         if atom.kind == "rank":
             value = self._input(atom.args[0])
             return value.shape.ndim() if isinstance(value, Array) else None
+        if atom.kind == "byrank":
+            return _by_rank(self._input(atom.args[0]), *atom.args[1:])
         if atom.kind == "lead":
             value = self._input(atom.args[0])
             if not isinstance(value, Array):
@@ -288,7 +294,20 @@ def _made_of_call(value: Value | None) -> bool:
 
 def _from_call(dim: Dim) -> bool:
     """Is the size made of the call's arguments, whose text means nothing elsewhere?"""
-    return any(atom.kind in ("input", "rank", "lead") for atom in dim.atoms())
+    return any(atom.kind in ("input", "rank", "byrank", "lead") for atom in dim.atoms())
+
+
+def _by_rank(value: Value, rank: int, then: Dim, other: Dim) -> Dim | None:
+    """Which of two sizes it is where an argument is given `value`, whose rank may be unknown, too."""
+    if not isinstance(value, Array):
+        return None
+    found = value.shape.ndim()
+    if found is None or found.value is not None:
+        return None if found is None else then if found.value == rank else other
+    lead = value.shape.lead
+    assert lead is not None
+    more = (found - Dim.atom("rank", lead.argument)).value
+    return None if more is None else Dim.by_rank(lead.argument, rank - more, then, other)
 
 
 def _middle_size(shape: Shape, dropped: int, skipped: int) -> Dim | None:

@@ -7,10 +7,16 @@ import ast
 from .classes import Method
 
 
-def items(method: Method, name: str) -> int:
-    """How many items an argument has that is only ever taken apart; 0 for any other. An array may be one, by its rows."""
+_MOST = 16  # items of an argument that are picked by number
+
+
+def items(method: Method, name: str, picked: bool = True) -> int:
+    """How many items an argument has that is only ever taken apart; 0 for any other. An array may be one, by its rows.
+
+    `picked`: also one whose items are picked by constant numbers, `x[0]` and `x[1]`, of which it has as many as needed.
+    """
     counts: set[int] = set()
-    loads = 0
+    most = loads = 0
     for node in method.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == name:
             target = node.targets[0]
@@ -19,11 +25,19 @@ def items(method: Method, name: str) -> int:
                 return 0
             counts.add(len(target.elts))  # type: ignore[attr-defined]
             loads -= 1
+        elif picked and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            place = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            if type(place) is not int or place >= _MOST or not isinstance(node.ctx, ast.Load):
+                return 0
+            most = max(most, place + 1)
+            loads -= 1
         elif isinstance(node, ast.Name) and node.id == name:
             if not isinstance(node.ctx, ast.Load):
                 return 0
             loads += 1
-    return counts.pop() if len(counts) == 1 and loads == 0 else 0
+    if loads or len(counts) > 1 or (counts and most > max(counts)):
+        return 0
+    return counts.pop() if counts else most
 
 
 __all__ = ["items"]

@@ -208,7 +208,8 @@ class Shape:
             return self
         lead = self.lead
         if not lead.known or lead.head:  # with a head, which dimension comes next depends on the rank
-            return Shape((None,) * missing + self.dims, Lead.unknown(*lead.why()))
+            last = _last_behind(lead) if missing == 1 else None
+            return Shape((*(None,) * (missing - 1), last, *self.dims), Lead.unknown(*lead.why()))
         new = [Dim.input(lead.argument, -(lead.dropped + offset)) for offset in range(missing, 0, -1)]
         return Shape((*new, *self.dims), dataclasses.replace(lead, dropped=lead.dropped + missing))
 
@@ -292,6 +293,17 @@ class Shape:
         return Shape(dims, dataclasses.replace(self.lead, head=head))
 
 
+def _last_behind(lead: Lead) -> Dim | None:
+    """The last dimension of `x[:, None]`: the new axis, unless `x` has more dimensions than the index names.
+
+    Only for numbers: the first of `x[:, 0]`, a token as a rule, is not asked for a batch.
+    """
+    new = lead.head[-1] if lead.head else None
+    if not lead.known or lead.dropped or new is None or new.value is None:
+        return None
+    return Dim.by_rank(lead.argument, lead.skipped, new, Dim.input(lead.argument, -1))
+
+
 def lead_size(lead: Lead) -> Dim:
     """The product of the argument's own dimensions in a lead, its head left out."""
     if lead.skipped:
@@ -307,6 +319,9 @@ def dim_with_rank(dim: Dim, argument: str, rank: int) -> Dim:
             return None
         if atom.kind == "rank":
             return Dim.of(rank)
+        if atom.kind == "byrank":
+            chosen: Dim = atom.args[2 if rank == atom.args[1] else 3]
+            return chosen
         if atom.kind == "input" and atom.args[1] >= 0:
             return Dim.input(argument, atom.args[1] - rank)
         if atom.kind == "lead":

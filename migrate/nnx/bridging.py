@@ -175,7 +175,7 @@ def _mentions_partitioning(node: ast.expr | None) -> bool:
 def _arguments(value: Array) -> set[str]:
     """The call's arguments from which the shape of a value follows."""
     atoms = [atom for dim in value.shape.dims if dim is not None for atom in dim.atoms()]
-    found = {str(atom.args[0]) for atom in atoms if atom.kind in ("input", "rank", "lead")}
+    found = {str(atom.args[0]) for atom in atoms if atom.kind in ("input", "rank", "byrank", "lead")}
     if value.shape.lead is not None:
         found.add(value.shape.lead.argument)
     return {re.split(r"[.\[]", name)[0] for name in found}

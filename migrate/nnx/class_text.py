@@ -319,6 +319,11 @@ class ClassText:
             start = atom.args[2] if len(atom.args) > 2 else 0
             stop = f"-{atom.args[1]}" if atom.args[1] else ""
             return f"{self.namer.name('math.prod')}({self.size_name(atom.args[0])}[{start or ''}:{stop}])"
+        if atom.kind == "byrank":
+            argument, rank, then, other = atom.args
+            self.used.setdefault(argument, set()).add("shape")
+            test = f"len({self.size_name(argument)}) == {rank}"
+            return f"({then.text(self._atom)} if {test} else {other.text(self._atom)})"
         if atom.kind == "opaque":
             return self.own_text(str(atom.args[0]))
         if atom.kind == "cond":
