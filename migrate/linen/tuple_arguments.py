@@ -6,7 +6,6 @@ import ast
 
 from .classes import Method
 
-
 _MOST = 16  # items of an argument that are picked by number
 
 
