@@ -84,9 +84,9 @@ class Substitution:
                 return value.items[position]
         if isinstance(value, Array) and value.shape.lead is not None and not value.shape.dims:
             return Array(Shape.argument(f"{value.shape.lead.argument}{argument[len(name) :]}"))
-        rows = isinstance(value, Array) and (len(value.shape.dims) > 1 or value.shape.lead is not None)
-        if rows and rest.rstrip("]").isdigit():
-            return drop_axis(value, 0)
+        if isinstance(value, Array) and rest.rstrip("]").isdigit():
+            if len(value.shape.dims) > 1 or value.shape.lead is not None:
+                return drop_axis(value, 0)  # a row of an array
         return Unknown(argument)
 
     def _field(self, name: str) -> Value | None:
