@@ -65,10 +65,19 @@ def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, Source
     """
     asked, needs = run.self_text(test, env)
     if needs:
-        return None
+        return _by_arguments(run, test, env)
     own = ast.parse(asked, mode="eval").body
     names = {n.id for n in ast.walk(own) if isinstance(n, ast.Name)} - {"self"}
     return own, None if names <= _OUTSIDE_NAMES else env.source
+
+
+def _by_arguments(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
+    """The condition with the arguments of the function as its caller says them: `find(self.weights, "a") is None`."""
+    made, source = caller_words.said(run, test, env)
+    names = {n.id for n in ast.walk(made) if isinstance(n, ast.Name)} - {"self"}
+    if made is test or names - set(source.names.imports) - set(source.names.definitions) - _OUTSIDE_NAMES:
+        return None  # names of the method may mean something else by then
+    return made, None if names <= _OUTSIDE_NAMES else source
 
 
 def or_raises(

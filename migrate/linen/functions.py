@@ -159,7 +159,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     caller_words.note(inner, nodes, env)
     inner.substituted.update(defaults)
     for name, arg in nodes.items():
-        if bound[name].static or isinstance(bound[name].value, Int | Module):
+        opaque = type(bound[name].value) is Unknown and not bound[name].flags  # the constructor may compute it all the same
+        if bound[name].static or opaque or isinstance(bound[name].value, Int | Module):
             said = run.localize(arg, rest_arguments.place_of(arg, env))
             if said is not None:
                 inner.substituted[name] = said

@@ -121,6 +121,40 @@ class Zeroed(nn.Module):
         return nn.Conv(self.features, (1,), **more)(nn.LayerNorm(**more)(x))
 
 
+def linear(features, given, bias=True):
+    if given is None:
+        return nn.Dense(features=features, use_bias=bias)
+    else:
+        if bias:
+            assert "bias" in given
+            return nn.Dense(
+                features, kernel_init=lambda *_: jnp.array(given["weight"]), bias_init=lambda *_: jnp.array(given["bias"])
+            )
+        else:
+            return nn.Dense(features, use_bias=False, kernel_init=lambda *_: jnp.array(given["weight"]))
+
+
+def part(given, name):
+    if given is None:
+        return None
+    return given[name]
+
+
+class Loaded(nn.Module):
+    """A function that makes one of several layers by what another function finds."""
+
+    features: int = 3
+    given: Any = None
+
+    @nn.compact
+    def __call__(self, x):
+        x = linear(self.features * 2, part(self.given, "first"))(x)
+        return linear(self.features, part(self.given, "second"), bias=False)(nn.relu(x))
+
+
+LOADED = {"first": {"weight": [[1.0, -2.0] * 3] * 4, "bias": [0.5] * 6}, "second": {"weight": [[1.0, 2.0, 3.0]] * 6}}
+
+
 class Extractor(nn.Module):
     width: int = 4
     activation: Any = nn.relu
@@ -153,6 +187,8 @@ CASES = [
     ("OwnNumbers", {}, [(2, 8, 6, 4)], {}),
     ("Zeroed", {}, [(2, 4)], {}),
     ("Zeroed", {"zero": True}, [(2, 4)], {}),
+    ("Loaded", {}, [(2, 4)], {}),
+    ("Loaded", {"given": LOADED}, [(2, 4)], {}),
     ("Annotated", {}, [(2, 5)], {}),
     ("Annotated", {"extractor": Extractor}, [(2, 5)], {}),
 ]

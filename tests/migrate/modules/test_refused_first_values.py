@@ -19,6 +19,17 @@ def first_values(x, width):
   return jnp.mean(x) * jnp.ones((width,)), jnp.zeros((width,))
 
 
+def linear(width, given):
+  if given is None:
+    return nn.Dense(width)
+  else:
+    return nn.Dense(width, use_bias=False)
+
+
+def part(given, name):
+  return None if given is None else given[name]
+
+
 class Base(nn.Module):
   @nn.compact
   def __call__(self, x):
@@ -36,6 +47,7 @@ class Wide(Base):
 class M(nn.Module):
   width: int = 3
   zero: bool = False
+  table: Any = None
   kind: type[Base] | None = None
   model: type[nn.Module] | None = None
 """
@@ -73,6 +85,12 @@ def __call__(self, x):
   return nn.Conv(self.width, (3,), **kw)(x)
 def more(self):
   return {"strides": 2}""",
+    ),
+    "one of several layers by what the call is given": (
+        "NNX152",
+        """@nn.compact
+def __call__(self, x, key=0):
+  return linear(self.width, part(self.table, key))(x)""",
     ),
     "an annotation that names the class of all modules": (
         "NNX138",
