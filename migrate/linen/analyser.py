@@ -323,6 +323,10 @@ class Analyser:
                 if special is not None:  # the branch that asks for the other number is not taken here
                     return replace_dims(special.result, self.substitution(execution, site, called, inputs))
                 return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
+            if isinstance(given, Array) and parameter not in self.assumed.get(site.target, {}):
+                implied = given.shape.implied_rank(rank)  # as a convolution tells it of its own input
+                if implied is not None:
+                    execution.assumed_ranks.setdefault(*implied)
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
         listed = passes_lists(site)
