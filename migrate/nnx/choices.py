@@ -152,16 +152,37 @@ def drop_factories(writer: ClassWriter, bodies: Sequence[tuple[ast.FunctionDef, 
         kept = [p for e in writer.edits if e.source is source for p in e.parts if isinstance(p, Span)]
         kept = [k for k in kept if k not in gone]
         holders = [n for n in subtree(function) if isinstance(n, ast.Assign) and _is_factory(writer, n)]
-        names = {t.id for n in holders for t in n.targets if isinstance(t, ast.Name)}
-        for name in sorted(names):
-            own = [h for h in holders if any(isinstance(t, ast.Name) and t.id == name for t in h.targets)]
-            stores = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name]
-            outside = [n for n in stores if not any(n in subtree(h) for h in own)]
-            if not own or not outside or any(not _replaced(source.span(n), gone, kept) for n in outside):
-                continue
-            for statement in own:
+        own: dict[str, list[ast.Assign]] = {}
+        for holder in holders:
+            own.setdefault(_target(holder), []).append(holder)
+        dead = {name for name in own if _outside(function, name, own[name])}
+        while True:  # what a name that goes is made of goes with it: `Lifted = nn.remat(Block)`, `block = Lifted`
+            passed_on = {n for name in dead for holder in own[name] for n in subtree(holder)}
+            alive = {
+                name
+                for name in dead
+                for n in _outside(function, name, own[name])
+                if n not in passed_on and not _replaced(source.span(n), gone, kept)
+            }
+            if not alive:
+                break
+            dead -= alive
+        for name in sorted(dead):
+            for statement in own[name]:
                 if not any(g.contains(source.span(statement)) for g in gone):
                     _remove(writer, source, statement, function)
+
+
+def _target(holder: ast.Assign) -> str:
+    (target,) = holder.targets
+    assert isinstance(target, ast.Name)
+    return target.id
+
+
+def _outside(function: ast.FunctionDef, name: str, own: Sequence[ast.Assign]) -> list[ast.Name]:
+    """Where a function says a name, but for the statements that give it a factory."""
+    within = {n for holder in own for n in subtree(holder)}
+    return [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name and n not in within]
 
 
 def _is_factory(writer: ClassWriter, node: ast.Assign) -> bool:

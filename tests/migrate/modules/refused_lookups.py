@@ -73,4 +73,24 @@ class M(nn.Module):
     return a + b
 """,
     ),
+    "a lifted class under two names, of which one is asked for something else": (
+        "NNX130",
+        """class Block(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+class M(nn.Module):
+  saved: bool = True
+  @nn.compact
+  def __call__(self, x):
+    block = Block
+    if self.saved:
+      lifted = nn.remat(Block)
+      block = lifted
+    print(lifted.__name__)
+    return block()(x)
+""",
+    ),
 }
