@@ -39,7 +39,7 @@ from . import leaf_order, masks, one_model, removals
 from .components import Component
 from .rewrite import Rewrite, Unsupported, obstacle
 
-_PREFIXES = ("jax.", "optax.", "chex.", "copy.")
+_PREFIXES = ("jax.", "optax.", "chex.", "copy.", "flax.jax_utils.")
 _BUILTINS = {"print", "type", "id"}
 _FIELDS = {"params", "opt_state", "step", "tx", "apply_gradients", "replace", "apply_fn"}
 _STATE_TREE = "flax.training.train_state.TrainState"

@@ -41,6 +41,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "pmap_of_params_alone": "NNX602",
     "state_among_others_in_a_scan": "NNX602",
     "target_in_the_state_under_cond": "NNX602",
     "model_of_another_state_applied": "NNX603",
