@@ -46,6 +46,7 @@ _STATE_TREE = "flax.training.train_state.TrainState"
 _TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree.reduce", "jax.tree_util.tree_reduce"}
 # Functions that go by paths, or by the order of leaves.
 _BY_STRUCTURE = ("with_path", "structure", "unflatten", "transpose", "keystr")
+_MAPPING = {"jax.vmap", "jax.jit"}
 _WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
 
 
@@ -97,6 +98,8 @@ class _Functional(Rewrite):
         super().__init__(component, flow, contexts)
         self.names_given: list[Symbol] = []
         self.state_classes: set[str] = set()  # of the project
+        self.fields: set[str] = set()  # of these classes, with trees of the component
+        self.at_home = False  # is every model constructed where it is initialized?
         self.clashes = False
 
     def run(self) -> None:
@@ -116,8 +119,11 @@ class _Functional(Rewrite):
         inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
         if not inits:
             raise Unsupported(site, "init is not called here")
-        one_model.check_calls(self, set(map(self.function, inits)))
         self.homes = self._homes(inits)
+        # A model that is constructed around the calls that initialize it stands beside its own structure at every use.
+        self.at_home = all(self._around(self.function(made), home) for made in self.component.sites for home in self.homes)
+        if not self.at_home:
+            one_model.check_calls(self, set(self.homes))
         self.fields = self._tree_fields()
         self.graphdefs = {scope: self._graphdef(scope, call) for scope, call in self.homes.items()}
         for call in inits:
@@ -142,9 +148,13 @@ class _Functional(Rewrite):
         """The fields of the project's own states that hold trees of the component; others are counters and the like."""
         found = set()
         for node in self.flow.source_of:
-            if isinstance(node, ast.Call) and self._has(self.flow.value(node)):
-                found |= {str(k.arg) for k in node.keywords if self._has(self.flow.value(k.value)) and not self._itself(k)}
+            if isinstance(node, ast.Call) and self._holds(node):
+                found |= {str(k.arg) for k in node.keywords if self._holds(k.value) and not self._itself(k)}
         return found
+
+    def _holds(self, node: ast.expr) -> bool:
+        value = self.flow.value(node)
+        return isinstance(value, Tracked) and self.component.holds(value)
 
     def _itself(self, given: ast.keyword) -> bool:
         """`n=state.n`, which says nothing of what it holds."""
@@ -192,13 +202,53 @@ class _Functional(Rewrite):
                 return ""
             scope = self.function(scope)
 
+    def _around(self, outer: ast.AST | None, scope: ast.AST | None) -> bool:
+        while scope is not None and scope is not outer:
+            scope = self.function(scope)
+        return scope is outer
+
     def _holder(self, node: ast.AST, function: ast.Attribute) -> str:
-        if isinstance(self.flow.value(function.value), State):
-            return f"{self.text(function.value)}.graphdef"
+        base = function.value
+        if isinstance(self.flow.value(base), State):
+            return f"{self.text(base)}.graphdef"
+        scope = self.flow.symbol(self.source(base), base)[1] if isinstance(base, ast.Name) else None
         found = self._seen_from(node)
+        if self.at_home and isinstance(base, ast.Name):
+            constructed = any(self.function(made) is scope for made in self.component.sites)
+            found = self.graphdefs[scope] if scope in self.homes else found if constructed else ""
+            if not found and constructed:
+                found = self._state_around(node, scope)
         if not found:
             raise Unsupported(node, "apply where the model's structure is not in sight")
         return found
+
+    def _state_around(self, node: ast.AST, outer: ast.AST | None) -> str:
+        """`state.graphdef` of a state that a function between a call and the model's construction has when it is called."""
+        source = self.source(node)
+        inner: ast.AST = node
+        scope = self.function(node)
+        while scope is not None and scope is not outer:
+            arguments = scope.args  # type: ignore[attr-defined]
+            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+            for (module, where, name), value in self.flow.env.items():
+                if where is not scope or module != source.module or not isinstance(value, State) or not self._has(value):
+                    continue
+                stores = [
+                    other.lineno
+                    for other in source.by_kind.get(ast.Name, ())
+                    if isinstance(other, ast.Name) and other.id == name and not isinstance(other.ctx, ast.Load)
+                    if self.flow.symbol(source, other) == (module, where, name)
+                ]
+                bound = name in names or (stores and self._first_statement(scope, stores) and min(stores) < inner.lineno)  # type: ignore[attr-defined]
+                if bound and source.names.binding_scope(name, node) is scope:
+                    return f"{name}.graphdef"
+            inner, scope = scope, self.function(scope)
+        return ""
+
+    def _first_statement(self, scope: ast.AST, lines: list[int]) -> bool:
+        """Is the first of these lines a statement of the function's own block, which is always come to?"""
+        body = scope.body if isinstance(scope, ast.FunctionDef) else []
+        return any(isinstance(s, ast.Assign) and s.lineno <= min(lines) <= (s.end_lineno or 0) for s in body)
 
     # init and create -------------------------------------------------------------------------------------------
     def _init(self, call: ast.Call) -> None:
@@ -213,14 +263,15 @@ class _Functional(Rewrite):
         made = (f"{split}(", base, f"({', '.join(arguments)}), {param})")
         name = self.graphdefs[self.function(call)]
         statement = self.statement(call)
-        nested = self.created_with(call)
+        nested = self._created_with(call)
         if nested is not None:
             source = self.source(call)
-            if "params" in source.names.bound_in(self.function(call) or source.tree):
-                raise Unsupported(call, "the name params is taken")
-            self.insert_before(statement, f"{name}, params = ", *made)
-            self.replace(nested, "params")
-            self.dropped.update(ast.walk(nested))
+            assert nested.arg is not None
+            if nested.arg in source.names.bound_in(self.function(call) or source.tree):
+                raise Unsupported(call, f"the name {nested.arg} is taken")
+            self.insert_before(statement, f"{name}, {nested.arg} = ", *made)
+            self.replace(nested.value, nested.arg)
+            self.dropped.update(ast.walk(nested.value))
             return
         value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
         outer = self.parent(call)
@@ -230,6 +281,18 @@ class _Functional(Rewrite):
             raise Unsupported(call, "variables that are not assigned to one name")
         self.insert_at(statement.targets[0], f"{name}, ")
         self.replace(call, *made)
+
+    def _created_with(self, call: ast.Call) -> ast.keyword | None:
+        """The keyword of a TrainState.create whose value is what init returns, in a statement that makes that state."""
+        node: ast.AST = call
+        parent = self.parent(node)
+        if isinstance(parent, ast.Subscript) and self._says_params(parent):
+            node, parent = parent, self.parent(parent)
+        create = self.parent(parent)
+        if not isinstance(parent, ast.keyword) or not isinstance(create, ast.Call) or not self.flow.creates_state(create):
+            return None
+        made = isinstance(self.parent(create), ast.Assign | ast.AnnAssign | ast.Return)
+        return parent if made and parent.arg is not None else None
 
     def insert_at(self, node: ast.AST, text: str) -> None:
         span = self.source(node).span(node)
@@ -315,6 +378,11 @@ class _Functional(Rewrite):
 
     def _method(self, node: ast.AST, value: Method, parent: ast.AST) -> None:
         called = isinstance(parent, ast.Call) and parent.func is node
+        if value.name == "apply" and isinstance(node, ast.Attribute) and self._mapped(parent, node):
+            merge = self.context(node).name("flax.nnx.merge")
+            holder = self._holder(node, node)
+            self.replace(node, f"lambda variables, *inputs: {merge}({holder}, variables)(*inputs)")
+            return
         if value.name == "apply" and isinstance(parent, ast.keyword) and parent.arg == "apply_fn":
             if self.flow.creates_state(self.parent(parent)):  # type: ignore[arg-type]
                 return
@@ -323,9 +391,18 @@ class _Functional(Rewrite):
         elif not (value.name == "init" and self.initializes(node)):
             raise Unsupported(node, f"the method {value.name}")
 
+    def _mapped(self, parent: ast.AST, node: ast.AST) -> bool:
+        """`jax.vmap(model.apply, in_axes=(None, 0))(params, x)`: is `node` the function that is mapped and called?"""
+        if not isinstance(parent, ast.Call) or parent.args[:1] != [node] or self.flow.name(parent.func) not in _MAPPING:
+            return False
+        call = self.parent(parent)
+        return isinstance(call, ast.Call) and call.func is parent and not call.keywords
+
     def _apply(self, call: ast.Call, function: ast.AST) -> None:
         """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
-        if not isinstance(function, ast.Attribute) or not call.args or isinstance(call.args[0], ast.Starred):
+        mapped = isinstance(function, ast.Call) and bool(function.args) and self._mapped(function, function.args[0])
+        plain = isinstance(function, ast.Attribute) or mapped
+        if not plain or not call.args or isinstance(call.args[0], ast.Starred):
             raise Unsupported(call, "apply under a name of its own")
         variables = call.args[0]
         if isinstance(variables, ast.Dict):
@@ -336,6 +413,11 @@ class _Functional(Rewrite):
         held = self.flow.value(variables)
         if not (isinstance(held, Variables | Collection) and self.component.holds(held)):
             raise Unsupported(call, "variables from elsewhere")
+        if mapped:
+            if variables is not call.args[0]:
+                self.replace(call.args[0], variables)
+            return
+        assert isinstance(function, ast.Attribute)
         method = ""
         rest: list[ast.expr | ast.keyword] = list(call.args[1:])
         for keyword in call.keywords:
@@ -371,9 +453,8 @@ class _Functional(Rewrite):
     def _tree(self, node: ast.AST, value: Value, parent: ast.AST) -> None:
         if isinstance(node, ast.Call) and self._is_init(node):
             return  # written
-        if isinstance(node, ast.Attribute) and isinstance(self.flow.value(node.value), State):
-            if node.attr not in {"params", *self.fields}:
-                return  # a counter, a key or statistics of the project's own
+        if self._is_counter(value):
+            return
         if isinstance(node, ast.Subscript):
             whole = isinstance(self.flow.value(node.value), Variables)
             if whole and self._says_params(node) and isinstance(value, Collection):
@@ -441,7 +522,11 @@ class _Functional(Rewrite):
     def _has(self, value: Value) -> bool:
         if isinstance(value, Items):
             return any(map(self._has, value.items))
-        return isinstance(value, Tracked) and self.component.holds(value)
+        return isinstance(value, Tracked) and self.component.holds(value) and not self._is_counter(value)
+
+    def _is_counter(self, value: Value) -> bool:
+        """Has it come from a field of the project's own states that never holds a tree of the model?"""
+        return isinstance(value, Collection) and value.name not in {"params", *self.fields}
 
     def _in_dictionary(self, parent: ast.Dict, node: ast.AST) -> bool:
         """`{'params': params}` of apply; a dictionary with the tree under a key for which nobody asks."""

@@ -74,6 +74,68 @@ def test_what_needs_linens_dictionaries_keeps_them(kit, name: str) -> None:
     np.testing.assert_allclose(np.asarray(after["losses"]), np.asarray(before["losses"]), rtol=1e-5)
 
 
+TWO_WIDTHS = """
+x = jnp.ones((2, 5))
+def train(width):
+  model = MLP(width)
+  def create(key):
+    params = model.init(key, x)
+    return train_state.TrainState.create(apply_fn=model.apply, params=params, tx=optax.sgd(0.1))
+  state = create(jax.random.key(0))
+  def step(state):
+    loss, grads = jax.value_and_grad(lambda p: jnp.mean((model.apply(p, x) - 1.0) ** 2))(state.params)
+    return state.apply_gradients(grads=grads), loss
+  said = []
+  for _ in range(3):
+    state, loss = step(state)
+    said.append(float(loss))
+  return RETURNED
+losses = train(4) + train(8)
+"""
+# What `train` returns, and the form: the structure that `create` made is not in sight of `train` itself.
+RETURNED = {"said": "NNX602", "[*said, *jax.vmap(model.apply, (None, 0))(state.params, x).ravel().tolist()]": "NNX603"}
+LEAVING = TWO_WIDTHS.replace("RETURNED", "model, state.params, said").replace(
+    "losses = train(4) + train(8)",
+    "model, _, losses = train(4)\nother, params, more = train(4)\nlosses += more + model.apply(params, x).ravel().tolist()",
+)
+
+
+@pytest.mark.parametrize("returned", RETURNED)
+def test_a_model_of_each_call_of_a_function(kit, returned: str) -> None:
+    done = kit.migrate(TWO_WIDTHS.replace("RETURNED", returned), kit.MLP)
+    assert done.codes == [RETURNED[returned]]
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+def test_a_model_that_leaves_the_function_that_made_it(kit) -> None:
+    done = kit.migrate(LEAVING, kit.MLP)
+    assert done.codes == ["NNX603"]
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+MAPPED = LOOP.replace("losses = losses", "extra = CALL\nlosses = losses")
+
+
+@pytest.mark.parametrize(
+    "call, code",
+    [
+        ("jax.vmap(model.apply, in_axes=(None, 0))(carry[0].params, x)", "NNX602"),
+        ("jax.jit(model.apply)({'params': carry[0].params['params']}, x)", "NNX602"),
+        ("jax.jit(model.apply)(carry[0].params, x, mutable=False)", "NNX603"),
+        ("jax.jit(model.apply, static_argnames='mutable')(carry[0].params, x, mutable=False)", "NNX603"),
+        ("list(map(functools.partial(model.apply, carry[0].params), [x]))[0]", "NNX603"),
+    ],
+)
+def test_apply_in_a_transform(kit, call: str, code: str) -> None:
+    done = kit.migrate("import functools\n" + MAPPED.replace("CALL", call), kit.MLP)
+    assert done.codes == [code]
+    if "static" in call or "mutable" not in call:
+        before, after = done.both()
+        np.testing.assert_allclose(after["extra"], before["extra"], rtol=1e-5)
+
+
 def test_two_models_in_one_scope_have_names_of_their_own(kit) -> None:
     program = LOOP.replace("model = MLP(4)", "model = MLP(4)\ncritic = MLP(4)").replace(
         "losses = losses",

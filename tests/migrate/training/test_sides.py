@@ -41,6 +41,8 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "mapped_apply_of_a_model_around_its_init": "NNX602",
+    "target_of_an_init_in_create": "NNX602",
     "pmap_of_params_alone": "NNX602",
     "state_among_others_in_a_scan": "NNX602",
     "target_in_the_state_under_cond": "NNX602",
