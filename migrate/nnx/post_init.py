@@ -79,7 +79,10 @@ def _check(writer: ClassWriter, method: Method, body: Sequence[ast.stmt]) -> Non
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             called = ast.unparse(statement.value.func)
             name = writer.run.project.qualname(method.source, statement.value.func) or called
-            if any(name == word or (word.endswith(".") and name.startswith(word)) for word in _SPEAKS):
+            root = called.partition(".")[0].partition("(")[0]
+            outside = root.isidentifier() and root not in ("self", "super")  # `check(self.sizes)`: it gets no module
+            checks = outside and writer.run.project.qualname(method.source, statement.value.func) is not None
+            if checks or any(name == word or (word.endswith(".") and name.startswith(word)) for word in _SPEAKS):
                 heads = [*statement.value.args, *statement.value.keywords]
         if not heads or not all(_asks_only(head) for head in heads if head is not None):
             raise Unmigratable("NNX173", f"its __post_init__ does more than to check (line {statement.lineno})", statement)

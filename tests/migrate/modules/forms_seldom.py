@@ -28,6 +28,11 @@ class Outer(nn.Module):
     return Named(name='inner')(Named()(x))
 
 
+def check_sum(numbers, most=None):
+  if most is not None and sum(numbers) > most:
+    raise ValueError(f'{numbers} are more than {most}')
+
+
 class Checked(nn.Module):
   """A class that checks its fields."""
 
@@ -41,6 +46,7 @@ class Checked(nn.Module):
     if total < 1:
       raise ValueError(f'{self.width} x {self.depth} is nothing')
     assert total < 100, 'too large'
+    check_sum([self.width, self.depth], most=200)
 
   @nn.compact
   def __call__(self, x):

@@ -177,6 +177,20 @@ class M(nn.Module):
     return nn.Dense(self.width)(x)
 """,
     ),
+    "a __post_init__ that gives the module to a function": (
+        "NNX173",
+        """def widen(module):
+  object.__setattr__(module, 'width', 7)
+class M(nn.Module):
+  width: int = 3
+  def __post_init__(self):
+    super().__post_init__()
+    widen(self)
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+""",
+    ),
     "a __post_init__ that hands the module on": (
         "NNX173",
         """def widen(module):
