@@ -264,11 +264,14 @@ def _iterated(run: Any, node: ast.expr, env: Any, parts: list[Any], needs: set[s
             needs |= said.needs
             parts += ["[", LocalizedPart(said), "]"]
             return inner
-    builtin = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords
+    strict = ""
+    if isinstance(node, ast.Call) and [k.arg for k in node.keywords] == ["strict"]:
+        strict = f", strict={ast.unparse(node.keywords[0].value)}" if isinstance(node.keywords[0].value, ast.Constant) else ""
+    builtin = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (strict or not node.keywords)
     if builtin and env.get(node.func.id) is None:  # type: ignore[attr-defined]
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         name = node.func.id
-        if name in ("reversed", "list", "tuple", "enumerate") and len(node.args) == 1:
+        if name in ("reversed", "list", "tuple", "enumerate") and len(node.args) == 1 and not strict:
             parts.append(f"{name}(")
             inner = _iterated(run, node.args[0], env, parts, needs)
             parts.append(")")
@@ -284,7 +287,7 @@ def _iterated(run: Any, node: ast.expr, env: Any, parts: list[Any], needs: set[s
                 if inner is None:
                     return None
                 found.append(inner)
-            parts.append(")")
+            parts.append(f"{strict})")
             return Tup(tuple(found))
     evaluated = run.evaluate(node, env)
     said = run.localize(node, env) if evaluated.static else None

@@ -93,4 +93,20 @@ class M(nn.Module):
     return block()(x)
 """,
     ),
+    "kept arrays zipped under a condition of its own": (
+        "NNX123",
+        """class M(nn.Module):
+  widths: tuple
+  strict: bool = True
+  @nn.compact
+  def __call__(self, x):
+    kept = []
+    for width in self.widths:
+      x = nn.Dense(width)(x)
+      kept.append(x)
+    for width, old in zip(self.widths, kept, strict=self.strict):
+      x = jnp.concatenate([x, nn.Dense(width)(old)], axis=-1)
+    return x
+""",
+    ),
 }
