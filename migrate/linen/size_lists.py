@@ -266,7 +266,8 @@ def _iterated(run: Any, node: ast.expr, env: Any, parts: list[Any], needs: set[s
             return inner
     strict = ""
     if isinstance(node, ast.Call) and [k.arg for k in node.keywords] == ["strict"]:
-        strict = f", strict={ast.unparse(node.keywords[0].value)}" if isinstance(node.keywords[0].value, ast.Constant) else ""
+        given = node.keywords[0].value
+        strict = f", strict={ast.unparse(given)}" if isinstance(given, ast.Constant) else ""
     builtin = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and (strict or not node.keywords)
     if builtin and env.get(node.func.id) is None:  # type: ignore[attr-defined]
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
