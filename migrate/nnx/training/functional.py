@@ -12,17 +12,13 @@ models have params alone, so that all that `init` returns and its params are the
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import (
-    COND,
-    SCAN,
     ClassValue,
     Collection,
     Deltas,
-    Function,
     Gradients,
     Items,
     Method,
@@ -37,17 +33,12 @@ from ...linen.flow_values import (
 from ...source import SourceFile
 from . import leaf_order, masks, one_model, removals
 from .components import Component
-from .rewrite import Rewrite, Unsupported, obstacle
+from .passed_trees import PassedTrees
+from .rewrite import Unsupported, obstacle
 
-_PREFIXES = ("jax.", "optax.", "chex.", "copy.", "flax.jax_utils.")
-_BUILTINS = {"print", "type", "id"}
 _FIELDS = {"params", "opt_state", "step", "tx", "apply_gradients", "replace", "apply_fn"}
 _STATE_TREE = "flax.training.train_state.TrainState"
-_TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree.reduce", "jax.tree_util.tree_reduce"}
-# Functions that go by paths, or by the order of leaves.
-_BY_STRUCTURE = ("with_path", "structure", "unflatten", "transpose", "keystr")
 _MAPPING = {"jax.vmap", "jax.jit"}
-_WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
 
 
 def write(components: list[Component], flow: Flow, contexts: dict[str, FileContext]) -> list[Component]:
@@ -57,17 +48,17 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
         form = _Functional(component, flow, contexts)
         if not obstacle(form):
             forms.append(form)
-    while True:  # a class of states has one base: all whose states are of it take the form, or none
-        kept = [form for form in forms if all(_all_take_it(form, name, forms) for name in form.state_classes)]
-        if len(kept) == len(forms):
-            break
-        forms = kept
     given: dict[Symbol, _Functional] = {}
     for form in forms:
         for symbol in form.names_given:
             if given.setdefault(symbol, form) is not form:
                 form.clashes = True
     forms = [form for form in forms if not form.clashes]
+    while True:  # a class of states has one base: all whose states are of it take the form, or none
+        kept = [form for form in forms if all(_all_take_it(form, name, forms) for name in form.state_classes)]
+        if len(kept) == len(forms):
+            break
+        forms = kept
     if not forms or not removals.commit(forms, "NNX602"):
         alone = [form for form in forms if not form.state_classes and removals.commit([form], "NNX602")]
         forms = alone
@@ -93,12 +84,11 @@ def _all_take_it(form: _Functional, name: str, forms: list[_Functional]) -> bool
     return True
 
 
-class _Functional(Rewrite):
+class _Functional(PassedTrees):
     def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
         super().__init__(component, flow, contexts)
         self.names_given: list[Symbol] = []
         self.state_classes: set[str] = set()  # of the project
-        self.fields: set[str] = set()  # of these classes, with trees of the component
         self.at_home = False  # is every model constructed where it is initialized?
         self.clashes = False
 
@@ -130,15 +120,15 @@ class _Functional(Rewrite):
             self._init(call)
         for node, value in self.uses:
             self._use(node, value)
-        for node, value in self._bundles():
-            self._bundle(node, value)
+        for node, value in self.bundles():
+            self.bundle(node, value)
         for name in sorted(self.state_classes):
             self._state_class(name)
 
     def _lost_states(self) -> None:
         """A state that went where nobody follows it would be asked for the function that it has no more."""
         modules = {self.source(node).module for node, value in self.uses if isinstance(value, State)}
-        for name in sorted({reader.module for module in modules for reader in self._readers(module)}):
+        for name in sorted({reader.module for module in modules for reader in self.readers(module)}):
             for node in self.flow.project.files[name].by_kind.get(ast.Attribute, ()):
                 if isinstance(node, ast.Attribute) and node.attr == "apply_fn" and node in self.flow.source_of:
                     if not isinstance(self.flow.value(node), Method):
@@ -231,7 +221,7 @@ class _Functional(Rewrite):
             arguments = scope.args  # type: ignore[attr-defined]
             names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
             for (module, where, name), value in self.flow.env.items():
-                if where is not scope or module != source.module or not isinstance(value, State) or not self._has(value):
+                if where is not scope or module != source.module or not isinstance(value, State) or not self.has(value):
                     continue
                 stores = [
                     other.lineno
@@ -331,6 +321,11 @@ class _Functional(Rewrite):
         said = [s.value for s in node.body if isinstance(s, ast.Expr)]
         text = [s for s in [*node.body, *said] if isinstance(s, ast.Pass | ast.Constant)]
         base = node.bases[0] if len(node.bases) == 1 else None
+        derived = [
+            c for c in self.flow.project.files.values() for n in c.by_kind.get(ast.ClassDef, ()) if self._derives(c, n, name)
+        ]
+        if derived:
+            raise Unsupported(self.component.sites[0], "a class of states from which others derive")
         direct = base is not None and self.flow.state_classes.base_name(source, node, base) == _STATE_TREE
         if not direct or len(fields) + len(text) != len(node.body) or node.decorator_list or node.keywords:
             raise Unsupported(self.component.sites[0], "a class of states with code of its own")
@@ -338,6 +333,10 @@ class _Functional(Rewrite):
         if {f.target.id for f in fields if isinstance(f.target, ast.Name)} & {"graphdef", "apply_fn", *_FIELDS}:
             raise Unsupported(self.component.sites[0], "a class of states with fields of TrainState")
         self.edits.append((self.contexts[module], source.span(base), (self.contexts[module].name("flax.nnx.TrainState"),)))
+
+    def _derives(self, source: SourceFile, node: ast.AST, name: str) -> bool:
+        named = self.flow.state_classes.base_name
+        return isinstance(node, ast.ClassDef) and any(named(source, node, base) == name for base in node.bases)
 
     # uses ------------------------------------------------------------------------------------------------------
     def _use(self, node: ast.AST, value: Value) -> None:
@@ -356,7 +355,7 @@ class _Functional(Rewrite):
         if isinstance(value, Model):
             if isinstance(parent, ast.Attribute) and isinstance(self.flow.value(parent), Method):
                 return
-            if not self._goes_on(node):
+            if not self.goes_on(node):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")
         elif isinstance(value, Method):
             self._method(node, value, parent)
@@ -453,7 +452,7 @@ class _Functional(Rewrite):
     def _tree(self, node: ast.AST, value: Value, parent: ast.AST) -> None:
         if isinstance(node, ast.Call) and self._is_init(node):
             return  # written
-        if self._is_counter(value):
+        if self.is_counter(value):
             return
         if isinstance(node, ast.Subscript):
             whole = isinstance(self.flow.value(node.value), Variables)
@@ -468,7 +467,7 @@ class _Functional(Rewrite):
         if isinstance(parent, ast.Attribute):
             self._attribute(parent, value)
             return
-        if not self._goes_on(node):
+        if not self.goes_on(node):
             raise Unsupported(node, "a state that is used as something else than a tree")
 
     def _attribute(self, parent: ast.Attribute, value: Value) -> None:
@@ -477,166 +476,10 @@ class _Functional(Rewrite):
                 return
         raise Unsupported(parent, f"the attribute {parent.attr}")
 
-    def _goes_on(self, node: ast.AST) -> bool:
-        """Does a tree go where it stays one, and where the flow of values still knows it?"""
-        parent = self.parent(node)
-        if isinstance(parent, ast.Expr):
-            return True
-        if isinstance(parent, ast.Tuple | ast.List):
-            if isinstance(self.flow.value(parent), Items):
-                self._bundle(parent, self.flow.value(parent))
-                return True
-            return False
-        if isinstance(parent, ast.IfExp) and node is not parent.test:
-            return self._goes_on(parent) and self._kept(self.flow.value(node), self.flow.value(parent))
-        if isinstance(parent, ast.Assign) and parent.value is node:
-            return all(self._target(target, self.flow.value(node)) for target in parent.targets)
-        if isinstance(parent, ast.AnnAssign) and parent.value is node:
-            return self._target(parent.target, self.flow.value(node))
-        if isinstance(parent, ast.Return | ast.Lambda):
-            owner = parent if isinstance(parent, ast.Lambda) else self.function(node)
-            returned = self.flow.returns.get(owner) if owner is not None else None
-            return returned is not None and self._kept(self.flow.value(node), returned)
-        if isinstance(parent, ast.Dict):
-            return self._in_dictionary(parent, node)
-        call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
-        return isinstance(call, ast.Call) and call.func is not node and self._given(call, node, parent)
-
-    def _target(self, target: ast.expr, value: Value) -> bool:
-        if isinstance(target, ast.Name):
-            return self._kept(value, self.flow.value(target))
-        if isinstance(target, ast.Tuple) and isinstance(value, Items) and len(target.elts) == len(value.items):
-            plain = not any(isinstance(e, ast.Starred) for e in target.elts)
-            return plain and all(self._target(e, v) for e, v in zip(target.elts, value.items, strict=True) if self._has(v))
-        return False
-
-    def _kept(self, value: Value, where: Value) -> bool:
-        """Does `where` know all that `value` has of the models?"""
-        if isinstance(value, Items):
-            if not self._has(value):
-                return True
-            same = isinstance(where, Items) and len(where.items) == len(value.items)
-            return same and all(map(self._kept, value.items, where.items))  # type: ignore[attr-defined]
-        return not self._has(value) or (isinstance(where, Tracked) and self.component.holds(where))
-
-    def _has(self, value: Value) -> bool:
-        if isinstance(value, Items):
-            return any(map(self._has, value.items))
-        return isinstance(value, Tracked) and self.component.holds(value) and not self._is_counter(value)
-
-    def _is_counter(self, value: Value) -> bool:
-        """Has it come from a field of the project's own states that never holds a tree of the model?"""
-        return isinstance(value, Collection) and value.name not in {"params", *self.fields}
-
-    def _in_dictionary(self, parent: ast.Dict, node: ast.AST) -> bool:
-        """`{'params': params}` of apply; a dictionary with the tree under a key for which nobody asks."""
-        call = self.parent(parent)
-        if isinstance(call, ast.Call) and call.args[:1] == [parent]:
-            method = self.flow.value(call.func)
-            if isinstance(method, Method) and method.name == "apply":
-                return True
-        key = next((k for k, v in zip(parent.keys, parent.values) if v is node), None)
-        if not (isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(call, ast.Return)):
-            return False
-        return not any(
-            isinstance(other, ast.Constant) and other.value == key.value and not isinstance(source.parents[other], ast.Dict)
-            for source in self._readers(self.source(node).module)
-            for other in source.by_kind.get(ast.Constant, ())
-        )
-
-    def _readers(self, module: str) -> Iterator[SourceFile]:
-        """The file of a module, and those that import something of it."""
-        for name, source in self.flow.project.files.items():
-            imported = map(self.flow.project.canonical, [*source.names.imports.values(), *source.names.star_imports])
-            if name == module or any(target == module or target.startswith(f"{module}.") for target in imported):
-                yield source
-
-    def _given(self, call: ast.Call, node: ast.AST, parent: ast.AST) -> bool:
-        """Is the tree an argument of something that works on trees, or follows it?"""
-        name = self.flow.name(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
-        value, function = self.flow.value(node), self.flow.value(call.func)
-        if isinstance(function, Method) and self.component.holds(function):
-            return function.name == "apply" and call.args[:1] == [node]
-        if isinstance(function, Function):
-            return all(self._parameter(call, function, target, node, value) for target in function.nodes)
-        if name == SCAN:
-            return call.args[1:2] == [node] and self._scanned(call, value)
-        if name == COND:
-            branches = [self.flow.value(b) for b in call.args[1:3]]
-            return node in call.args[3:] or (
-                isinstance(parent, ast.keyword) and all(isinstance(b, Function) and not b.transform for b in branches)
-            )
-        if isinstance(call.func, ast.Attribute):
-            base = self.flow.value(call.func.value)
-            if isinstance(base, State) and call.func.attr in ("apply_gradients", "replace"):
-                return isinstance(parent, ast.keyword) and parent.arg != "apply_fn"
-            if self.flow.creates_state(call) and isinstance(parent, ast.keyword):
-                return True
-            if call.func.attr in ("init", "update") and isinstance(self.flow.value(call), OptState | Items | Deltas):
-                return True
-        if name in _BUILTINS:
-            return True
-        if isinstance(value, Items):
-            return name in _WHOLE
-        functions = [a for a in call.args if isinstance(self.flow.value(a), Function) or isinstance(a, ast.Lambda)]
-        if name.endswith(_BY_STRUCTURE) or any(k.arg == "is_leaf" for k in call.keywords):
-            return False
-        return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS)
-
-    def _parameter(self, call: ast.Call, function: Function, target: ast.AST, node: ast.AST, value: Value) -> bool:
-        arguments = target.args  # type: ignore[attr-defined]
-        names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
-        if node in call.args:
-            position = call.args.index(node) + function.bound  # type: ignore[arg-type]
-            if position >= len(names) or any(isinstance(a, ast.Starred) for a in call.args):
-                return False
-            parameter = names[position]
-        else:
-            parameter = next((str(k.arg) for k in call.keywords if k.value is node), "")
-        held = self.flow.env.get((self.source(target).module, target, parameter))
-        return held is not None and self._kept(value, held)
-
-    def _scanned(self, call: ast.Call, value: Value) -> bool:
-        """A scan whose steps give on what they are given, and keep no state of each step."""
-        body = self.flow.value(call.args[0])
-        if not isinstance(body, Function) or body.transform or body.bound:
-            return False
-        for target in body.nodes:
-            arguments = target.args  # type: ignore[attr-defined]
-            first = [*arguments.posonlyargs, *arguments.args][:1]
-            held = self.flow.env.get((self.source(target).module, target, first[0].arg)) if first else None
-            returned = self.flow.returns.get(target)
-            if held is None or not self._kept(value, held) or not isinstance(returned, Items) or len(returned.items) != 2:
-                return False
-            if not self._kept(value, returned.items[0]) or self._has(returned.items[1]):
-                return False
-        return True
-
-    # tuples ----------------------------------------------------------------------------------------------------
-    def _bundles(self) -> Iterator[tuple[ast.AST, Value]]:
-        """The names, calls and items that are tuples with trees of the component."""
-        for node in self.flow.source_of:
-            if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute):
-                value = self.flow.value(node)
-                if isinstance(value, Items) and self._has(value):
-                    yield node, value
-
-    def _bundle(self, node: ast.AST, value: Value) -> None:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            return
-        parent = self.parent(node)
-        if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
-            if self._has(self.flow.value(parent)) or isinstance(parent.slice, ast.Constant | ast.UnaryOp):
-                return
-        if isinstance(node, ast.Tuple) and not isinstance(node.ctx, ast.Load):
-            return
-        if not self._goes_on(node):
-            raise Unsupported(node, "a tuple with a state that goes where it is not followed")
-
     def _leaves(self) -> None:
         """Leaves of params by their places, which an nnx.State may have in another order."""
         for node in self.flow.uses.calls(leaf_order.LEAVES):
-            if node.args and self._has(self.flow.value(node.args[0])) and not leaf_order.orderless(self, node):
+            if node.args and self.has(self.flow.value(node.args[0])) and not leaf_order.orderless(self, node):
                 raise Unsupported(node, "leaves of which the order may matter")
 
 

@@ -148,3 +148,36 @@ def test_two_models_in_one_scope_have_names_of_their_own(kit) -> None:
     assert "critic_graphdef, critic_params = " in done.after and "model_graphdef, params = " in done.after
     before, after = done.both()
     np.testing.assert_allclose(after["losses"] + [after["value"]], before["losses"] + [before["value"]], rtol=1e-5)
+
+
+STATES = LOOP.replace("x = jnp.ones", "class State(train_state.TrainState):\n  turns: int\n\nx = jnp.ones").replace(
+    "train_state.TrainState.create(", "State.create(turns=0, "
+)
+
+
+@pytest.mark.parametrize(
+    "old, new, code",
+    [
+        ("\nx = jnp", "\nx = jnp", "NNX602"),
+        ("\nx = jnp", "  def next(self):\n    return self.replace(turns=self.turns + 1)\n\nx = jnp", "NNX603"),
+        ("\nx = jnp", "\nclass More(State):\n  extra: int\n\nx = jnp", "NNX603"),
+    ],
+)
+def test_a_class_of_states(kit, old: str, new: str, code: str) -> None:
+    done = kit.migrate(STATES.replace(old, new, 1), kit.MLP)
+    assert done.codes == [code]
+    assert ("class State(nnx.TrainState):" in done.after) == (code == "NNX602")
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+def test_a_class_of_states_of_which_one_model_keeps_linens(kit) -> None:
+    program = STATES + (
+        "critic = MLP(4)\nweights = critic.init(jax.random.key(1), x)\n"
+        "other = State.create(turns=0, apply_fn=critic.apply, params=weights, tx=optax.sgd(0.1))\n"
+        "kernel = weights['params']['Dense_0']['kernel'] * 2\nvalue = float(other.apply_fn(other.params, x).mean())\n"
+    )
+    done = kit.migrate(program, kit.MLP)
+    assert done.codes == ["NNX603"] and "(train_state.TrainState):" in done.after
+    before, after = done.both()
+    np.testing.assert_allclose([*after["losses"], after["value"]], [*before["losses"], before["value"]], rtol=1e-5)

@@ -1,0 +1,184 @@
+"""Where trees of params go in a program that passes them around: names, tuples, results, scans and functions of trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...context import FileContext
+from ...linen.flow import Flow
+from ...linen.flow_values import COND, SCAN, Collection, Deltas, Function, Items, Method, OptState, State, Tracked, Value
+from ...source import SourceFile
+from .components import Component
+from .rewrite import Rewrite, Unsupported
+
+_PREFIXES = ("jax.", "optax.", "chex.", "copy.", "flax.jax_utils.")
+_BUILTINS = {"print", "type", "id"}
+_TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree.reduce", "jax.tree_util.tree_reduce"}
+# Functions that go by paths, or by the order of leaves.
+_BY_STRUCTURE = ("with_path", "structure", "unflatten", "transpose", "keystr")
+_WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
+
+
+class PassedTrees(Rewrite):
+    """Follows the trees of a component: each is to stay a tree, and to be known wherever it goes."""
+
+    def __init__(self, component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
+        super().__init__(component, flow, contexts)
+        self.fields: set[str] = set()  # of the project's own states, with trees of the component
+
+    def goes_on(self, node: ast.AST) -> bool:
+        """Does a tree go where it stays one, and where the flow of values still knows it?"""
+        parent = self.parent(node)
+        if isinstance(parent, ast.Expr):
+            return True
+        if isinstance(parent, ast.Tuple | ast.List):
+            if isinstance(self.flow.value(parent), Items):
+                self.bundle(parent, self.flow.value(parent))
+                return True
+            return False
+        if isinstance(parent, ast.IfExp) and node is not parent.test:
+            return self.goes_on(parent) and self._kept(self.flow.value(node), self.flow.value(parent))
+        if isinstance(parent, ast.Assign) and parent.value is node:
+            return all(self._target(target, self.flow.value(node)) for target in parent.targets)
+        if isinstance(parent, ast.AnnAssign) and parent.value is node:
+            return self._target(parent.target, self.flow.value(node))
+        if isinstance(parent, ast.Return | ast.Lambda):
+            owner = parent if isinstance(parent, ast.Lambda) else self.function(node)
+            returned = self.flow.returns.get(owner) if owner is not None else None
+            return returned is not None and self._kept(self.flow.value(node), returned)
+        if isinstance(parent, ast.Dict):
+            return self._in_dictionary(parent, node)
+        call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        return isinstance(call, ast.Call) and call.func is not node and self._given(call, node, parent)
+
+    def _target(self, target: ast.expr, value: Value) -> bool:
+        if isinstance(target, ast.Name):
+            return self._kept(value, self.flow.value(target))
+        if isinstance(target, ast.Tuple) and isinstance(value, Items) and len(target.elts) == len(value.items):
+            plain = not any(isinstance(e, ast.Starred) for e in target.elts)
+            return plain and all(self._target(e, v) for e, v in zip(target.elts, value.items, strict=True) if self.has(v))
+        return False
+
+    def _kept(self, value: Value, where: Value) -> bool:
+        """Does `where` know all that `value` has of the models?"""
+        if isinstance(value, Items):
+            if not self.has(value):
+                return True
+            same = isinstance(where, Items) and len(where.items) == len(value.items)
+            return same and all(map(self._kept, value.items, where.items))  # type: ignore[attr-defined]
+        return not self.has(value) or (isinstance(where, Tracked) and self.component.holds(where))
+
+    def has(self, value: Value) -> bool:
+        if isinstance(value, Items):
+            return any(map(self.has, value.items))
+        return isinstance(value, Tracked) and self.component.holds(value) and not self.is_counter(value)
+
+    def is_counter(self, value: Value) -> bool:
+        """Has it come from a field of the project's own states that never holds a tree of the model?"""
+        return isinstance(value, Collection) and value.name not in {"params", *self.fields}
+
+    def _in_dictionary(self, parent: ast.Dict, node: ast.AST) -> bool:
+        """`{'params': params}` of apply; a dictionary with the tree under a key for which nobody asks."""
+        call = self.parent(parent)
+        if isinstance(call, ast.Call) and call.args[:1] == [parent]:
+            method = self.flow.value(call.func)
+            if isinstance(method, Method) and method.name == "apply":
+                return True
+        key = next((k for k, v in zip(parent.keys, parent.values) if v is node), None)
+        if not (isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(call, ast.Return)):
+            return False
+        return not any(
+            isinstance(other, ast.Constant) and other.value == key.value and not isinstance(source.parents[other], ast.Dict)
+            for source in self.readers(self.source(node).module)
+            for other in source.by_kind.get(ast.Constant, ())
+        )
+
+    def readers(self, module: str) -> Iterator[SourceFile]:
+        """The file of a module, and those that import something of it."""
+        for name, source in self.flow.project.files.items():
+            imported = map(self.flow.project.canonical, [*source.names.imports.values(), *source.names.star_imports])
+            if name == module or any(target == module or target.startswith(f"{module}.") for target in imported):
+                yield source
+
+    def _given(self, call: ast.Call, node: ast.AST, parent: ast.AST) -> bool:
+        """Is the tree an argument of something that works on trees, or follows it?"""
+        name = self.flow.name(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
+        value, function = self.flow.value(node), self.flow.value(call.func)
+        if isinstance(function, Method) and self.component.holds(function):
+            return function.name == "apply" and call.args[:1] == [node]
+        if isinstance(function, Function):
+            return all(self._parameter(call, function, target, node, value) for target in function.nodes)
+        if name == SCAN:
+            return call.args[1:2] == [node] and self._scanned(call, value)
+        if name == COND:
+            branches = [self.flow.value(b) for b in call.args[1:3]]
+            return node in call.args[3:] or (
+                isinstance(parent, ast.keyword) and all(isinstance(b, Function) and not b.transform for b in branches)
+            )
+        if isinstance(call.func, ast.Attribute):
+            base = self.flow.value(call.func.value)
+            if isinstance(base, State) and call.func.attr in ("apply_gradients", "replace"):
+                return isinstance(parent, ast.keyword) and parent.arg != "apply_fn"
+            if self.flow.creates_state(call) and isinstance(parent, ast.keyword):
+                return True
+            if call.func.attr in ("init", "update") and isinstance(self.flow.value(call), OptState | Items | Deltas):
+                return True
+        if name in _BUILTINS:
+            return True
+        if isinstance(value, Items):
+            return name in _WHOLE
+        functions = [a for a in call.args if isinstance(self.flow.value(a), Function) or isinstance(a, ast.Lambda)]
+        if name.endswith(_BY_STRUCTURE) or any(k.arg == "is_leaf" for k in call.keywords):
+            return False
+        return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS)
+
+    def _parameter(self, call: ast.Call, function: Function, target: ast.AST, node: ast.AST, value: Value) -> bool:
+        arguments = target.args  # type: ignore[attr-defined]
+        names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+        if node in call.args:
+            position = call.args.index(node) + function.bound  # type: ignore[arg-type]
+            if position >= len(names) or any(isinstance(a, ast.Starred) for a in call.args):
+                return False
+            parameter = names[position]
+        else:
+            parameter = next((str(k.arg) for k in call.keywords if k.value is node), "")
+        held = self.flow.env.get((self.source(target).module, target, parameter))
+        return held is not None and self._kept(value, held)
+
+    def _scanned(self, call: ast.Call, value: Value) -> bool:
+        """A scan whose steps give on what they are given, and keep no state of each step."""
+        body = self.flow.value(call.args[0])
+        if not isinstance(body, Function) or body.transform or body.bound:
+            return False
+        for target in body.nodes:
+            arguments = target.args  # type: ignore[attr-defined]
+            first = [*arguments.posonlyargs, *arguments.args][:1]
+            held = self.flow.env.get((self.source(target).module, target, first[0].arg)) if first else None
+            returned = self.flow.returns.get(target)
+            if held is None or not self._kept(value, held) or not isinstance(returned, Items) or len(returned.items) != 2:
+                return False
+            if not self._kept(value, returned.items[0]) or self.has(returned.items[1]):
+                return False
+        return True
+
+    # tuples ----------------------------------------------------------------------------------------------------
+    def bundles(self) -> Iterator[tuple[ast.AST, Value]]:
+        """The names, calls and items that are tuples with trees of the component."""
+        for node in self.flow.source_of:
+            if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute):
+                value = self.flow.value(node)
+                if isinstance(value, Items) and self.has(value):
+                    yield node, value
+
+    def bundle(self, node: ast.AST, value: Value) -> None:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            return
+        parent = self.parent(node)
+        if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+            if self.has(self.flow.value(parent)) or isinstance(parent.slice, ast.Constant | ast.UnaryOp):
+                return
+        if isinstance(node, ast.Tuple) and not isinstance(node.ctx, ast.Load):
+            return
+        if not self.goes_on(node):
+            raise Unsupported(node, "a tuple with a state that goes where it is not followed")
