@@ -64,7 +64,10 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     shape_value = rest[1][1].value if len(rest) > 1 else (keywords["shape"][1].value if "shape" in keywords else None)
     site.shape = _array_of(run, shape_value if _is_shape(run, shape_value) else None, init[1].value)
     if isinstance(init[1].value, Function) and init[1].value.method is None:
-        site.number = _is_number(run, follow_init(run, init[1].value, [Abs(Unknown("a key")), *[a for _, a in rest[1:]]]))
+        first = follow_init(run, init[1].value, [Abs(Unknown("a key")), *[a for _, a in rest[1:]]])
+        site.number = _is_number(run, first)
+        if shape_value is None and isinstance(first, Array):  # `lambda *_: w`: it says the shape itself
+            site.shape = first
     site.origin = len(run.sites)
     run.sites.append(site)
     if not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
