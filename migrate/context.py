@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import ClassPlan, Plan
-from .siblings import beside
+from .siblings import beside, imports_as_scripts_do
 from .source import SourceFile
 from .suppression import Suppressions
 
@@ -166,7 +166,9 @@ class FileContext:
     def is_script(self) -> bool:
         """Does the file stand in a plain directory, so that it is run there, whatever name others import it by?"""
         folder = self.source.path.parent
-        return not self.source.is_package and folder.is_dir() and not (folder / "__init__.py").exists()
+        if self.source.is_package or not folder.is_dir():
+            return False
+        return not (folder / "__init__.py").exists() or imports_as_scripts_do(self.source)
 
     # edits -----------------------------------------------------------------------------------------------------
     def span(self, node: ast.AST) -> Span:

@@ -21,11 +21,20 @@ _known: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDict
 def beside(project: Project | None, source: SourceFile) -> str:
     """What stands before the name of a neighbour of `source` in an import: "." or "pkg.models." or nothing."""
     own = _own(source)
-    if own or project is None:
+    if own or project is None or imports_as_scripts_do(source):
         return own
     if project not in _known:
         _known[project] = _by_others(project)
     return _known[project].get(source.module, "")
+
+
+def imports_as_scripts_do(source: SourceFile) -> bool:
+    """Does a file of a package import a neighbour by its bare name (`import utils`), as what is run where it lies?"""
+    package = source.module if source.is_package else source.module.rpartition(".")[0]
+    aliases = [a for n in source.by_kind.get(ast.Import, ()) if isinstance(n, ast.Import) for a in n.names]
+    return bool(package) and any(
+        "." not in a.name and source.names.imports.get(a.asname or a.name) == f"{package}.{a.name}" for a in aliases
+    )
 
 
 def _own(source: SourceFile) -> str:

@@ -11,6 +11,8 @@ from nnx_migrate.migrate.files.modules import module_names
 from nnx_migrate.migrate.files.select import select
 from nnx_migrate.migrate.files.walk import walk
 from nnx_migrate.migrate.names import Names
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
 
 
 def write(root: Path, *names: str, text: str = "import jax\n") -> None:
@@ -164,6 +166,23 @@ def test_a_package_whose_files_are_run_from_within(tmp_path: Path) -> None:
     assert imported(tmp_path, "text/train.py", "from layers.norms import X") == {"X": "text.layers.norms.X"}
     assert imported(tmp_path, "text/layers/blocks.py", "import jax") == {"jax": "jax"}  # as installed
     assert imported(tmp_path, "text/train.py", "import norms") == {"norms": "norms"}  # nothing beside it
+
+
+def test_the_parity_module_of_such_a_package_lies_where_its_files_find_it(tmp_path: Path) -> None:
+    write(tmp_path, "text/__init__.py", "text/common.py")
+    model = "import common\nfrom flax import linen as nn\n\n\nclass M(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n"
+    model += "    return nn.SelfAttention(2)(common.scale(x))\n"
+    files = [tmp_path / name for name in ("text/__init__.py", "text/common.py", "text/model.py")]
+    files[2].write_text(model)
+    names = module_names(files)
+    sources = [
+        SourceFile.parse(f, names[f].name, f.read_text(), is_package=names[f].is_package, resolve=names[f].resolve)
+        for f in files
+    ]
+    result = migrate_project(sources)
+    assert list(result.created) == [tmp_path / "text/linen_parity.py"]
+    after = next(f.after for f in result.files if f.path == files[2])
+    assert after is not None and "\nimport linen_parity\n" in after, after
 
 
 def test_scripts_of_the_same_name_in_several_directories(tmp_path: Path) -> None:
