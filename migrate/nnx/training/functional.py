@@ -91,6 +91,7 @@ class _Functional(PassedTrees):
         self.state_classes: set[str] = set()  # of the project
         self.at_home = False  # is every model constructed where it is initialized?
         self.clashes = False
+        self.trained: list[ast.Call] = []  # constructions of the model that is initialized
 
     def run(self) -> None:
         self.one_class_each()
@@ -103,16 +104,18 @@ class _Functional(PassedTrees):
         masks.check(self)
         leaf_order.check(self)
         self._leaves()
-        one_model.check_sites(self)
         self.uses = list(self.tracked())
         self._lost_states()
         inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
         if not inits:
             raise Unsupported(site, "init is not called here")
         self.homes = self._homes(inits)
+        self.trained = self._trained(inits)
         # A model that is constructed around the calls that initialize it stands beside its own structure at every use.
-        self.at_home = all(self._around(self.function(made), home) for made in self.component.sites for home in self.homes)
+        self.at_home = all(self._around(self.function(made), home) for made in self.trained for home in self.homes)
         if not self.at_home:
+            if len(self.trained) < len(self.component.sites):
+                raise Unsupported(site, "several models of one kind")
             one_model.check_calls(self, set(self.homes))
         self.fields = self._tree_fields()
         self.graphdefs = {scope: self._graphdef(scope, call) for scope, call in self.homes.items()}
@@ -124,6 +127,23 @@ class _Functional(PassedTrees):
             self.bundle(node, value)
         for name in sorted(self.state_classes):
             self._state_class(name)
+
+    def _trained(self, inits: list[ast.Call]) -> list[ast.Call]:
+        """The constructions of the model that is initialized. Others may be the same class with other arguments.
+
+        `Net(8, train=False)` beside `Net(8)`: what it applies are variables of the first, in a structure of its own.
+        """
+        sites = self.component.sites
+        try:
+            one_model.check_sites(self)
+        except Unsupported:
+            made = [self.flow.value(self.initialized(call)) for call in inits]
+            trained = {site for value in made if isinstance(value, Model) for site in value.sites}
+            of_one_class = len({plan.qualname for (plan,) in self.component.plans}) == 1
+            if len(trained) != 1 or not of_one_class or not all(isinstance(value, Model) for value in made):
+                raise
+            return list(trained)
+        return sites
 
     def _lost_states(self) -> None:
         """A state that went where nobody follows it would be asked for the function that it has no more."""
@@ -201,16 +221,39 @@ class _Functional(PassedTrees):
         base = function.value
         if isinstance(self.flow.value(base), State):
             return f"{self.text(base)}.graphdef"
+        value = self.flow.value(base)
+        if not isinstance(value, Model) or not value.sites <= set(self.trained):
+            return self._structure(node, base, value)
         scope = self.flow.symbol(self.source(base), base)[1] if isinstance(base, ast.Name) else None
         found = self._seen_from(node)
         if self.at_home and isinstance(base, ast.Name):
-            constructed = any(self.function(made) is scope for made in self.component.sites)
+            constructed = any(self.function(made) is scope for made in self.trained)
             found = self.graphdefs[scope] if scope in self.homes else found if constructed else ""
             if not found and constructed:
                 found = self._state_around(node, scope)
         if not found:
             raise Unsupported(node, "apply where the model's structure is not in sight")
         return found
+
+    def _structure(self, call: ast.AST, base: ast.expr, value: Value) -> str:
+        """The structure of a model that is never initialized: `nnx.graphdef(nnx.eval_shape(lambda: model(...)))`."""
+        inputs = call.args[1:] if isinstance(call, ast.Call) and not self.flow.creates_state(call) else []
+        if not isinstance(value, Model) or len(value.sites) != 1 or not inputs:
+            raise Unsupported(call, "several models of one kind")
+        assert isinstance(call, ast.Call)
+        context = self.context(call)
+        arguments = self.sizes(call, inputs, [k for k in call.keywords if k.arg not in ("method", "mutable", "rngs")])
+        arguments += [f"rngs={context.name('flax.nnx.Rngs')}(0)"] if self.plan.needs_rngs else []
+        name = self.text(base)
+        if isinstance(base, ast.Call):  # constructed on the spot
+            if base not in self.component.sites:
+                raise Unsupported(call, "several models of one kind")
+            name = self.text(base.func)
+            arguments = [self.text(given) for given in [*base.args, *base.keywords]] + arguments
+        elif not isinstance(base, ast.Name):
+            raise Unsupported(call, "several models of one kind")
+        graphdef, abstract = context.name("flax.nnx.graphdef"), context.name("flax.nnx.eval_shape")
+        return f"{graphdef}({abstract}(lambda: {name}({', '.join(arguments)})))"
 
     def _state_around(self, node: ast.AST, outer: ast.AST | None) -> str:
         """`state.graphdef` of a state that a function between a call and the model's construction has when it is called."""

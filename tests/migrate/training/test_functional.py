@@ -181,3 +181,25 @@ def test_a_class_of_states_of_which_one_model_keeps_linens(kit) -> None:
     assert done.codes == ["NNX603"] and "(train_state.TrainState):" in done.after
     before, after = done.both()
     np.testing.assert_allclose([*after["losses"], after["value"]], [*before["losses"], before["value"]], rtol=1e-5)
+
+
+CHOOSE = "def choose(n):\n  return MLP(n) if n > 3 else MLP(n + 1)"
+OTHER = "def other(made):\n  return made.apply(params, x)"
+
+
+@pytest.mark.parametrize(
+    "functions, call, code",
+    [
+        ("", "float(MLP(width).apply(params, x).mean())", "NNX602"),
+        ("", "float(jax.vmap(MLP(width).apply, (None, 0))(params, x).mean())", "NNX603"),  # sizes of a single example
+        (CHOOSE, "float(choose(width).apply(params, x).mean())", "NNX603"),
+        (OTHER, "float(other(MLP(width)).mean())", "NNX602"),
+        (OTHER, "float(other(MLP(width)).mean() + other(model).mean())", "NNX603"),
+    ],
+)
+def test_other_constructions_of_the_model(kit, functions: str, call: str, code: str) -> None:
+    program = LOOP.replace("\nx = jnp.ones", f"\n{functions}\nwidth = 4\nx = jnp.ones", 1)
+    done = kit.migrate(program.replace("losses = losses", f"value = {call}\nlosses = losses"), kit.MLP)
+    assert done.codes == [code]
+    before, after = done.both()
+    np.testing.assert_allclose([*after["losses"], after["value"]], [*before["losses"], before["value"]], rtol=1e-5)

@@ -41,6 +41,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "a_model_for_training_and_two_for_tests": "NNX602",
     "mapped_apply_of_a_model_around_its_init": "NNX602",
     "target_of_an_init_in_create": "NNX602",
     "pmap_of_params_alone": "NNX602",
