@@ -35,6 +35,23 @@ def filled_in(values: list[Abs], given: Sequence[Value]) -> list[Abs]:
     return [v if new is v.value else dataclasses.replace(v, value=new) for v, new in zip(values, found)]
 
 
+def saying(a: Abs, b: Abs, before: Sequence[Value]) -> tuple[Abs, Abs]:
+    """Both sides of a condition of the constructor, so that one which does nothing says nothing of the other.
+
+    `x = encode(x) if self.encode else x`: where the width of the one is not known, it is not that of `x`. Two that compute
+    the same in two ways have one width.
+    """
+    left, right = a.value, b.value
+    if not isinstance(left, Array) or not isinstance(right, Array):
+        return a, b
+    known = [side for side in (left, right) if side.shape.dim(-1) is not None]
+    if len(known) != 1 or not any(value is known[0] for value in before):
+        return a, b
+    names = [*left.shape.needs(), *right.shape.needs()]
+    nothing = Array(Shape((None,), Shape.unknown(*names).lead))
+    return dataclasses.replace(a, value=nothing, static=False), dataclasses.replace(b, value=nothing, static=False)
+
+
 def _filled(values: list[Value], given: Sequence[Value]) -> list[Value]:
     computed = [v for v in values if not (isinstance(v, Const) and v.value is None)]
     whole = next((v for v in computed if isinstance(v, Bundle | Tup) and all(v is not g for g in given)), None)

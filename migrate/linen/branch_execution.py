@@ -56,6 +56,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     outer.steps.append(branch)
     mark = len(run.sites)
     attributes_before = dict(run.attributes)
+    before = [bound.value for bound in env.names.values()]
     given = (Returned(), Returned())  # what the two sides return
     env_then, env_else = env.copy(), env.copy()
     run.narrow(node.test, env_then, True)
@@ -90,7 +91,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     run.block = outer
     calltime = localized is None and not text
     factories = returned_choice(run, node.test, localized, text, given, env, returned)
-    returned.values += [factories] if factories is not None else _of_both(run, given, None if calltime else branch, sides)
+    whole = None if calltime else branch
+    returned.values += [factories] if factories is not None else _of_both(run, given, whole, sides, before)
     if calltime:
         size_lists.broken(run, size_lists.changed_in([branch]))
     for site in run.sites[mark:]:
@@ -129,23 +131,32 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
 
 
 def _of_both(
-    run: Execution, given: tuple[Returned, Returned], branch: Branch | None, sides: tuple[Step, Step] | None
+    run: Execution,
+    given: tuple[Returned, Returned],
+    branch: Branch | None,
+    sides: tuple[Step, Step] | None,
+    before: Sequence[Value],
 ) -> list[Abs]:
     """What a function returns on the sides of a condition: one array, where the constructor knows the condition.
+
+    `before`: the values that were there before the condition.
 
     The size that it chooses is assigned before the statement that calls the function: `nn.Dense(4)(scaled(x))` makes
     its layer first.
     """
     values = [*given[0].values, *given[1].values]
-    both = bool(given[0].values and given[1].values)
-    if both and branch is not None and len(run.marks) < 2 and sides is not None and not sides[0].deps:
-        a, b = (run.merge_values(side.values) for side in given)  # of the class's own method: a size that its fields decide
-        plain = type(a.value) is Array and type(b.value) is Array and a.value != b.value
-        if plain and not dependencies_of(a.value) | dependencies_of(b.value):
-            return [Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)]
-    if branch is None or not both or len(run.marks) < 2 or run.marks[1][0] is not run.block:
+    if branch is None or not given[0].values or not given[1].values:
         return values
-    a, b = (run.merge_values(side.values) for side in given)
+    own = [run.merge_values(side.values) for side in given]
+    a, b = alternatives.saying(own[0], own[1], before)
+    if a is not own[0]:
+        return [a]
+    plain = type(a.value) is Array and type(b.value) is Array and a.value != b.value
+    if plain and len(run.marks) < 2 and sides is not None and not sides[0].deps:
+        if not dependencies_of(a.value) | dependencies_of(b.value):  # of the class's own method: its fields decide a size
+            return [Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)]
+    if len(run.marks) < 2 or run.marks[1][0] is not run.block:
+        return values
     if not (isinstance(a.value, Array) and isinstance(b.value, Array)) or a.value == b.value:
         return values
     needed = dependencies_of(a.value) | dependencies_of(b.value) | (branch.test.needs if branch.test else set())
@@ -217,7 +228,10 @@ def merge_envs(
         if left == right:
             env.names[name] = left
         else:
-            found = _merge_tracked(run, name, left, right, then, orelse, calltime, sides)
+            held = env.names.get(name)
+            own = () if calltime or held is None else tuple(v for v in (left.value, right.value) if v == held.value)
+            a_side, b_side = alternatives.saying(left, right, own)
+            found = _merge_tracked(run, name, a_side, b_side, then, orelse, calltime, sides)
             known = under_step(found.value, left.value, right.value, sides)
             env.names[name] = found if known is found.value else dataclasses.replace(found, value=known)
             if not calltime:

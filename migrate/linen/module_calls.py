@@ -119,7 +119,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         return _call_lifted(run, site, method, known, arguments, levels)
     helper = site.renders.get("method") == INITIAL_CARRY  # says nothing of the inputs
     if known is not None and not helper and (site.call is None or site.renders.get("method") == method):
-        merged_call(site, run.path, known)
+        merged_call(site, run.path, known, called.method(method) if called is not None else None)
     if (site.call is None or helper) and known is not None:
         called_late(run, site, known)
         site.call = known

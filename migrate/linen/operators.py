@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import bundles, chains, factory_functions, shapes
+from . import alternatives, bundles, chains, factory_functions, shapes
 from .choices import FactoryChoice, chosen
 from .conditional_items import all_of
 from .dims import Dim
@@ -238,6 +238,8 @@ class Operators(Evaluation):
             b = self.evaluate(node.orelse, env_else)
         self.block, self.mark = outer, place
         branch = Branch(localized, then, orelse, env.source, text)
+        if localized is not None or text:
+            a, b = alternatives.saying(a, b, [bound.value for bound in env.names.values()])
         if then.steps or orelse.steps:
             outer.steps.append(branch)
         elif localized is not None or text:

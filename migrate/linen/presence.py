@@ -6,6 +6,7 @@ A submodule that is called with one array where the answer is yes and with anoth
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -129,8 +130,11 @@ def step_of(run: Any, node: Any, test: Any, text: str, env: Any) -> tuple[Step, 
     return Step(said, deps, True), Step(said, deps, False)
 
 
-def merged_call(site: Site, path: Sequence[Step], record: CallRecord) -> None:
-    """A further call of a module: where its condition excludes the first call's, the sizes are either's."""
+def merged_call(site: Site, path: Sequence[Step], record: CallRecord, method: Any = None) -> None:
+    """A further call of a module: where its condition excludes the first call's, the sizes are either's.
+
+    `method`: what is called, if the project has it; what a call does not give of its optional arguments is None there.
+    """
     first: tuple[Step, ...] = site.renders.get("path", ())
     if site.call is None:
         site.renders["path"] = tuple(path)
@@ -139,13 +143,45 @@ def merged_call(site: Site, path: Sequence[Step], record: CallRecord) -> None:
         if a == b:
             continue
         if a.text != b.text or (site.in_setup and a.deps):
-            return  # not the same question, or one that setup cannot ask
+            break  # not the same question, or one that setup cannot ask
         then, other = (site.call, record) if a.holds else (record, site.call)
-        combined = _either(a, then, other)
+        combined = _either(a, *_filled_in(then, other, method))
         if combined is not None:
             site.call = combined
             site.renders["path"] = first[:position]
-        return
+            return
+        break
+    if tuple(path) != first:
+        uneven = _given_by_one(site.call, record, method)
+        site.renders["uneven"] = site.renders.get("uneven", frozenset()) | uneven
+
+
+def _given_by_one(call: CallRecord, record: CallRecord, method: Any) -> frozenset[str]:
+    """The arguments that one call gives an array for and the other nothing, or None."""
+    if method is None:
+        return frozenset()
+    names = [p.arg for p in method.positional]
+    both = [dict(zip(names, one.args)) | dict(one.keywords) for one in (call, record)]
+    arrays = [{name for name, value in given.items() if isinstance(value, Array)} for given in both]
+    return frozenset(arrays[0] ^ arrays[1])
+
+
+def _filled_in(then: CallRecord, other: CallRecord, method: Any) -> tuple[CallRecord, CallRecord]:
+    """Two calls with the same arguments: `block(x, memory)` and `block(x)`, which leaves `memory` None."""
+    if method is None or (len(then.args) == len(other.args) and set(then.keywords) == set(other.keywords)):
+        return then, other
+    names = [p.arg for p in method.positional]
+    if max(len(then.args), len(other.args)) > len(names):
+        return then, other
+    both = [dict(zip(names, record.args)) | dict(record.keywords) for record in (then, other)]
+    for name in {**both[0], **both[1]}:
+        for given in both:
+            default = method.default(name)
+            if name not in given and isinstance(default, ast.Constant) and default.value is None:
+                given[name] = Const(None)
+    if both[0].keys() != both[1].keys():
+        return then, other
+    return CallRecord((), both[0]), CallRecord((), both[1])
 
 
 def _either(step: Step, then: CallRecord, other: CallRecord) -> CallRecord | None:
@@ -157,6 +193,10 @@ def _either(step: Step, then: CallRecord, other: CallRecord) -> CallRecord | Non
 
 
 def _one(step: Step, a: Value, b: Value) -> Value:
+    if type(a) is Array and b == Const(None):
+        return with_none(a, dataclasses.replace(step, holds=True))
+    if type(b) is Array and a == Const(None):
+        return with_none(b, dataclasses.replace(step, holds=False))
     if a == b or not (isinstance(a, Array) and isinstance(b, Array)):
         return a if not (isinstance(a, Const) and a.value is None) else b
     count = max(len(a.shape.dims), len(b.shape.dims), 1)

@@ -169,6 +169,9 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     value = substitution._input(argument)
     if isinstance(value, Const) and value.value is None:
         return "None"
+    if argument in site.renders.get("uneven", ()) and added.origin.startswith("None if"):
+        reason = f"some calls of {name} give it `{argument}` and others do not, by conditions that cannot be told apart"
+        raise Unmigratable("NNX132", reason, site.node)
     if isinstance(value, NoneAtFirst) and added.origin.startswith("None if"):
         return "None"  # what is made is made in the first pass: were it not so, there would be other weights than in Linen
     if not isinstance(value, Array):
