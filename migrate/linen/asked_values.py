@@ -27,9 +27,6 @@ _REPEATING = (
 )  # fmt: skip
 
 
-_FOREIGN = "the result of "  # what is said of a value that code outside of the project gives
-
-
 @dataclasses.dataclass(frozen=True)
 class Place:
     """Where a value comes to be whose size is not known, and what it is called."""
@@ -73,20 +70,10 @@ def place_of(run: Execution, site: Site, argument: str) -> Place | None:
     if not lacks_width(value):
         return None
     place = _origin(run, given, value, env.source)
-    if place is None or not _happens_once(run, place, env.source) or not _is_foreign(run, place, env.source):
+    if place is None or not _happens_once(run, place, env.source):
         return None
     name = _name(run, place, site, env.source)
     return Place(place, name) if name else None
-
-
-def _is_foreign(run: Execution, place: ast.expr, source: SourceFile) -> bool:
-    """Does code outside of the project say it? A width that could not be followed is nothing to ask for."""
-    parent = source.parents.get(place)
-    while isinstance(parent, ast.Tuple | ast.List | ast.Starred):
-        parent = source.parents.get(parent)
-    made = parent.value if isinstance(parent, ast.Assign) and isinstance(getattr(place, "ctx", None), ast.Store) else place
-    value = run.evaluated[made].value if made in run.evaluated else None
-    return isinstance(value, Unknown) and value.why.startswith(_FOREIGN)
 
 
 def _given(run: Execution, site: Site, node: ast.Call, method: str, argument: str) -> ast.expr | None:

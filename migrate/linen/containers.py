@@ -16,6 +16,7 @@ from .sites import (
     Abs,
     For,
     Function,
+    NumberList,
     Repeated,
     SomeItems,
     Static,
@@ -213,7 +214,11 @@ class Containers(Evaluation):
         if listed is not None:
             return Abs(listed.value, static and listed.static, result.flags)
         if static and result.static:
-            return self._static_text(node, True, result.flags, env)
+            text, deps = self.self_text(node, env)
+            count = iteration.length_of(self, node)
+            if count is not None and _is_number(node.elt):
+                return Abs(NumberList(text, deps, True, count), True, result.flags)
+            return Abs(Static(text, deps, sequence=not isinstance(node, ast.GeneratorExp)), True, result.flags)
         return Abs(Unknown("comprehension"), False, result.flags)
 
     trial: int = 0
@@ -282,3 +287,14 @@ class Containers(Evaluation):
     def elements(self, node: ast.expr, iterated: Abs, env: Any) -> Abs:
         """The abstract element of what a loop runs over, for its target."""
         return iteration.elements(self, node, iterated, env)
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Is it certainly a number, of what is one: `2.0 ** i`?"""
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left) and _is_number(node.right)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("float", "int")
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and isinstance(node.value, int | float))

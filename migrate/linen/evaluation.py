@@ -25,6 +25,7 @@ from .sites import (
     Localized,
     Module,
     ModuleField,
+    NumberList,
     Repeated,
     SelfModule,
     Site,
@@ -32,7 +33,7 @@ from .sites import (
     Table,
     Variable,
 )
-from .values import Array, Const, Int, Led, Pieces, Star, Tup, Unknown, Value
+from .values import Array, Const, Int, Led, Pieces, Shape, Star, Tup, Unknown, Value
 
 
 class Evaluation:
@@ -187,6 +188,8 @@ class Evaluation:
 
     def plain(self, value: Value) -> Value:
         """As the shape functions take it: static integers of unknown value become symbolic sizes."""
+        if isinstance(value, NumberList):
+            return Array(Shape((value.count,)))
         if isinstance(value, Static):
             return Unknown(f"the items of `{value.text}`") if value.sequence else Int(self.dim_of(value))
         if isinstance(value, Led):

@@ -192,6 +192,20 @@ def was_unrolled(run: Any, node: Any, env: Any) -> bool:
     return iterated is not None and unrolled(run, generator.iter, iterated, env) is not None
 
 
+def length_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Dim | None:
+    """How many items `[... for i in range(n)]` has, where the range says it."""
+    generator = node.generators[0]
+    over = generator.iter
+    plain = isinstance(node, ast.ListComp) and len(node.generators) == 1 and not generator.ifs
+    if not (plain and isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"):
+        return None
+    found = [run.plain(run.evaluated[a].value) if a in run.evaluated else None for a in over.args]
+    bounds: list[Dim] = [value.dim for value in found if isinstance(value, Int)]
+    if over.keywords or not 1 <= len(found) <= 2 or len(bounds) < len(found):
+        return None
+    return bounds[-1] - bounds[0] if len(bounds) == 2 else bounds[0]
+
+
 def unpack_shape(run: Any, value: Value, count: int) -> list[Value] | None:
     """The items of a value that is unpacked into `count` names; None if they are not known."""
     found = shapes.unpack(value, count)

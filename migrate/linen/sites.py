@@ -43,6 +43,13 @@ class Static(Value):
 
 
 @dataclasses.dataclass(frozen=True)
+class NumberList(Static):
+    """`[2.0 ** i for i in range(self.octaves)]`: so many numbers, which are an array where one is made of them."""
+
+    count: Dim = dataclasses.field(default_factory=lambda: Dim.of(0))
+
+
+@dataclasses.dataclass(frozen=True)
 class Abs:
     """An abstract value with what is known of how it came about.
 

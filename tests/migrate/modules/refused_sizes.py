@@ -1,6 +1,46 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "an optional argument that calls give or not by conditions of which none excludes the other": (
+        "NNX132",
+        """class Inner(nn.Module):
+  @nn.compact
+  def __call__(self, x, c=None):
+    x = nn.Dense(4)(x)
+    if c is not None:
+      x = nn.Dense(4)(x + nn.Dense(4)(c))
+    return nn.Dense(2)(x)
+
+
+class M(nn.Module):
+  use: bool = True
+  other: bool = False
+
+  @nn.compact
+  def __call__(self, x, c):
+    inner = Inner()
+    y = 0
+    if self.use:
+      y = inner(x, c)
+    if self.other:
+      y = y + inner(x)
+    return y
+""",
+    ),
+    "a width that one side of a condition leaves as it is, and the other side makes in an unknown way": (
+        "NNX110",
+        """class M(nn.Module):
+  encode: bool = True
+  encoder: Any = None
+
+  @nn.compact
+  def __call__(self, x):
+    y = jnp.tanh(x)
+    if self.encode:
+      y = jnp.stack([y, y], -1).reshape(somewhere(y))
+    return nn.Dense(2)(y)
+""",
+    ),
     "a stack along an axis that a field says, taken apart": (
         "NNX110",
         """class M(nn.Module):
