@@ -117,7 +117,9 @@ def _migrated(text: str) -> RunResult:
 
 
 def _leaves(tree: Any) -> dict[str, Any]:
-    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+    """By their names; a program of params alone may have them as an nnx.State."""
+    found = [(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)]
+    return {path.replace("['params']", "").removesuffix(".value"): leaf for path, leaf in found}
 
 
 @pytest.mark.parametrize("text", RUN.values(), ids=RUN)
