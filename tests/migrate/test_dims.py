@@ -171,7 +171,9 @@ def test_shapes() -> None:
     headed = Shape((), Lead("x", skipped=1, head=(Dim.input("x", 0), Dim.of(1))))
     assert headed.dim(1) == Dim.of(1)
     assert headed.dim(2) == Dim.input("x", 1)
-    assert headed.dim(-1) is None  # 1, if x has one dimension
+    assert headed.dim(-1) == Dim.by_rank("x", 1, 1, Dim.input("x", -1))  # 1, if x has one dimension
+    assert headed.with_rank("x", 1).dim(-1) == Dim.of(1) and headed.with_rank("x", 2).dim(-1) == Dim.input("x", -1)
+    assert headed.dim(-2) is None
     assert headed.with_rank("x", 2) == Shape.of(Dim.input("x", -2), 1, Dim.input("x", -1))
     assert headed.implied_rank(4) == ("x", 3)
     assert headed.needs() == ("x",)
