@@ -151,7 +151,7 @@ def merged_call(site: Site, path: Sequence[Step], record: CallRecord, method: An
             site.renders["path"] = first[:position]
             return
         break
-    if tuple(path) != first:
+    if tuple(path) != first or site.loops:  # of a list, one item may be called so and another so
         uneven = _given_by_one(site.call, record, method)
         site.renders["uneven"] = site.renders.get("uneven", frozenset()) | uneven
 

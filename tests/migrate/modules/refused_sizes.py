@@ -27,6 +27,32 @@ class M(nn.Module):
     return y
 """,
     ),
+    "an optional argument that some items of a list are given": (
+        "NNX132",
+        """class Inner(nn.Module):
+  @nn.compact
+  def __call__(self, x, c=None):
+    x = nn.Dense(4)(x)
+    if c is not None:
+      x = nn.Dense(4)(x + nn.Dense(4)(c))
+    return nn.Dense(4)(x)
+
+
+class M(nn.Module):
+  every: int = 2
+
+  def setup(self):
+    self.blocks = [Inner() for _ in range(4)]
+
+  def __call__(self, x, c):
+    for i, block in enumerate(self.blocks):
+      if i % self.every == 0:
+        x = block(x, c)
+      else:
+        x = block(x)
+    return x
+""",
+    ),
     "a width that one side of a condition leaves as it is, and the other side makes in an unknown way": (
         "NNX110",
         """class M(nn.Module):
