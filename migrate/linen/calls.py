@@ -41,7 +41,7 @@ from .sites import (
     Static,
     Unmigratable,
 )
-from .unknown_callees import made_by_unknown
+from .unknown_callees import is_copy, made_by_unknown
 from .value_methods import method_of_value
 from .values import Array, Global, Tup, Unknown, Value
 
@@ -127,6 +127,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         if made_by is not None:
             return construct_by(run, made_by, node, env)
         return follow(run, value, node, env)
+    if qualname is not None and is_copy(qualname):
+        raise Unmigratable("NNX150", f"it contains {qualname.rpartition('.')[2]}, which is a Linen copy", node)
     if _from_field_call(value) or made_by_unknown(run, value, env) is not None:
         raise Unmigratable("NNX138", f"what `{ast.unparse(func)}` makes is not known, and it is called", node)
     arguments = arguments_of(run, node, env)

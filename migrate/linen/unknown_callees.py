@@ -46,6 +46,12 @@ def made_by_unknown(run: Any, value: Value, env: Any) -> str | None:
     return ast.unparse(maker) if last[:1].isupper() else None
 
 
+def is_copy(qualname: str) -> bool:
+    """Is it a class of a module of Linen copies that an earlier run made (`blocks_linen.Block`), also one out of sight?"""
+    module, _, name = qualname.rpartition(".")
+    return module.endswith("_linen") and name[:1].isupper()
+
+
 def _callee(text: str) -> ast.expr | None:
     parsed = _parsed(text)
     return parsed.func if isinstance(parsed, ast.Call) else None
@@ -72,4 +78,4 @@ def _of_the_project(run: Any, qualname: str) -> bool:
     return False
 
 
-__all__ = ["made_by_unknown"]
+__all__ = ["is_copy", "made_by_unknown"]

@@ -325,6 +325,8 @@ class _Reader:
     def _needed_by_rest(self, bound: set[str], own: ast.stmt) -> bool:
         moved = {n for s in self.found.moved for n in ast.walk(s)} | set(ast.walk(own))
         for statement in self.found.both:  # of these only what makes the parameter stays
+            if getattr(statement, "value", None) in self.run.setup_helpers:
+                continue  # it may need all that the function is given
             made = {n for n in ast.walk(statement) if id(n) in self.found.held for n in ast.walk(n)}
             moved |= set(ast.walk(statement)) - made
         return any(isinstance(n, ast.Name) and n.id in bound and n not in moved for n in self.setup.nodes)

@@ -1,6 +1,21 @@
 """Classes that stay Linen because what is created, or under which name, cannot be told for certain: with their codes."""
 
 REFUSED = {
+    "modules of Linen copies that an earlier run made, out of sight": (
+        "NNX150",
+        """from pkg import blocks_linen
+
+
+class M(nn.Module):
+  def setup(self):
+    self.blocks = [blocks_linen.Block(width=4) for _ in range(2)]
+
+  def __call__(self, x):
+    for block in self.blocks:
+      x = block.forward(x)
+    return x
+""",
+    ),
     "a list of what another package makes, which is called": (
         "NNX138",
         """from otherlib import Block
