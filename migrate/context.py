@@ -231,7 +231,6 @@ class FileContext:
             self.edits.insert(line, f"{indent}{comment}{self.source.newline}", code="todo", order=-100)
 
 
-
 # How a name is imported where the file has no import of it yet: prefix → (module, local name).
 _PREFERRED = {
     "flax.nnx": ("flax.nnx", "nnx"),

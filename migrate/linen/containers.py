@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from typing import Any
 
 from . import bundles, chains, factory_tables, iteration, shapes, variable_reads
@@ -12,6 +13,7 @@ from .evaluation import Evaluation
 from .lost_factories import one_of
 from .mapped_axes import StepOfArgument
 from .merging import Choice
+from .shape_args import is_number
 from .sites import (
     Abs,
     For,
@@ -216,7 +218,7 @@ class Containers(Evaluation):
         if static and result.static:
             text, deps = self.self_text(node, env)
             count = iteration.length_of(self, node)
-            if count is not None and _is_number(node.elt):
+            if count is not None and _is_number(self, node.elt, _counted(node.generators[0])):
                 return Abs(NumberList(text, deps, True, count), True, result.flags)
             return Abs(Static(text, deps, sequence=not isinstance(node, ast.GeneratorExp)), True, result.flags)
         return Abs(Unknown("comprehension"), False, result.flags)
@@ -289,12 +291,22 @@ class Containers(Evaluation):
         return iteration.elements(self, node, iterated, env)
 
 
-def _is_number(node: ast.expr) -> bool:
-    """Is it certainly a number, of what is one: `2.0 ** i`?"""
+def _is_number(run: Evaluation, node: ast.expr, counted: Set[str]) -> bool:
+    """Is it certainly a number: `2.0 ** i`, where i is of a range, or a name or field that is known to be one?"""
     if isinstance(node, ast.BinOp):
-        return _is_number(node.left) and _is_number(node.right)
+        return _is_number(run, node.left, counted) and _is_number(run, node.right, counted)
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in ("float", "int")
     if isinstance(node, ast.UnaryOp):
-        return _is_number(node.operand)
-    return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and isinstance(node.value, int | float))
+        return _is_number(run, node.operand, counted)
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float)
+    known = run.evaluated.get(node)
+    return (isinstance(node, ast.Name) and node.id in counted) or (known is not None and is_number(known.value))
+
+
+def _counted(generator: ast.comprehension) -> Set[str]:
+    """The names of a loop over a range, which are numbers."""
+    over, target = generator.iter, generator.target
+    is_range = isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"
+    return {target.id} if is_range and isinstance(target, ast.Name) else set()

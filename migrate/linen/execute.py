@@ -269,7 +269,8 @@ class Execution(LoopExecution):
         is_asked = default is None and _asks_for(method.node, name)
         if (isinstance(default, ast.Constant) and default.value is None) or is_asked:
             self.optional_arguments.add(name)
-        count = tuple_arguments.items(method, name, picked=name not in self.ranks)
+        is_shape = default is None and shape_arguments.is_shape(method, name)
+        count = 0 if is_shape else tuple_arguments.items(method, name, picked=name not in self.ranks)
         if count and default is None:
             named = [f"{name}[{i}]" for i in range(count)]
             shapes = [Shape.ranked(n, self.ranks[n]) if n in self.ranks else Shape.argument(n) for n in named]
@@ -280,7 +281,7 @@ class Execution(LoopExecution):
         rank = self.ranks.get(name)
         if rank is not None:
             shape = Shape.ranked(name, rank)
-        if default is None and shape_arguments.is_shape(method, name):
+        if is_shape:
             self.shape_arguments.add(name)
             return Abs(ShapeOf(shape))
         return Abs(Array(shape), flags=frozenset({name}) if default is not None or is_asked else frozenset())

@@ -170,7 +170,7 @@ def as_shape(value: Value) -> Shape:
         for item in value.items:
             if isinstance(item, NeedsRank):
                 raise Stop(item)
-            if not isinstance(item, Int | Unknown):
+            if not isinstance(item, Int | Unknown | Array):  # an array: an argument that holds a number
                 raise stop("a shape that holds something else than sizes")
         return Shape(tuple(item.dim if isinstance(item, Int) else None for item in value.items))
     if isinstance(value, Unknown):

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
@@ -78,7 +79,45 @@ class Resized(nn.Module):
         return jnp.broadcast_to(x, target_shape)
 
 
+class Enlarged(nn.Module):
+    """Items of an argument that are sizes: the other sizes stay known."""
+
+    @nn.compact
+    def __call__(self, x, size):
+        x = nn.Conv(4, (3, 3))(x)
+        x = jax.image.resize(x, (x.shape[0], size[0], size[1], x.shape[-1]), "nearest")
+        return nn.Conv(3, (3, 3))(x)
+
+
+class EnlargedApart(nn.Module):
+    @nn.compact
+    def __call__(self, x, size):
+        x = nn.Conv(4, (3, 3))(x)
+        height, width = size
+        x = jax.image.resize(x, (x.shape[0], height, width, x.shape[-1]), "nearest")
+        return nn.Conv(3, (3, 3))(x)
+
+
+class Folded(nn.Module):
+    @nn.compact
+    def __call__(self, x, out_shape):
+        x = nn.Conv(4, (3, 3))(x)
+        return nn.Dense(3)(x.reshape((x.shape[0], out_shape[0], out_shape[1])))
+
+
+class FoldedAs(nn.Module):
+    """Sizes picked by number from a shape that the caller gives."""
+
+    @nn.compact
+    def __call__(self, x, y):
+        return Folded()(x, y.shape)
+
+
 CASES = [
+    ("Enlarged", {}, [(2, 4, 4, 3), [8, 6]], {}),
+    ("EnlargedApart", {}, [(2, 4, 4, 3), [8, 6]], {}),
+    ("Folded", {}, [(2, 4, 4, 3), [8, 8]], {}),
+    ("FoldedAs", {}, [(2, 4, 4, 3), (8, 8)], {}),
     ("Block", {"features": 4}, [(2, 8, 8, 3)], {}),
     ("Block", {"features": 3}, [(2, 8, 8, 3)], {}),
     ("Block", {"features": 3, "strides": (2, 2)}, [(2, 8, 8, 3)], {}),

@@ -344,4 +344,16 @@ class M(nn.Module):
     return nn.Dense(2)(x)
 """,
     ),
+    "a comprehension over a range whose items are no numbers": (
+        "NNX110",
+        """class M(nn.Module):
+  n: int = 3
+  c: tuple = (1.0, 2.0)
+  @nn.compact
+  def __call__(self, x):
+    c = self.c
+    rows = jnp.array([c for _ in range(self.n)])
+    return nn.Dense(2)(x) + nn.Dense(3)(rows).sum()
+""",
+    ),
 }
