@@ -313,4 +313,14 @@ params = model.init(jax.random.PRNGKey(0), jnp.ones((2, 10)))
             ),
         ),
     ),
+    Rule(
+        "NNX607",
+        "derivative-through-updated-statistics",
+        "A loss may go on with batch statistics that it has updated itself.",
+        what="Leaves the code and marks it: a second call of apply in a loss with the statistics that the first returned, "
+        "or a loss that is computed from them.",
+        why="Linen takes the derivative through the new averages, nnx.BatchNorm stops it there: losses are equal, gradients "
+        "are not.",
+        how_sure="diagnostic only; the training loops of the tests show the difference",
+    ),
 )

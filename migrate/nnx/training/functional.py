@@ -5,8 +5,9 @@
                                         →   nnx.TrainState.create(graphdef, params=params, tx=tx)
     model.apply(params, x)              →   nnx.merge(graphdef, params)(x)
 
-Old states may be read, states kept, and both be carried through `jax.lax.scan` in tuples: nothing is updated in place. The
-models have params alone, so that all that `init` returns and its params are the same tree.
+Old states may be read, states kept, and both be carried through `jax.lax.scan` in tuples: nothing is updated in place.
+Where the models have params alone, all that `init` returns and its params are the same tree; where they have statistics
+too, it stays the dictionary of both that it was. Random streams are no state: see `functional_calls`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import ast
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import (
-    ClassValue,
     Collection,
     Deltas,
     Gradients,
@@ -27,11 +27,12 @@ from ...linen.flow_values import (
     State,
     Symbol,
     Tracked,
+    Updated,
     Value,
     Variables,
 )
 from ...source import SourceFile
-from . import leaf_order, masks, one_model, removals
+from . import functional_calls, functional_gradients, leaf_order, masks, one_model, removals
 from .components import Component
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported, obstacle
@@ -92,19 +93,21 @@ class _Functional(PassedTrees):
         self.at_home = False  # is every model constructed where it is initialized?
         self.clashes = False
         self.trained: list[ast.Call] = []  # constructions of the model that is initialized
+        self.parts = ["params"]  # the collections that the models have
+        self.streams: tuple[str, ...] = ()  # that they draw from when they are called
 
     def run(self) -> None:
         self.one_class_each()
         site = self.component.sites[0]
-        for (plan,) in self.component.plans:
-            if plan.rng_streams or plan.unnamed_streams or plan.sown or plan.collections - {"params"}:
-                raise Unsupported(site, "more state than params")
+        functional_calls.check_state(self)
         if any(masks_word in c.source.text for c in self.flow.project.linen_classes.values() for masks_word in _SHARDED):
             raise Unsupported(site, "parameters with axes")
         masks.check(self)
         leaf_order.check(self)
         self._leaves()
         self.uses = list(self.tracked())
+        if len(self.parts) > 1:
+            functional_gradients.check(self)
         self._lost_states()
         inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
         if not inits:
@@ -117,7 +120,7 @@ class _Functional(PassedTrees):
             if len(self.trained) < len(self.component.sites):
                 raise Unsupported(site, "several models of one kind")
             one_model.check_calls(self, set(self.homes))
-        self.fields = self._tree_fields()
+        self.fields = self._tree_fields() | set(self.parts)
         self.graphdefs = {scope: self._graphdef(scope, call) for scope, call in self.homes.items()}
         for call in inits:
             self._init(call)
@@ -217,7 +220,7 @@ class _Functional(PassedTrees):
             scope = self.function(scope)
         return scope is outer
 
-    def _holder(self, node: ast.AST, function: ast.Attribute) -> str:
+    def holder(self, node: ast.AST, function: ast.Attribute) -> str:
         base = function.value
         if isinstance(self.flow.value(base), State):
             return f"{self.text(base)}.graphdef"
@@ -243,7 +246,8 @@ class _Functional(PassedTrees):
         assert isinstance(call, ast.Call)
         context = self.context(call)
         arguments = self.sizes(call, inputs, [k for k in call.keywords if k.arg not in ("method", "mutable", "rngs")])
-        arguments += [f"rngs={context.name('flax.nnx.Rngs')}(0)"] if self.plan.needs_rngs else []
+        streams = "".join(f", {name}=0" for name in self.streams)
+        arguments += [f"rngs={context.name('flax.nnx.Rngs')}(0{streams})"] if self.plan.needs_rngs else []
         name = self.text(base)
         if isinstance(base, ast.Call):  # constructed on the spot
             if base not in self.component.sites:
@@ -253,7 +257,8 @@ class _Functional(PassedTrees):
         elif not isinstance(base, ast.Name):
             raise Unsupported(call, "several models of one kind")
         graphdef, abstract = context.name("flax.nnx.graphdef"), context.name("flax.nnx.eval_shape")
-        return f"{graphdef}({abstract}(lambda: {name}({', '.join(arguments)})))"
+        keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
+        return f"{graphdef}({abstract}(lambda: {keyless}{name}({', '.join(arguments)}){end}))"
 
     def _state_around(self, node: ast.AST, outer: ast.AST | None) -> str:
         """`state.graphdef` of a state that a function between a call and the model's construction has when it is called."""
@@ -291,12 +296,16 @@ class _Functional(PassedTrees):
         context = self.context(call)
         arguments = self.sizes(call, call.args[1:], call.keywords)
         if self.plan.needs_rngs:
-            arguments.append(f"rngs={self.rngs(call.args[0])}")
-        split, param = context.name("flax.nnx.split"), context.name("flax.nnx.Param")
-        made = (f"{split}(", base, f"({', '.join(arguments)}), {param})")
+            arguments.append(f"rngs={self.rngs(call.args[0], self.streams)}")
+        split, kinds = context.name("flax.nnx.split"), [context.name(functional_calls.KINDS[part]) for part in self.parts]
+        keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
+        made = (f"{split}({keyless}", base, f"({', '.join(arguments)}){end}, {', '.join(kinds)})")
         name = self.graphdefs[self.function(call)]
         statement = self.statement(call)
         nested = self._created_with(call)
+        if len(self.parts) > 1:
+            functional_calls.dictionary(self, call, name, made)
+            return
         if nested is not None:
             source = self.source(call)
             assert nested.arg is not None
@@ -352,7 +361,7 @@ class _Functional(PassedTrees):
         method = self.flow.value(given.value)
         if not (isinstance(method, Method) and method.name == "apply" and isinstance(given.value, ast.Attribute)):
             raise Unsupported(call, "a TrainState with another function than apply")
-        holder = self._holder(call, given.value)
+        holder = self.holder(call, given.value)
         self.replace(given, holder if given is call.keywords[0] else f"graphdef={holder}")
 
     def _state_class(self, name: str) -> None:
@@ -402,10 +411,10 @@ class _Functional(PassedTrees):
                 raise Unsupported(node, "a module that is used otherwise than by init and apply")
         elif isinstance(value, Method):
             self._method(node, value, parent)
-        elif isinstance(value, Variables | State | Collection | Gradients | OptState | Deltas):
+        elif isinstance(value, Variables | State | Collection | Gradients | OptState | Deltas | Updated):
             self._tree(node, value, parent)
         else:
-            raise Unsupported(node, "updates of other collections")
+            raise Unsupported(node, "a value of another kind")
 
     def _site(self, node: ast.Call) -> None:
         parent = self.parent(node)
@@ -420,76 +429,25 @@ class _Functional(PassedTrees):
 
     def _method(self, node: ast.AST, value: Method, parent: ast.AST) -> None:
         called = isinstance(parent, ast.Call) and parent.func is node
-        if value.name == "apply" and isinstance(node, ast.Attribute) and self._mapped(parent, node):
+        if value.name == "apply" and isinstance(node, ast.Attribute) and self.mapped(parent, node):
             merge = self.context(node).name("flax.nnx.merge")
-            holder = self._holder(node, node)
-            self.replace(node, f"lambda variables, *inputs: {merge}({holder}, variables)(*inputs)")
+            given = "variables" if len(self.parts) == 1 else "*variables.values()"
+            self.replace(node, f"lambda variables, *inputs: {merge}({self.holder(node, node)}, {given})(*inputs)")
             return
         if value.name == "apply" and isinstance(parent, ast.keyword) and parent.arg == "apply_fn":
             if self.flow.creates_state(self.parent(parent)):  # type: ignore[arg-type]
                 return
         if called and value.name == "apply" and isinstance(parent, ast.Call):
-            self._apply(parent, node)
+            functional_calls.apply(self, parent, node)
         elif not (value.name == "init" and self.initializes(node)):
             raise Unsupported(node, f"the method {value.name}")
 
-    def _mapped(self, parent: ast.AST, node: ast.AST) -> bool:
+    def mapped(self, parent: ast.AST, node: ast.AST) -> bool:
         """`jax.vmap(model.apply, in_axes=(None, 0))(params, x)`: is `node` the function that is mapped and called?"""
         if not isinstance(parent, ast.Call) or parent.args[:1] != [node] or self.flow.name(parent.func) not in _MAPPING:
             return False
         call = self.parent(parent)
         return isinstance(call, ast.Call) and call.func is parent and not call.keywords
-
-    def _apply(self, call: ast.Call, function: ast.AST) -> None:
-        """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
-        mapped = isinstance(function, ast.Call) and bool(function.args) and self._mapped(function, function.args[0])
-        plain = isinstance(function, ast.Attribute) or mapped
-        if not plain or not call.args or isinstance(call.args[0], ast.Starred):
-            raise Unsupported(call, "apply under a name of its own")
-        variables = call.args[0]
-        if isinstance(variables, ast.Dict):
-            keys = [k.value if isinstance(k, ast.Constant) else None for k in variables.keys]
-            if keys != ["params"]:
-                raise Unsupported(call, "variables that are not spelled out")
-            variables = variables.values[0]
-        held = self.flow.value(variables)
-        if not (isinstance(held, Variables | Collection) and self.component.holds(held)):
-            raise Unsupported(call, "variables from elsewhere")
-        if mapped:
-            if variables is not call.args[0]:
-                self.replace(call.args[0], variables)
-            return
-        assert isinstance(function, ast.Attribute)
-        method = ""
-        rest: list[ast.expr | ast.keyword] = list(call.args[1:])
-        for keyword in call.keywords:
-            false = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
-            if keyword.arg == "mutable" and false:
-                continue
-            if keyword.arg == "method":
-                method = f".{self._method_name(keyword.value)}"
-            elif keyword.arg in (None, "rngs", "mutable", "capture_intermediates"):
-                raise Unsupported(call, f"apply with {keyword.arg}")
-            else:
-                rest.append(keyword)
-        holder = self._holder(call, function)
-        parts: list[str | ast.AST] = []
-        for given in rest:
-            parts += [", ", given] if parts else [given]
-        merge = self.context(call).name("flax.nnx.merge")
-        self.replace(call, f"{merge}({holder}, ", variables, f"){method}(", *parts, ")")
-
-    def _method_name(self, node: ast.expr) -> str:
-        name = ""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            name = node.value
-        elif isinstance(node, ast.Attribute):
-            owner = self.flow.value(node.value)
-            if isinstance(owner, ClassValue) and owner.qualnames == {self.plan.qualname}:
-                name = node.attr
-        if name not in self.plan.methods:
-            raise Unsupported(node, "a method that is computed or another class's")
-        return name
 
     # trees -----------------------------------------------------------------------------------------------------
     def _tree(self, node: ast.AST, value: Value, parent: ast.AST) -> None:
@@ -497,9 +455,13 @@ class _Functional(PassedTrees):
             return  # written
         if self.is_counter(value):
             return
+        if isinstance(node, ast.Dict):
+            functional_calls.check_dictionary(self, node)
         if isinstance(node, ast.Subscript):
-            whole = isinstance(self.flow.value(node.value), Variables)
-            if whole and self._says_params(node) and isinstance(value, Collection):
+            whole = isinstance(self.flow.value(node.value), Variables | Updated)
+            if whole and len(self.parts) > 1 and isinstance(value, Collection) and value.name in self.parts:
+                pass  # an item of a dictionary as before
+            elif whole and self._says_params(node) and isinstance(value, Collection):
                 if isinstance(node.value, ast.Call) and self._is_init(node.value):
                     return
                 self.replace(node, node.value)
@@ -508,7 +470,8 @@ class _Functional(PassedTrees):
         if isinstance(parent, ast.Subscript) and parent.value is node:
             return  # the item is looked at by itself
         if isinstance(parent, ast.Attribute):
-            self._attribute(parent, value)
+            if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
+                self._attribute(parent, value)
             return
         if not self.goes_on(node):
             raise Unsupported(node, "a state that is used as something else than a tree")

@@ -7,7 +7,20 @@ from collections.abc import Iterator
 
 from ...context import FileContext
 from ...linen.flow import Flow
-from ...linen.flow_values import COND, SCAN, Collection, Deltas, Function, Items, Method, OptState, State, Tracked, Value
+from ...linen.flow_values import (
+    COND,
+    SCAN,
+    Collection,
+    Deltas,
+    Function,
+    Items,
+    Method,
+    OptState,
+    State,
+    Tracked,
+    Value,
+    Variables,
+)
 from ...source import SourceFile
 from .components import Component
 from .rewrite import Rewrite, Unsupported
@@ -54,11 +67,17 @@ class PassedTrees(Rewrite):
 
     def _target(self, target: ast.expr, value: Value) -> bool:
         if isinstance(target, ast.Name):
-            return self._kept(value, self.flow.value(target))
+            return self._kept(value, self.flow.value(target)) or not self._is_read(target)
         if isinstance(target, ast.Tuple) and isinstance(value, Items) and len(target.elts) == len(value.items):
             plain = not any(isinstance(e, ast.Starred) for e in target.elts)
             return plain and all(self._target(e, v) for e, v in zip(target.elts, value.items, strict=True) if self.has(v))
         return False
+
+    def _is_read(self, target: ast.Name) -> bool:
+        source = self.source(target)
+        symbol = self.flow.symbol(source, target)
+        names = [n for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == target.id]
+        return any(not isinstance(n.ctx, ast.Store) and self.flow.symbol(source, n) == symbol for n in names)
 
     def _kept(self, value: Value, where: Value) -> bool:
         """Does `where` know all that `value` has of the models?"""
@@ -85,6 +104,8 @@ class PassedTrees(Rewrite):
             method = self.flow.value(call.func)
             if isinstance(method, Method) and method.name == "apply":
                 return True
+        if isinstance(self.flow.value(parent), Variables) and len(parent.keys) > 1:
+            return True  # params and statistics as `init` returns them
         key = next((k for k, v in zip(parent.keys, parent.values) if v is node), None)
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(call, ast.Return)):
             return False

@@ -76,6 +76,8 @@ class Rewrite:
         """A new line before a statement; what it says of the old text is said with its edits."""
         source = self.source(statement)
         at = source.line_span(statement).start
+        if source.text[at : source.full_span(statement).start].strip():
+            raise Unsupported(statement, "a statement that shares its line")
         spans = [source.span(p) if isinstance(p, ast.AST) else p for p in parts]
         self.edits.append((self.context(statement), Span(at, at), (source.indent_of(statement), *spans, "\n")))
 

@@ -1,0 +1,260 @@
+"""The functional form of models that have statistics and draw random numbers: what `init` returns, and calls of apply.
+
+    variables = model.init(key, x)      →   graphdef, params, batch_stats = nnx.split(..., nnx.Param, nnx.BatchStat)
+                                            variables = {'params': params, 'batch_stats': batch_stats}
+    y, updates = model.apply(variables, x, rngs={'dropout': key}, mutable=['batch_stats'])
+                                        →   merged = keyed(nnx.merge(graphdef, ..., copy=True), dropout=key)
+                                            y, updates = merged(x), {'batch_stats': nnx.state(merged, nnx.BatchStat)}
+
+What a call updates is a copy, so that old statistics stay what they were. Models are split without the keys of their random
+streams (`keyless`), which every call is given (`keyed`): their state is what it was in Linen, and so is its structure.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import ClassValue, Collection, Method, Symbol, Variables
+from . import collections
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .functional import _Functional
+
+KINDS = {"params": "flax.nnx.Param", "batch_stats": "flax.nnx.BatchStat"}
+_STACKED = ("nn.scan", "nn.vmap", "nn.remat_scan", "linen.scan", "linen.vmap")
+_WITHIN = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
+
+
+def check_state(form: _Functional) -> None:
+    """Finds the collections and streams of the models; Unsupported where one has others, or some have unlike ones."""
+    site = form.component.sites[0]
+    plans = [plan for (plan,) in form.component.plans]
+    found = {(frozenset(plan.collections & KINDS.keys()), plan.rng_streams) for plan in plans}
+    if any(plan.unnamed_streams for plan in plans):
+        raise Unsupported(site, "random streams whose names the code does not show")
+    if any(plan.sown for plan in plans):
+        raise Unsupported(site, "values that the model sows")
+    if len(found) != 1:
+        raise Unsupported(site, "models with unlike state")
+    if any("Bridged" in context.parity_parts for context in form.contexts.values()):
+        raise Unsupported(site, "a Linen module in the model, which keeps keys of its own")
+    collections.check(form)
+    ((kept, streams),) = found
+    form.parts = [part for part in KINDS if part in kept | {"params"}]
+    form.streams = tuple(sorted(streams))
+    classes = [info.source.text for info in form.flow.project.linen_classes.values()]
+    if len(form.parts) > 1 and any("is_mutable_collection" in text for text in classes):
+        raise Unsupported(site, "a model that asks which collections are mutable")
+    if len(form.parts) > 1 and collections.whole(form):
+        raise Unsupported(site, "a state that trains all collections")
+    if form.streams and any(word in text for text in classes for word in _STACKED):
+        raise Unsupported(site, "random streams of stacked layers")
+
+
+# what init returns -------------------------------------------------------------------------------------------------
+def dictionary(form: _Functional, call: ast.Call, graphdef: str, made: tuple[str | ast.AST, ...]) -> None:
+    """`variables = model.init(key, x)` → the split, and the dictionary of its states."""
+    statement = form.statement(call)
+    plain = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not plain or not isinstance(target, ast.Name):
+        raise Unsupported(call, "variables that are not assigned to one name")
+    source = form.source(call)
+    names = source.names
+    bound = names.bound_in(scope) if (scope := form.function(call)) is not None else set(names.definitions)
+    line = f"{source.newline}{source.indent_of(statement)}{target.id} = "
+    if bound.isdisjoint(form.parts):
+        items = ", ".join(f"'{part}': {part}" for part in form.parts)
+        form.replace(statement, f"{graphdef}, {', '.join(form.parts)} = ", *made, f"{line}{{{items}}}")
+    else:
+        said = ", ".join(f"'{part}'" for part in form.parts)
+        form.replace(statement, f"{graphdef}, *{target.id} = ", *made, f"{line}dict(zip(({said}), {target.id}))")
+
+
+def check_dictionary(form: _Functional, node: ast.Dict) -> None:
+    """Unsupported where variables that the program puts together lack a collection: Linen may make one anew."""
+    keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+    if keys != set(form.parts):
+        raise Unsupported(node, "variables of which a collection is missing")
+
+
+def takes_item(form: _Functional, node: ast.Attribute) -> bool:
+    """Is it the `pop` or `get` of a dictionary of collections, by the name of one?"""
+    call = form.parent(node)
+    if len(form.parts) == 1 or node.attr not in ("pop", "get") or not isinstance(call, ast.Call) or call.func is not node:
+        return False
+    name = call.args[0] if len(call.args) == 1 and not call.keywords else None
+    return isinstance(name, ast.Constant) and name.value in form.parts
+
+
+# apply -------------------------------------------------------------------------------------------------------------
+def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
+    """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
+    mapped = isinstance(function, ast.Call) and bool(function.args) and form.mapped(function, function.args[0])
+    plain = isinstance(function, ast.Attribute) or mapped
+    if not plain or not call.args or isinstance(call.args[0], ast.Starred):
+        raise Unsupported(call, "apply under a name of its own")
+    states = _states(form, call)
+    if mapped:
+        if len(form.parts) == 1 and states[0] is not call.args[0]:
+            form.replace(call.args[0], states[0])
+        return
+    assert isinstance(function, ast.Attribute)
+    method, keys, mutable = "", "", False
+    rest: list[ast.expr | ast.keyword] = list(call.args[1:])
+    for keyword in call.keywords:
+        if keyword.arg == "mutable":
+            mutable = _mutable(form, call, keyword.value)
+        elif keyword.arg == "rngs":
+            keys = _keys(form, call, keyword.value)
+        elif keyword.arg == "method":
+            method = f".{_method_name(form, keyword.value)}"
+        elif keyword.arg in (None, "capture_intermediates"):
+            raise Unsupported(call, f"apply with {keyword.arg}")
+        else:
+            rest.append(keyword)
+    context = form.context(call)
+    copied = ", copy=True" if mutable else ""
+    opening, closing = (f"{context.parity('keyed')}(", f", {keys})") if keys else ("", "")
+    merge = f"{opening}{context.name('flax.nnx.merge')}({form.holder(call, function)}"
+    model: list[str | ast.AST] = [merge]
+    for state in states:
+        model += [", ", state] if isinstance(state, ast.AST) else [f", {state}"]
+    model.append(f"{copied}){closing}")
+    inputs: list[str | ast.AST] = []
+    for given in rest:
+        inputs += [", ", given] if inputs else [given]
+    if not mutable:
+        form.replace(call, *model, f"{method}(", *inputs, ")")
+        return
+    name = _before(form, call, model)
+    state = f"{context.name('flax.nnx.state')}({name}, {context.name(KINDS['batch_stats'])})"
+    bare = isinstance(form.parent(call), ast.Assign | ast.Return)
+    form.replace(
+        call, f"{'' if bare else '('}{name}{method}(", *inputs, f"), {{'batch_stats': {state}}}{'' if bare else ')'}"
+    )
+
+
+def _states(form: _Functional, call: ast.Call) -> list[ast.expr | str]:
+    """The states that the variables of a call are."""
+    variables = call.args[0]
+    if isinstance(variables, ast.Dict):
+        keys = [k.value if isinstance(k, ast.Constant) else None for k in variables.keys]
+        if set(keys) != set(form.parts) or len(keys) != len(form.parts):
+            raise Unsupported(call, "variables that are not spelled out")
+        given = variables.values
+        for key, value in zip(keys, given):
+            held = form.flow.value(value)
+            same = len(form.parts) == 1 or (isinstance(held, Collection) and held.name == key)
+            if not (same and isinstance(held, Variables | Collection) and form.component.holds(held)):
+                raise Unsupported(call, "variables from elsewhere")
+        return list(given)
+    held = form.flow.value(variables)
+    if not (isinstance(held, Variables | Collection) and form.component.holds(held)):
+        raise Unsupported(call, "variables from elsewhere")
+    if len(form.parts) == 1:
+        return [variables]
+    if not isinstance(held, Variables) or not isinstance(variables, ast.Name | ast.Attribute):
+        raise Unsupported(call, "variables from elsewhere")
+    return [f"*{form.text(variables)}.values()"]
+
+
+def _mutable(form: _Functional, call: ast.Call, mutable: ast.expr) -> bool:
+    if isinstance(mutable, ast.Constant) and mutable.value is False:
+        return False
+    names = mutable.elts if isinstance(mutable, ast.List | ast.Tuple) else [mutable]
+    if [n.value if isinstance(n, ast.Constant) else None for n in names] != ["batch_stats"] or len(form.parts) == 1:
+        raise Unsupported(call, "mutable collections")
+    return True
+
+
+def _before(form: _Functional, call: ast.Call, model: list[str | ast.AST]) -> str:
+    """Merge the model before the statement of its call, which asks it for what it has updated; the model's name."""
+    statement = form.statement(call)
+    source = form.source(call)
+    if not isinstance(statement, _SIMPLE) or _is_within(form, call, statement):
+        raise Unsupported(call, "updates within an expression")
+    if sum(_updates(form, node) for node in ast.walk(statement)) > 1:
+        raise Unsupported(call, "several calls in a statement that update statistics")
+    taken = {n.id for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name)}
+    taken |= {n.arg for n in source.by_kind.get(ast.arg, ()) if isinstance(n, ast.arg)}
+    name = next((name for name in ("merged", "merged_model") if name not in taken), "")
+    if not name:
+        raise Unsupported(call, "the name merged is taken")
+    form.insert_before(statement, f"{name} = ", *model)
+    return name
+
+
+def _is_within(form: _Functional, node: ast.AST, statement: ast.stmt) -> bool:
+    """Is an expression one that its statement does not always come to, once?"""
+    parent = form.parent(node)
+    while parent is not statement:
+        if isinstance(parent, _WITHIN):
+            return True
+        parent = form.parent(parent)
+    return False
+
+
+def _updates(form: _Functional, node: ast.AST) -> bool:
+    """Is it a call of apply that says what is mutable?"""
+    if not isinstance(node, ast.Call) or not any(k.arg == "mutable" for k in node.keywords):
+        return False
+    method = form.flow.value(node.func)
+    return isinstance(method, Method) and method.name == "apply"
+
+
+def _keys(form: _Functional, call: ast.Call, rngs: ast.expr) -> str:
+    """`dropout=key` of `rngs={'dropout': key}`, and of `rngs=keys` where all that `keys` holds are such dictionaries."""
+    if isinstance(rngs, ast.Constant) and rngs.value is None:
+        return ""
+    given = _keys_of_dictionary(rngs)
+    if given is not None and isinstance(rngs, ast.Dict):
+        if not form.streams and any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(rngs)):
+            raise Unsupported(call, "keys that nobody draws from")
+        if "params" in given or not set(form.streams) <= given.keys():
+            raise Unsupported(call, "keys of other streams than the model draws from")
+        return ", ".join(f"{stream}={form.text(given[stream])}" for stream in form.streams)
+    if isinstance(rngs, ast.Name) and form.streams:
+        tables = list(map(_keys_of_dictionary, _assigned(form, rngs)))
+        if tables and all(table is not None and table.keys() == set(form.streams) for table in tables):
+            return f"**{rngs.id}"
+    raise Unsupported(call, "keys that are not spelled out")
+
+
+def _keys_of_dictionary(node: ast.expr) -> dict[str, ast.expr] | None:
+    if not isinstance(node, ast.Dict) or not all(isinstance(k, ast.Constant) for k in node.keys):
+        return None
+    return {str(k.value): v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant)}
+
+
+def _assigned(form: _Functional, name: ast.Name) -> list[ast.expr]:
+    """All that a name is given; nothing where some of it is not a plain assignment."""
+    source = form.source(name)
+    symbol: Symbol = form.flow.symbol(source, name)
+    found: list[ast.expr] = []
+    for node in source.by_kind.get(ast.Name, ()):
+        if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Load) or node.id != name.id:
+            continue
+        if form.flow.symbol(source, node) != symbol:
+            continue
+        statement = source.parents[node]
+        if not isinstance(statement, ast.Assign):
+            return []
+        found.append(statement.value)
+    return found
+
+
+def _method_name(form: _Functional, node: ast.expr) -> str:
+    name = ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        name = node.value
+    elif isinstance(node, ast.Attribute):
+        owner = form.flow.value(node.value)
+        if isinstance(owner, ClassValue) and owner.qualnames == {form.plan.qualname}:
+            name = node.attr
+    if name not in form.plan.methods:
+        raise Unsupported(node, "a method that is computed or another class's")
+    return name
