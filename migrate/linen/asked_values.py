@@ -58,7 +58,7 @@ def lacks_width(value: Value) -> bool:
 
 def place_of(run: Execution, site: Site, argument: str) -> Place | None:
     """Where the input of a module comes from; `argument`: what its method calls it, "" for those of a layer."""
-    if not site.calls or site.scopes or site.lifted:
+    if not site.calls or site.scopes:
         return None
     node, method, env = site.calls[0]
     given = _given(run, site, node, method, argument)

@@ -17,7 +17,7 @@ from . import (
     field_kinds,
     flag_names,
     layer_variants,
-    lifted,
+    lifted_calls,
     merged_flags,
     uncalled_flags,
 )
@@ -38,13 +38,15 @@ def write(writer: ClassWriter, site: Site) -> None:
         seen.add(node)
         others = [s for s in writer.run.sites if s is not site and any(call is node for call, _, _ in s.calls)]
         if others and not site.choice and any(s.lifted for s in [site, *others]):
-            parts = lifted.alternative_call(writer.text, [site, *others], node, method)
+            lines, parts = lifted_calls.alternative_call(writer.text, [site, *others], node, method)
+            if writer.run.sites.index(site) < min(map(writer.run.sites.index, others)):  # once for all of them
+                writer.put_before(env.source, env.source.statement_of(node), lines)
             writer.put(node, *parts, source=env.source)
         elif layer_variants.takes_calls_as_they_are(writer.run, site, node, method):
             continue
-        elif site.kind == "layer" and not lifted.levels_of(writer.text, site, node, method):
+        elif site.kind == "layer" and not lifted_calls.levels_of(writer.text, site, node, method):
             _layer_call(writer, site, node, method, env, others)
-        elif lifted.levels_of(writer.text, site, node, method):
+        elif lifted_calls.levels_of(writer.text, site, node, method):
             _lifted_call(writer, site, node, method)
         elif site.kind == "class" and cells.is_carry_call(writer, site, method):
             writer.put(node, *cells.carry_call(env.source, node), source=env.source)
@@ -73,9 +75,7 @@ def _calltime(writer: ClassWriter, site: Site, env: Env, call: ast.Call) -> list
     return found
 
 
-def _layer_call(
-    writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env, others: list[Site]
-) -> None:
+def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env, others: list[Site]) -> None:
     source = env.source
     layer = layers.lookup(site.target)
     assert layer is not None
@@ -229,7 +229,7 @@ def _close_up(writer: ClassWriter, site: Site, node: ast.Call, source: SourceFil
 
 
 def _lifted_call(writer: ClassWriter, site: Site, node: ast.Call, method: str) -> None:
-    lines, expression = lifted.call_edit(writer.text, site, node, method)
+    lines, expression = lifted_calls.call_edit(writer.text, site, node, method)
     statement = site.source.statement_of(node)
     writer.put_before(site.source, statement, lines)
     writer.put(node, *expression, source=site.source)

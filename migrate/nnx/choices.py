@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..edits import Part, Parts, Span
@@ -38,8 +38,7 @@ def write(writer: ClassWriter, site: Site) -> None:
     if len(built) < len(group):
         _check_uses(writer, site)
     if site.in_setup:
-        if any(writer.text.built[s][0].before for s in built):
-            raise Unmigratable("NNX132", "a stack of modules is made by one of several factories", site.node)
+        _stack_functions(writer, site, built)
         made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
         writer.put(site.node, *writer.laid_out_at(site, made), source=source)
     else:
@@ -60,7 +59,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         said: dict[Site, Parts] = {s: _input_of(source, site, calls.get(span)) for s in group if s.kind == _NOTHING}
         for one, found in edits.items():
             here = [e for e in found if e.span == span and not e.insert]
-            added = [e for e in found if e.insert and span in calls and span.contains(e.span)]
+            added = [e for e in found if e.insert and span in calls and _within(span, e)]
             if any(e.source is not source for e in [*here, *added]) or (here and added) or len(added) > 1:
                 reason = "one of several modules is called in a way that differs between them"
                 raise Unmigratable("NNX132", reason, site.node)
@@ -69,9 +68,36 @@ def write(writer: ClassWriter, site: Site) -> None:
             else:
                 said[one] = _direct(writer, one, here[0].parts) if here else _as_it_stands(writer, one, span)
         writer.put(span, *combined(source, group, said), source=source)
+    _lines_before(writer, site, edits, calls)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if _own_words(source, test) in put}:
         writer.asked |= {n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute)}
+
+
+def _stack_functions(writer: ClassWriter, site: Site, built: Sequence[Site]) -> None:
+    """The functions that make stacks of modules in `setup`; they are called under the condition that chooses."""
+    stacks = [s for s in built if writer.text.built[s][0].before]
+    if len(stacks) > 1:
+        raise Unmigratable("NNX132", "several stacks of modules are made by one of several factories", site.node)
+    for stack in stacks:
+        writer.put_functions(stack)
+
+
+def _lines_before(writer: ClassWriter, site: Site, edits: dict[Site, list[MethodEdit]], calls: Collection[Span]) -> None:
+    """Functions that one of the modules is called in, ahead of the statement: whether they are called the call says."""
+    places: set[int] = set()
+    for found in edits.values():
+        for edit in [e for e in found if e.insert and not any(_within(span, e) for span in calls)]:
+            if edit.span.start in places:
+                reason = "several stacks of modules are called in the place of one of several modules"
+                raise Unmigratable("NNX132", reason, site.node)
+            writer.edits.append(edit)
+        places |= {e.span.start for e in found if e.insert}
+
+
+def _within(span: Span, edit: MethodEdit) -> bool:
+    """Does a call get more arguments by this?"""
+    return span.start < edit.span.start <= span.end
 
 
 def _direct(writer: ClassWriter, site: Site, parts: Parts) -> Parts:

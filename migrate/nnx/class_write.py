@@ -249,14 +249,8 @@ class ClassWriter:
         return name
 
     def _setup_site(self, site: Site) -> None:
-        before, expression = self.text.built[site][0].before, self.text.built[site][0].expression
-        if before:
-            statement = site.source.statement_of(site.node)
-            indent, unit, newline = site.source.indent_of(statement), site.source.indent_unit, site.source.newline
-            lines: list[Part] = []
-            for depth, line in before:
-                lines += [unit * depth, *self.laid_out(line, indent + unit * depth), newline, indent]
-            self.insert(site.source.span(statement).start, *lines, source=site.source)
+        expression = self.text.built[site][0].expression
+        self.put_functions(site)
         for name, option in lifted.kept_options(self.text, site).values():
             statement = site.source.statement_of(site.node)
             after = f"{site.source.newline}{site.source.indent_of(statement)}"
@@ -272,6 +266,16 @@ class ClassWriter:
         if when is not None:
             laid = (*laid, f" if {when} else None") if when else ("None",)
         self.put(call, *laid, source=source)
+
+    def put_functions(self, site: Site) -> None:
+        """The functions that make a stack of modules, ahead of the statement of `setup` that makes it."""
+        statement = site.source.statement_of(site.node)
+        indent, unit, newline = site.source.indent_of(statement), site.source.indent_unit, site.source.newline
+        lines: list[Part] = []
+        for depth, line in self.text.built[site][0].before:
+            lines += [unit * depth, *self.laid_out(line, indent + unit * depth), newline, indent]
+        if lines:
+            self.insert(site.source.span(statement).start, *lines, source=site.source)
 
     def put_before(self, source: SourceFile, statement: ast.stmt, lines: Sequence[Parts]) -> None:
         """Lines of their own before a statement; one that stands behind its `def` moves to the next line."""

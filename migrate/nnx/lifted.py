@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING
 from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.axis_rules import stacked_axis
-from ..linen.lifting import WHOLE, members_needed, transforms_of, variable_axis
-from ..linen.mapped_axes import in_axes_of, is_broadcast
+from ..linen.lifting import members_needed, variable_axis
 from ..linen.sites import Lifted, Site, Table, Unmigratable
-from ..linen.values import Array, Const, Int, NeedsRank, Tup, Value
-from ..source import SourceFile
+from ..linen.values import Const
 from . import elsewhere, lifted_options, whole_transforms
 from .drawn import names_unknown, streams_of
 from .sown import check as check_sown
@@ -142,13 +140,13 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
     if not stacks:
         return InitLines((), inner)
     if site.in_setup:
-        _not_in_comprehension(site, site.node)
+        not_in_comprehension(site, site.node)
     lines: Lines = []
     expression = inner
     for position, (lifted, axis) in reversed(list(enumerate(stacks))):
-        name = f"create_{_snake(label_of(writer, site))}" if position == 0 else "create_member"
+        name = f"create_{snake(label_of(writer, site))}{_number(writer, site)}" if position == 0 else "create_member"
         count: Parts = (writer.dim(members_needed(writer.run, lifted)),)
-        metadata = _metadata(writer, lifted)
+        metadata = stack_metadata(writer, lifted)
         nnx_vmap = writer.namer.name("flax.nnx.vmap")
         head: Lines
         if _split(lifted):
@@ -164,6 +162,20 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
     return InitLines(tuple(lines), expression)
 
 
+def _number(writer: ClassText, site: Site) -> str:
+    """Behind the function's name where `setup` makes several stacks of one name in one statement: they stand before it."""
+    if not site.in_setup:
+        return ""
+    statement, label = site.source.statement_of(site.node), label_of(writer, site)
+    before = [
+        other
+        for other in writer.run.sites[: writer.run.sites.index(site)]
+        if other.in_setup and other.lifted and other.source is site.source and other.node is not site.node
+        if site.source.statement_of(other.node) is statement and label_of(writer, other) == label
+    ]
+    return f"_{len(before) + 1}" if before else ""
+
+
 def label_of(writer: ClassText, site: Site) -> str:
     """What the site's object is called, for the names of functions around it."""
     place = writer.names.places.get(site)
@@ -172,7 +184,7 @@ def label_of(writer: ClassText, site: Site) -> str:
     return site.target.rpartition(".")[2] or "value"
 
 
-def _not_in_comprehension(site: Site, node: ast.AST) -> None:
+def not_in_comprehension(site: Site, node: ast.AST) -> None:
     for parent in site.source.ancestors(node):
         if isinstance(parent, ast.stmt):
             return
@@ -192,7 +204,7 @@ def _split(lifted: Lifted) -> bool:
     return isinstance(params, Const) and params.value is True
 
 
-def _metadata(writer: ClassText, lifted: Lifted) -> Parts:
+def stack_metadata(writer: ClassText, lifted: Lifted) -> Parts:
     """`metadata_params={nn.PARTITION_NAME: 'layers'}` → the name of the stacked axis."""
     named = _axis_name(writer, lifted)
     if not named:
@@ -248,7 +260,7 @@ def _name_of_params_axes(lifted: Lifted) -> tuple[object, ...]:
     return (found.value,)
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
     out = ""
     for position, char in enumerate(name):
         if char.isupper() and position and (not name[position - 1].isupper()):
@@ -328,44 +340,6 @@ def _counted_with_self(node: ast.expr, lifted: Lifted, shift: int, more: Sequenc
     return repr((*numbers, *[n for n in more if n not in numbers]))
 
 
-def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, method: str) -> Parts:
-    """The call of one of two modules of a class, made under a condition of setup, of which one is under nn.remat."""
-    first, second = sites[0], sites[-1]
-    condition = first.conditions[-1] if first.conditions else None
-    same = condition is not None and second.conditions and second.conditions[-1][0] is condition[0]
-    test = condition[0].test if same and condition is not None and isinstance(condition[0], ast.If | ast.IfExp) else None
-    plain = all(lifted.kind in ("remat", "jit") for site in sites for lifted in site.lifted)
-    if len(sites) != 2 or test is None or not plain or first.target != second.target or first.kind != "class":
-        raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is one of several modules under transforms", node)
-    assert condition is not None
-    if condition[1] or not first.in_setup or not outside_setup(writer, first, test):
-        raise Unmigratable("NNX130", "whether a module is under nn.remat is known only when it is called", node)
-    body = condition[0].body
-    inside = {n for statement in (body if isinstance(body, list) else [body]) for n in ast.walk(statement)}
-    then, other = (first, second) if first.node in inside else (second, first)
-    name = base_text(writer, then)
-    sides: list[Parts] = []
-    for site in (then, other):
-        remats = [l for l in transforms_of(site.lifted, method) if l.kind == "remat"]
-        sides.append(remat_call(writer, site, remats, method, node) or (*name, f".{method}"))
-    source = first.source
-    parts: list[Part] = ["(", *sides[0], " if ", source.span(test), " else ", *sides[1], ")("]
-    parts += called_module(writer, first, node, method)
-    for argument in node.args:
-        parts += [", ", source.span(argument)]
-    for keyword in node.keywords:
-        parts += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
-    return (*parts, ")")
-
-
-def called_module(writer: ClassText, site: Site, node: ast.Call, method: str) -> Parts:
-    """The module of a call as the method says it: its attribute where it was made at the call, else its own words."""
-    func = node.func
-    if method != "__call__" and isinstance(func, ast.Attribute):
-        func = func.value
-    return writer.reference(site) if func is site.node else (site.source.span(func),)
-
-
 def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr]]:
     """Options of nn.remat that setup computes into its own names: they are kept as attributes for the call."""
     found: dict[str, tuple[str, ast.expr]] = {}
@@ -377,198 +351,7 @@ def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr
     return found
 
 
-@dataclasses.dataclass
-class _Call:
-    """The call of a lifted module while its transforms are written, from the outermost in."""
-
-    writer: ClassText
-    site: Site
-    method: str
-    labels: list[str]
-    computed: list[bool]  # arguments that are arrays computed in the call's own words: a module may be called there
-    keywords: Parts  # only under remat: Linen's scan and vmap ignore keywords
-    node: ast.Call
-
-
-def levels_of(writer: ClassText, site: Site, node: ast.Call, method: str) -> list[Lifted]:
-    """The transforms that a call of one of the module's methods goes through, from the outermost in."""
-    applied = transforms_of(site.lifted, method)
-    for one in site.lifted:
-        if one not in applied and one.kind in ("scan", "vmap") and treatment(one, used_by(writer, site))[0] == "stacked":
-            raise Unmigratable("NNX130", f"`{method}` of a stack of modules is called and not lifted by nn.{one.kind}", node)
-        if one not in applied and one.kind in WHOLE:
-            raise Unmigratable("NNX130", f"`{method}` of a module is called and not lifted by nn.{one.kind}", node)
-    return [l for l in applied if l.kind in ("scan", "vmap", "remat", *WHOLE)]
-
-
-def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
-    """The call of a lifted module: lines to put before its statement, and the expression."""
-    source = site.source
-    if site.alternatives:
-        raise Unmigratable("NNX163", "modules of several kinds are called under a lifted transform", node)
-    levels = levels_of(writer, site, node, method)
-    mapped = any(l.kind in ("scan", "vmap") for l in levels)
-    if mapped:
-        _not_in_comprehension(site, node)
-        if any(isinstance(a, ast.Starred) for a in node.args):
-            raise Unmigratable("NNX141", "a scanned or vmapped module is called with *args", node)
-    keywords: list[Part] = []
-    for keyword in [] if mapped else node.keywords:
-        keywords += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
-    module = called_module(writer, site, node, method)
-    whole = whole_transforms.one_of(levels)
-    if whole is not None:
-        called = whole_transforms.called(writer, site, whole, levels[1:], method, node)
-        arguments = [part for argument in node.args for part in (", ", source.span(argument))]
-        return [], (*called, "(", *module, *arguments, *keywords, ")")
-    names = _argument_names(writer, site, method, len(node.args))
-    call = _Call(writer, site, method, names, [_is_computed(writer, a) for a in node.args], tuple(keywords), node)
-    inputs: list[Parts] = [(source.span(a),) for a in node.args]
-    lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
-    unit = source.indent_unit
-    return [(unit * depth, *parts) for depth, parts in lines], expression
-
-
-def _level(
-    call: _Call, levels: Sequence[Lifted], module: Parts, arguments: list[Parts], places: list[int], depth: int
-) -> tuple[Lines, Parts]:
-    """What one transform and those within it become: lines, and the expression that calls them."""
-    if not any(l.kind in ("scan", "vmap") for l in levels):
-        return [], _innermost(call, levels, module, arguments)
-    lifted, inner = levels[0], levels[1:]
-    writer, site = call.writer, call.site
-    how, _ = treatment(lifted, used_by(writer, site)) if lifted.kind != "remat" else ("stacked", 0)
-    scan = lifted.kind == "scan"
-    if scan and not arguments:
-        raise Unmigratable("NNX141", "a scanned module is called without a carry", lifted.node)
-    if lifted.kind == "remat":
-        if lifted.condition is not None:
-            raise Unmigratable("NNX130", "nn.remat around a scan or vmap has a condition", lifted.node)
-        if "static_argnums" in lifted.options:
-            raise Unmigratable("NNX130", "nn.remat around a scan or vmap has static arguments", lifted.node)
-        axes: list[Value] = [Const(0)] * len(arguments)
-    else:
-        axes = [*([Const("carry")] if scan else []), *in_axes_of(lifted, len(arguments) - scan)]
-    parameters, passed, seen, given = ["module"], [module], [], []
-    for argument, axis, place in zip(arguments, axes, places):
-        if is_broadcast(axis) and not (depth == 0 and call.computed[place]):
-            # closed over, as Linen does, so that Python values stay Python values
-            seen.append(argument)
-            continue
-        parameters.append(call.labels[place])
-        passed.append(argument)
-        seen.append((call.labels[place],))
-        given.append(axis)
-    body, expression = _level(call, inner, ("module",), seen, places, depth + 1)
-    name = f"apply_{_snake(label_of(writer, site))}" if depth == 0 else f"apply_{('member', 'part')[min(depth, 2) - 1]}"
-    lines: Lines = [
-        (0, _decorator(call, lifted, how, given)),
-        (0, (f"def {name}({', '.join(parameters)}):",)),
-        *((d + 1, parts) for d, parts in body),
-        (1, ("return ", *expression)),
-    ]
-    out: list[Part] = [f"{name}("]
-    for position, parts in enumerate(passed):
-        out += [", " if position else "", *parts]
-    return lines, (*out, ")")
-
-
-def _is_computed(writer: ClassText, node: ast.expr) -> bool:
-    """Is an argument an array that a call makes? It is computed outside of the mapped function, as a module called in there
-    would be called from another level."""
-    found = writer.run.evaluated.get(node)
-    called = any(isinstance(n, ast.Call) for n in ast.walk(node))
-    return called and found is not None and isinstance(found.value, Array | NeedsRank)
-
-
-def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: list[Parts]) -> Parts:
-    """The module itself is called, perhaps under nnx.remat."""
-    remat = remat_call(call.writer, call.site, remats, call.method, call.node)
-    inner: list[Part] = []
-    for argument in arguments:
-        inner += [", ", *argument]
-    inner += call.keywords
-    if remat and remats[0].condition is not None:
-        test, holds = remats[0].condition
-        if call.site.in_setup and not outside_setup(call.writer, call.site, test):
-            raise Unmigratable("NNX130", "whether a module is under nn.remat is known to setup only", test)
-        plain: Parts = (*base_text(call.writer, call.site), f".{call.method}")
-        yes, no = (remat, plain) if holds else (plain, remat)
-        return ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")(", *module, *inner, ")")
-    if remat:
-        return (*remat, "(", *module, *inner, ")")
-    return (*module, "(" if call.method == "__call__" else f".{call.method}(", *inner[1:], ")")
-
-
-def _decorator(call: _Call, lifted: Lifted, how: str, axes: list[Value]) -> Parts:
-    """`@nnx.scan(in_axes=..., out_axes=..., ...)`."""
-    writer, source = call.writer, call.site.source
-    if lifted.kind == "remat":
-        options = remat_options(writer, call.site, lifted, call.node)
-        remat = writer.namer.name("flax.nnx.remat")
-        return (f"@{remat}",) if not options else (f"@{remat}(", *_without_comma(options), ")")
-    name, said = transform_options(writer, lifted, how, axes, source, call.node)
-    return (f"@{name}(", *said, ")")
-
-
-def transform_options(
-    writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: SourceFile, place: ast.AST
-) -> tuple[str, Parts]:
-    """The function that maps (`nnx.scan`, or its counterpart in linen_parity where the module changes), and its options
-    as they are said at `place`. `axes` are those of the arguments behind the module, the carry included."""
-    carry = writer.namer.name("flax.nnx.Carry")
-    scan = lifted.kind == "scan"
-    helper = how in ("carried", "streams")
-    texts = [carry if a == Const("carry") else axis_text(a, lifted) for a in axes]
-    if helper:
-        texts = texts[1:] if scan else texts
-        name = writer.namer.parity("scan_with_state" if scan else "vmap_with_streams")
-    else:
-        texts = [str(variable_axis(lifted, ())[1]) if how == "stacked" else "None", *texts]
-        name = writer.namer.name(f"flax.nnx.{lifted.kind}")
-    options: list[Part] = [f"in_axes=({', '.join(texts)}{',' if len(texts) == 1 else ''})"]
-    out = lifted.abs.get("out_axes")
-    out_text = axis_text(out.value, lifted) if out is not None else "0"
-    options.append(f", out_axes=({carry}, {out_text})" if scan and not helper else f", out_axes={out_text}")
-    for option in ("length", "reverse", "unroll") if scan else ("axis_size", "axis_name"):
-        if option in lifted.options:
-            said = lifted_options.said(source, lifted, option, place, stacked=how == "stacked")
-            options += [f", {option}=", said] if said is not None else []
-    if "spmd_axis_name" in lifted.options:
-        raise Unmigratable("NNX130", f"nn.{lifted.kind} has the option spmd_axis_name", lifted.node)
-    return name, (*options, *(_metadata(writer, lifted) if how == "stacked" else ()))
-
-
-def axis_text(value: Value, lifted: Lifted) -> str:
-    """An axis, or a tree of axes, as NNX is given it."""
-    if is_broadcast(value):
-        return "None"
-    if isinstance(value, Int) and value.dim.value is not None:
-        return str(value.dim.value)
-    if isinstance(value, Tup):
-        items = [axis_text(i, lifted) for i in value.items]
-        if value.kind == "list":
-            return f"[{', '.join(items)}]"
-        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    if isinstance(value, Table):
-        return "{" + ", ".join(f"{k!r}: {axis_text(v, lifted)}" for k, v in value.items.items()) + "}"
-    raise Unmigratable("NNX141", "an axis of a lifted transform is not a constant", lifted.node)
-
-
-def _without_comma(options: Parts) -> Parts:
-    head = options[0]
-    assert isinstance(head, str)
-    return (head.removeprefix(", "), *options[1:])
-
-
-def _argument_names(writer: ClassText, site: Site, method: str, count: int) -> list[str]:
-    called = writer.analyser.classes.get(site.target)
-    names: list[str] = []
-    if called is not None:
-        found = called.method(method)
-        names = [p.arg for p in found.positional] if found is not None else []
-    names = names[:count] + [f"x{i}" for i in range(len(names), count)]
-    return [n if n != "module" else "module_" for n in names]
-
-
-__all__ = ["base_text", "call_edit", "constructor", "kept_options", "levels_of", "transform_options", "treatment"]
+__all__ = [
+    "Lines", "Used", "base_text", "constructor", "kept_options", "label_of", "not_in_comprehension",
+    "outside_setup", "remat_call", "remat_options", "snake", "stack_metadata", "treatment", "used_by",
+]  # fmt: skip

@@ -24,7 +24,8 @@ from ..linen.mapped_axes import in_axes_of
 from ..linen.sites import Lifted, Unmigratable
 from ..linen.values import Const, Int, Value
 from ..plan import ClassPlan, Outcome, Plan
-from .lifted import Used, axis_text, treatment
+from .lifted import Used, treatment
+from .lifted_calls import axis_text
 from .text_parts import DryNamer, Namer
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ..linen.sites import Abs, Lifted, LiftedCall, Module, SelfModule, Table, Un
 from ..linen.values import Const, Value
 from ..source import SourceFile
 from . import lifted as lifted_modules
-from . import sown, whole_transforms
+from . import lifted_calls, sown, whole_transforms
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -126,7 +126,7 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     if scan and any(is_broadcast(a) for a in axes):
         # nnx.scan would trace what Linen leaves alone; arrays are the same either way.
         raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
-    return lifted_modules.transform_options(writer, one, how, axes, source, one.node)
+    return lifted_calls.transform_options(writer, one, how, axes, source, one.node)
 
 
 def note_carried(writer: ClassText) -> None:

@@ -72,6 +72,29 @@ class Base(nn.Module):
     return self.head(y)
 
 
+class Member(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x)
+
+
+class Stack(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    stack = nn.vmap(Member, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=2)
+    return stack()(nn.remat(Member)()(y))
+
+
+class Mapped(nn.Module):
+  kind: str
+  def setup(self):
+    self.stack = nn.vmap(Member, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=0, axis_size=2)()
+  def __call__(self, x):
+    return self.stack(getattr(jnp, self.kind)((x, x)))
+
+
 class Derived(Base):
   scale: float = 2.0
   def __call__(self, x):
@@ -83,6 +106,8 @@ RUN: dict[str, dict[str, int]] = {
     "Named": {"head_input_features": 8},
     "Looped": {"y_features": 8},
     "Outer": {"in_features": 4, "Joined_0_outputs_features": 12},
+    "Stack": {"y_features": 8},
+    "Mapped": {"stack_input_features": 8},
     "Base": {"y_features": 8},
     "Derived": {"y_features": 8},
 }

@@ -180,6 +180,43 @@ REFUSED = {
     return self.rnn(xs)
 """,
     ),
+    "one of two stacks": (
+        "NNX132",
+        """  wide: bool = False
+  def setup(self):
+    if self.wide:
+      block = nn.vmap(Sower, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)
+    else:
+      block = nn.vmap(Sower, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=2)
+    self.a = block()
+  def __call__(self, x):
+    return self.a(x)
+""",
+    ),
+    "one of two stacks, under an if": (
+        "NNX130",
+        """  wide: bool = False
+  def setup(self):
+    if self.wide:
+      self.a = nn.vmap(Sower, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)()
+    else:
+      self.a = nn.vmap(Sower, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=2)()
+  def __call__(self, x):
+    return self.a(x)
+""",
+    ),
+    "a stack or a module of another class": (
+        "NNX130",
+        """  wide: bool = False
+  def setup(self):
+    if self.wide:
+      self.a = nn.vmap(Drop, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)()
+    else:
+      self.a = nn.Dense(3)
+  def __call__(self, x):
+    return self.a(x)
+""",
+    ),
 }
 
 

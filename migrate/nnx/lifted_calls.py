@@ -1,0 +1,314 @@
+"""How a module under lifted transforms is called: the functions before the statement, and the call in its place."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..edits import Part, Parts
+from ..linen.lifting import WHOLE, transforms_of, variable_axis
+from ..linen.mapped_axes import in_axes_of, is_broadcast
+from ..linen.sites import Lifted, Site, Table, Unmigratable
+from ..linen.values import Array, Const, Int, NeedsRank, Tup, Value
+from ..source import SourceFile
+from . import lifted_options, whole_transforms
+from .lifted import (
+    Lines,
+    base_text,
+    label_of,
+    not_in_comprehension,
+    outside_setup,
+    remat_call,
+    remat_options,
+    snake,
+    stack_metadata,
+    treatment,
+    used_by,
+)
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
+    """The call of one of two modules of a class, made under a condition of setup, of which one is under a transform:
+    lines to put before its statement, and the expression."""
+    first, second = sites[0], sites[-1]
+    condition = first.conditions[-1] if first.conditions else None
+    same = condition is not None and second.conditions and second.conditions[-1][0] is condition[0]
+    test = condition[0].test if same and condition is not None and isinstance(condition[0], ast.If | ast.IfExp) else None
+    plain = all(lifted.kind in ("remat", "jit") for site in sites for lifted in site.lifted)
+    stacks = [site for site in sites if any(lifted.kind in ("scan", "vmap") for lifted in site.lifted)]
+    mixed = not plain and (len(stacks) != 1 or any(site.lifted for site in sites if site not in stacks))
+    if len(sites) != 2 or test is None or mixed or first.target != second.target or first.kind != "class":
+        raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is one of several modules under transforms", node)
+    assert condition is not None
+    if condition[1] or not first.in_setup or not outside_setup(writer, first, test):
+        raise Unmigratable("NNX130", "whether a module is under nn.remat is known only when it is called", node)
+    body = condition[0].body
+    inside = {n for statement in (body if isinstance(body, list) else [body]) for n in ast.walk(statement)}
+    then, other = (first, second) if first.node in inside else (second, first)
+    if not plain:
+        called = writer.plans.get(first.target)
+        if called is not None and called.details is not None and called.details.call_keywords:
+            raise Unmigratable("NNX130", "one of several modules, of which one is a stack, takes flags at its call", node)
+        lines, stack = call_edit(writer, stacks[0], node, method)
+        one: Parts = (first.source.span(node),)
+        yes, no = (stack, one) if then is stacks[0] else (one, stack)
+        return lines, ("(", *yes, " if ", first.source.span(test), " else ", *no, ")")
+    name = base_text(writer, then)
+    sides: list[Parts] = []
+    for site in (then, other):
+        remats = [l for l in transforms_of(site.lifted, method) if l.kind == "remat"]
+        sides.append(remat_call(writer, site, remats, method, node) or (*name, f".{method}"))
+    source = first.source
+    parts: list[Part] = ["(", *sides[0], " if ", source.span(test), " else ", *sides[1], ")("]
+    parts += called_module(writer, first, node, method)
+    for argument in node.args:
+        parts += [", ", source.span(argument)]
+    for keyword in node.keywords:
+        parts += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
+    return [], (*parts, ")")
+
+
+def called_module(writer: ClassText, site: Site, node: ast.Call, method: str) -> Parts:
+    """The module of a call as the method says it: its attribute where it was made at the call, else its own words."""
+    func = node.func
+    if method != "__call__" and isinstance(func, ast.Attribute):
+        func = func.value
+    return writer.reference(site) if func is site.node else (site.source.span(func),)
+
+
+@dataclasses.dataclass
+class _Call:
+    """The call of a lifted module while its transforms are written, from the outermost in."""
+
+    writer: ClassText
+    site: Site
+    method: str
+    labels: list[str]
+    computed: list[bool]  # arguments that are arrays computed in the call's own words: a module may be called there
+    keywords: Parts  # only under remat: Linen's scan and vmap ignore keywords
+    node: ast.Call
+    number: int = 1  # among the functions of one name that the statement needs
+
+
+def levels_of(writer: ClassText, site: Site, node: ast.Call, method: str) -> list[Lifted]:
+    """The transforms that a call of one of the module's methods goes through, from the outermost in."""
+    applied = transforms_of(site.lifted, method)
+    for one in site.lifted:
+        if one not in applied and one.kind in ("scan", "vmap") and treatment(one, used_by(writer, site))[0] == "stacked":
+            raise Unmigratable("NNX130", f"`{method}` of a stack of modules is called and not lifted by nn.{one.kind}", node)
+        if one not in applied and one.kind in WHOLE:
+            raise Unmigratable("NNX130", f"`{method}` of a module is called and not lifted by nn.{one.kind}", node)
+    return [l for l in applied if l.kind in ("scan", "vmap", "remat", *WHOLE)]
+
+
+def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
+    """The call of a lifted module: lines to put before its statement, and the expression."""
+    source = site.source
+    if site.alternatives:
+        raise Unmigratable("NNX163", "modules of several kinds are called under a lifted transform", node)
+    levels = levels_of(writer, site, node, method)
+    mapped = any(l.kind in ("scan", "vmap") for l in levels)
+    if mapped:
+        not_in_comprehension(site, node)
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            raise Unmigratable("NNX141", "a scanned or vmapped module is called with *args", node)
+    keywords: list[Part] = []
+    for keyword in [] if mapped else node.keywords:
+        keywords += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
+    module = called_module(writer, site, node, method)
+    whole = whole_transforms.one_of(levels)
+    if whole is not None:
+        called = whole_transforms.called(writer, site, whole, levels[1:], method, node)
+        arguments = [part for argument in node.args for part in (", ", source.span(argument))]
+        return [], (*called, "(", *module, *arguments, *keywords, ")")
+    inputs: list[Parts] = [(source.span(a),) for a in node.args]
+    names = _argument_names(writer, site, method, len(node.args))
+    call = _Call(writer, site, method, names, [_is_computed(writer, a) for a in node.args], tuple(keywords), node)
+    lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
+    before = _functions_before(writer, site, node) if lines else []
+    if lines in before:
+        call.number = before.index(lines) + 1
+        return [], _level(call, levels, module, inputs, list(range(len(inputs))), 0)[1]
+    if before:  # one of its own for each call: they are all made before the statement
+        call.number = len(before) + 1
+        lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
+    unit = source.indent_unit
+    return [(unit * depth, *parts) for depth, parts in lines], expression
+
+
+def _functions_before(writer: ClassText, site: Site, node: ast.Call) -> list[Lines]:
+    """What the functions of earlier calls in the statement do, under the name that this call's would have."""
+    statement, label = site.source.statement_of(node), label_of(writer, site)
+    calls = {
+        (call.lineno, call.col_offset): (other, call, method)
+        for other in writer.run.sites
+        if other.lifted and other.source is site.source and label_of(writer, other) == label
+        for call, method, env in other.calls
+        if env.source is site.source and site.source.statement_of(call) is statement
+    }
+    found: list[Lines] = []
+    for place in sorted(p for p in calls if p < (node.lineno, node.col_offset)):
+        lines = _plain_function(writer, *calls[place])
+        if lines and lines not in found:
+            found.append(lines)
+    return found
+
+
+def _plain_function(writer: ClassText, site: Site, node: ast.Call, method: str) -> Lines:
+    """The function that a call goes through, as it is where the statement has no other."""
+    names = _argument_names(writer, site, method, len(node.args))
+    call = _Call(writer, site, method, names, [_is_computed(writer, a) for a in node.args], (), node)
+    inputs: list[Parts] = [(site.source.span(a),) for a in node.args]
+    levels = levels_of(writer, site, node, method)
+    return _level(call, levels, called_module(writer, site, node, method), inputs, list(range(len(inputs))), 0)[0]
+
+
+def _level(
+    call: _Call, levels: Sequence[Lifted], module: Parts, arguments: list[Parts], places: list[int], depth: int
+) -> tuple[Lines, Parts]:
+    """What one transform and those within it become: lines, and the expression that calls them."""
+    if not any(l.kind in ("scan", "vmap") for l in levels):
+        return [], _innermost(call, levels, module, arguments)
+    lifted, inner = levels[0], levels[1:]
+    writer, site = call.writer, call.site
+    how, _ = treatment(lifted, used_by(writer, site)) if lifted.kind != "remat" else ("stacked", 0)
+    scan = lifted.kind == "scan"
+    if scan and not arguments:
+        raise Unmigratable("NNX141", "a scanned module is called without a carry", lifted.node)
+    if lifted.kind == "remat":
+        if lifted.condition is not None:
+            raise Unmigratable("NNX130", "nn.remat around a scan or vmap has a condition", lifted.node)
+        if "static_argnums" in lifted.options:
+            raise Unmigratable("NNX130", "nn.remat around a scan or vmap has static arguments", lifted.node)
+        axes: list[Value] = [Const(0)] * len(arguments)
+    else:
+        axes = [*([Const("carry")] if scan else []), *in_axes_of(lifted, len(arguments) - scan)]
+    parameters, passed, seen, given = ["module"], [module], [], []
+    for argument, axis, place in zip(arguments, axes, places):
+        if is_broadcast(axis) and not (depth == 0 and call.computed[place]):
+            # closed over, as Linen does, so that Python values stay Python values
+            seen.append(argument)
+            continue
+        parameters.append(call.labels[place])
+        passed.append(argument)
+        seen.append((call.labels[place],))
+        given.append(axis)
+    body, expression = _level(call, inner, ("module",), seen, places, depth + 1)
+    own = f"apply_{snake(label_of(writer, site))}" + (f"_{call.number}" if call.number > 1 else "")
+    name = own if depth == 0 else f"apply_{('member', 'part')[min(depth, 2) - 1]}"
+    lines: Lines = [
+        (0, _decorator(call, lifted, how, given)),
+        (0, (f"def {name}({', '.join(parameters)}):",)),
+        *((d + 1, parts) for d, parts in body),
+        (1, ("return ", *expression)),
+    ]
+    out: list[Part] = [f"{name}("]
+    for position, parts in enumerate(passed):
+        out += [", " if position else "", *parts]
+    return lines, (*out, ")")
+
+
+def _is_computed(writer: ClassText, node: ast.expr) -> bool:
+    """Is an argument an array that a call makes? It is computed outside of the mapped function, as a module called in there
+    would be called from another level."""
+    found = writer.run.evaluated.get(node)
+    called = any(isinstance(n, ast.Call) for n in ast.walk(node))
+    return called and found is not None and isinstance(found.value, Array | NeedsRank)
+
+
+def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: list[Parts]) -> Parts:
+    """The module itself is called, perhaps under nnx.remat."""
+    remat = remat_call(call.writer, call.site, remats, call.method, call.node)
+    inner: list[Part] = []
+    for argument in arguments:
+        inner += [", ", *argument]
+    inner += call.keywords
+    if remat and remats[0].condition is not None:
+        test, holds = remats[0].condition
+        if call.site.in_setup and not outside_setup(call.writer, call.site, test):
+            raise Unmigratable("NNX130", "whether a module is under nn.remat is known to setup only", test)
+        plain: Parts = (*base_text(call.writer, call.site), f".{call.method}")
+        yes, no = (remat, plain) if holds else (plain, remat)
+        return ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")(", *module, *inner, ")")
+    if remat:
+        return (*remat, "(", *module, *inner, ")")
+    return (*module, "(" if call.method == "__call__" else f".{call.method}(", *inner[1:], ")")
+
+
+def _decorator(call: _Call, lifted: Lifted, how: str, axes: list[Value]) -> Parts:
+    """`@nnx.scan(in_axes=..., out_axes=..., ...)`."""
+    writer, source = call.writer, call.site.source
+    if lifted.kind == "remat":
+        options = remat_options(writer, call.site, lifted, call.node)
+        remat = writer.namer.name("flax.nnx.remat")
+        return (f"@{remat}",) if not options else (f"@{remat}(", *_without_comma(options), ")")
+    name, said = transform_options(writer, lifted, how, axes, source, call.node)
+    return (f"@{name}(", *said, ")")
+
+
+def transform_options(
+    writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: SourceFile, place: ast.AST
+) -> tuple[str, Parts]:
+    """The function that maps (`nnx.scan`, or its counterpart in linen_parity where the module changes), and its options
+    as they are said at `place`. `axes` are those of the arguments behind the module, the carry included."""
+    carry = writer.namer.name("flax.nnx.Carry")
+    scan = lifted.kind == "scan"
+    helper = how in ("carried", "streams")
+    texts = [carry if a == Const("carry") else axis_text(a, lifted) for a in axes]
+    if helper:
+        texts = texts[1:] if scan else texts
+        name = writer.namer.parity("scan_with_state" if scan else "vmap_with_streams")
+    else:
+        texts = [str(variable_axis(lifted, ())[1]) if how == "stacked" else "None", *texts]
+        name = writer.namer.name(f"flax.nnx.{lifted.kind}")
+    options: list[Part] = [f"in_axes=({', '.join(texts)}{',' if len(texts) == 1 else ''})"]
+    out = lifted.abs.get("out_axes")
+    out_text = axis_text(out.value, lifted) if out is not None else "0"
+    options.append(f", out_axes=({carry}, {out_text})" if scan and not helper else f", out_axes={out_text}")
+    for option in ("length", "reverse", "unroll") if scan else ("axis_size", "axis_name"):
+        if option in lifted.options:
+            said = lifted_options.said(source, lifted, option, place, stacked=how == "stacked")
+            options += [f", {option}=", said] if said is not None else []
+    if "spmd_axis_name" in lifted.options:
+        raise Unmigratable("NNX130", f"nn.{lifted.kind} has the option spmd_axis_name", lifted.node)
+    return name, (*options, *(stack_metadata(writer, lifted) if how == "stacked" else ()))
+
+
+def axis_text(value: Value, lifted: Lifted) -> str:
+    """An axis, or a tree of axes, as NNX is given it."""
+    if is_broadcast(value):
+        return "None"
+    if isinstance(value, Int) and value.dim.value is not None:
+        return str(value.dim.value)
+    if isinstance(value, Tup):
+        items = [axis_text(i, lifted) for i in value.items]
+        if value.kind == "list":
+            return f"[{', '.join(items)}]"
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if isinstance(value, Table):
+        return "{" + ", ".join(f"{k!r}: {axis_text(v, lifted)}" for k, v in value.items.items()) + "}"
+    raise Unmigratable("NNX141", "an axis of a lifted transform is not a constant", lifted.node)
+
+
+def _without_comma(options: Parts) -> Parts:
+    head = options[0]
+    assert isinstance(head, str)
+    return (head.removeprefix(", "), *options[1:])
+
+
+def _argument_names(writer: ClassText, site: Site, method: str, count: int) -> list[str]:
+    called = writer.analyser.classes.get(site.target)
+    names: list[str] = []
+    if called is not None:
+        found = called.method(method)
+        names = [p.arg for p in found.positional] if found is not None else []
+    names = names[:count] + [f"x{i}" for i in range(len(names), count)]
+    return [n if n != "module" else "module_" for n in names]
+
+
+__all__ = ["alternative_call", "axis_text", "call_edit", "levels_of", "transform_options"]
