@@ -230,7 +230,7 @@ def _remove(writer: ClassWriter, source: SourceFile, statement: ast.stmt, functi
     for field in ("body", "orelse", "finalbody"):
         block = getattr(parent, field, None)
         if isinstance(block, list) and statement in block:
-            alive = [s for s in block if s is not statement and not _removed(writer, source, s)]
+            alive = [s for s in block if s is not statement and not is_removed(writer, source, s)]
             if alive:
                 writer.remove(source, _lines_of(writer, source, statement, function))
                 return
@@ -254,8 +254,8 @@ def _lines_of(writer: ClassWriter, source: SourceFile, statement: ast.stmt, func
         return whole
     place = function.body.index(statement)
     before = function.body[1 if ast.get_docstring(function) is not None else 0 : place]
-    behind = next((s for s in function.body[place + 1 :] if not _removed(writer, source, s)), None)
-    if behind is None or not all(_removed(writer, source, s) for s in before):
+    behind = next((s for s in function.body[place + 1 :] if not is_removed(writer, source, s)), None)
+    if behind is None or not all(is_removed(writer, source, s) for s in before):
         return whole
     found = Span(source.span(statement).start, source.span(behind).start)
     # Statements behind it that went before: their lines begin where this one's text would end.
@@ -264,10 +264,11 @@ def _lines_of(writer: ClassWriter, source: SourceFile, statement: ast.stmt, func
 
 
 def _is_gone(writer: ClassWriter, source: SourceFile, statement: ast.stmt) -> bool:
-    return _removed(writer, source, statement) or _only_passes(writer, source, statement)
+    return is_removed(writer, source, statement) or _only_passes(writer, source, statement)
 
 
-def _removed(writer: ClassWriter, source: SourceFile, statement: ast.stmt) -> bool:
+def is_removed(writer: ClassWriter, source: SourceFile, statement: ast.stmt) -> bool:
+    """Has an edit taken all of a statement away?"""
     span = source.span(statement)
     return any(e.source is source and not e.insert and not e.parts and e.span.contains(span) for e in writer.edits)
 
@@ -292,4 +293,4 @@ def left_over(writer: ClassWriter, bodies: Sequence[tuple[ast.FunctionDef, Sourc
                         yield node
 
 
-__all__ = ["combined", "drop_factories", "left_over", "write"]
+__all__ = ["combined", "drop_factories", "is_removed", "left_over", "write"]

@@ -16,6 +16,7 @@ from . import call_write
 from .text_parts import length
 
 if TYPE_CHECKING:
+    from ..linen.execute import Execution
     from .class_write import ClassWriter
 
 _WIDTH = 92
@@ -43,6 +44,11 @@ def write(writer: ClassWriter) -> None:
         _hand_in(writer, call, source, slots)
     for function, source in functions.items():
         _take(writer, function, source)
+
+
+def taken(run: Execution) -> set[ast.AST]:
+    """Constructions in functions in whose place a layer is handed in, by whomever the functions are called."""
+    return {site.node for site in run.sites if site.through and site.through[-1].slot}
 
 
 def site_edit(writer: ClassWriter, site: Site) -> None:
@@ -162,4 +168,4 @@ def _take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile) ->
     writer.put(span, span, f"{lay}{star}{lay.join(said)}", source=source)
 
 
-__all__ = ["site_edit", "write"]
+__all__ = ["site_edit", "taken", "write"]

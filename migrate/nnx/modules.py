@@ -23,6 +23,7 @@ from . import (
     asking,
     drawn,
     given_layers,
+    helper_functions,
     kept_fields,
     lifted_aliases,
     lifted_functions,
@@ -480,6 +481,7 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         if isinstance(text, LayerVariant):
             continue
         templates.rewrite(text, contexts)
+        plan.taken.update(helper_functions.taken(text.run))
         for collection in sorted(text.collections):
             context.variable_types[collection] = text.variable_type(collection)
     lifted_aliases.write(plan.lifted_texts, by_path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..edits import Span
 from ..linen.classes import Method
 from ..linen.sites import Local
-from ..source import SourceFile
+from . import choices
 from .text_parts import MethodEdit
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def drop(writer: ClassWriter) -> None:
             own_reads = {  # a statement that changes a list reads it, which alone keeps neither
                 n
                 for s in own
-                if statements[s].changes and not _only_statement(writer.source, s)
+                if statements[s].changes and _going(writer, s) is not None
                 for n in ast.walk(s)
                 if isinstance(n, ast.Name) and n.id in statements[s].names
             }
@@ -53,7 +53,7 @@ def drop(writer: ClassWriter) -> None:
                 for n in ast.walk(method.node)
                 if isinstance(n, ast.AugAssign)
                 and isinstance(n.target, ast.Name)
-                and (n not in own or _only_statement(writer.source, n))
+                and (n not in own or _going(writer, n) is None)
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             }
             found = next(
@@ -62,14 +62,14 @@ def drop(writer: ClassWriter) -> None:
                     for s in own
                     if not (statements[s].names & loads)
                     and _was_moved(writer, method, statements[s], gone)
-                    and not _only_statement(writer.source, s)
+                    and _going(writer, s) is not None
                 ),
                 None,
             )
             if found is None:
                 break
             own.remove(found)
-            span = writer.source.line_span(found)
+            span = writer.source.line_span(_going(writer, found) or found)
             gone.append(span)
             writer.edits.append(MethodEdit(writer.source, span, ()))
 
@@ -142,6 +142,13 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
             yield block
 
 
-def _only_statement(source: SourceFile, statement: ast.stmt) -> bool:
-    parent = source.parents.get(statement)
-    return next((len(block) == 1 for block in _blocks(parent) if statement in block), True) if parent else True
+def _going(writer: ClassWriter, statement: ast.stmt) -> ast.stmt | None:
+    """What goes with a statement: the `if` around it where nothing else is left there; None where it has to stay."""
+    parent = writer.source.parents.get(statement)
+    block = next((b for b in _blocks(parent) if statement in b), None) if parent is not None else None
+    if block is None:
+        return None
+    if any(s is not statement and not choices.is_removed(writer, writer.source, s) for s in block):
+        return statement
+    plain = isinstance(parent, ast.If) and block is parent.body and all(_is_plain(n) for n in ast.walk(parent.test))
+    return _going(writer, parent) if plain and isinstance(parent, ast.If) and not parent.orelse else None

@@ -474,3 +474,45 @@ def test_a_helper_that_is_chosen_from_several_stays_linen(how: str) -> None:
     text = f"{HEAD}{helpers}class M(nn.Module):\n  c: bool = True\n{body}"
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
+
+
+def test_a_helper_that_code_outside_of_modules_calls_too_constructs_nothing_there() -> None:
+    text = """from flax import linen as nn
+import jax.numpy as jnp
+
+
+class Same(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x
+
+
+def attend(x, capture=False):
+  x = x * 2
+  if capture:
+    x = Same(name='weights')(x)
+  return x
+
+
+class Model(nn.Module):
+  capture: bool = False
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(attend(x, capture=self.capture))
+
+
+def check():
+  return attend(jnp.ones((2, 3)))
+"""
+    result = _migrated({"attended": text})
+    after = result.files[0].after
+    assert after is not None and not [d for d in result.files[0].diagnostics if d.code == "NNX001"]
+    assert {c.outcome.value for c in result.classes} == {"native"}
+    assert "    x = same(x)\n" in after and "Functional" not in after
+    linen, native = _load("attended_linen", text), _load("attended_nnx", after)
+    assert jnp.array_equal(linen.check(), native.check())
+    x = jnp.arange(8.0).reshape(2, 4)
+    variables = linen.Model(True).init(jax.random.key(0), x)
+    model = native.Model(True, in_features=4, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    assert jnp.array_equal(linen.Model(True).apply(variables, x), model(x))
