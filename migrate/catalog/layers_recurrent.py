@@ -31,6 +31,7 @@ from .layers import (
     why_of,
 )
 
+_OWN_CARRY = Unknown("the carry of an RNN")  # that its cell makes
 _CARRY_METHODS = {"initialize_carry": params("rng, input_shape")}
 
 
@@ -41,6 +42,7 @@ class Cell(Layer):
     methods: Mapping[str, tuple[Param, ...]] = _CARRY_METHODS
     attributes: Mapping[str, str] = {"features": "hidden_features"}
     pair = True
+    by_carry = True  # is it the carry that tells the width of the layers?
 
     def __init__(self, name: str, fields: str, target: str, *, pair: bool) -> None:
         self.linen = f"flax.linen.{name}"
@@ -51,10 +53,15 @@ class Cell(Layer):
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         value = call.get("inputs") if call else None
         draft.size("in_features", shape_of(value).dim(-1), why_of(value))
-        if "features" in draft.args:
+        width = self._shown_width(call or {})
+        if "features" in draft.args and width in (None, size_of(draft.args["features"])):
             draft.move("features", "hidden_features", positional=True)
-        else:  # before flax 0.7.2 the carry alone told the size
-            draft.size("hidden_features", self._carried(call or {}), "the carry's size is not known")
+            if width is None and call and self.by_carry and call.get("carry") != _OWN_CARRY:
+                name = self.linen.removeprefix("flax.linen.")
+                draft.notes.append(("NNX208", f"the carry of {name} is taken to be as wide as its `features`"))
+        else:  # Linen's layers are as wide as the carry is, and before flax 0.7.2 it alone told the size
+            draft.drop("features")
+            draft.size("hidden_features", width or self._carried(call or {}), "the carry's size is not known")
         draft.rest()
         if not is_none(draft.args.get("carry_init")):
             draft.notes.append(
@@ -68,11 +75,18 @@ class Cell(Layer):
         super()._require(args if "features" in args else {**args, "features": Arg(())})
 
     @staticmethod
-    def _carried(call: Mapping[str, Value]) -> Dim | None:
+    def _carry_shape(call: Mapping[str, Value]) -> Shape:
         carry = call.get("carry")
         if isinstance(carry, Tup) and carry.items:
             carry = carry.items[-1]
-        return shape_of(carry).dim(-1)
+        return shape_of(carry)
+
+    def _carried(self, call: Mapping[str, Value]) -> Dim | None:
+        return self._carry_shape(call).dim(-1)
+
+    def _shown_width(self, call: Mapping[str, Value]) -> Dim | None:
+        """The width of a carry that the code shows. That of an argument is the caller's, who hardly has another in mind."""
+        return self._carried(call) if self.by_carry and self._carry_shape(call).dims else None
 
     def feature_axes(self, args: Mapping[str, Arg]) -> int | None:
         """Number of trailing axes of the input that are not batch."""
@@ -84,7 +98,7 @@ class Cell(Layer):
 
     def shape(self, args: Mapping[str, Arg], call: Mapping[str, Value], inner: Mapping[str, Value]) -> Value:
         shape = shape_of(call.get("inputs"))
-        features = size_of(args["features"]) if "features" in args else self._carried(call)
+        features = self._shown_width(call) or size_of(args.get("features")) or self._carried(call)
         return Tup((self._carry(shape, features), Array(shape.replace_last(1, features))))
 
     def call_method(
@@ -109,6 +123,8 @@ class Cell(Layer):
 
 
 class ConvLSTMCell(Cell):
+    by_carry = False
+
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         draft.move("kernel_size", "kernel_size")
         return super().draft(draft, call)
@@ -200,7 +216,7 @@ class RNN(Layer):
         step = None if axis is None else self._without(shape, axis)
         if step is None and shape.dim(-1) is not None:
             step = Shape.unknown().replace_last(1, shape.dim(-1))  # the features are known all the same
-        given = bound.get("initial_carry", Unknown("the carry of an RNN"))
+        given = bound.get("initial_carry", _OWN_CARRY)
         value: Value = Array(step) if step is not None else Unknown(why_of(bound.get("inputs")))
         return {"cell": Call((given, value))}
 

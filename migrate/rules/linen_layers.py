@@ -134,7 +134,21 @@ CACHE = Rule(
     how_sure="bitwise, caches included; diagnostic for the call that must come first",
 )
 
-RULES = (PARTIAL, UNSUPPORTED, TABULATE, GETATTR, CARRY, CACHE)
+WIDTH = Rule(
+    code="NNX208",
+    name="width-of-a-carry",
+    summary="a cell whose carry's width the code does not show is made as wide as its features",
+    what=(
+        "The layers of Linen's cells are as wide as the carry that they are given; `features` is for `initialize_carry`. "
+        "Where the code shows the carry's width, NNX's cell is made with it. Where the carry is an argument, or comes "
+        "from code that is not followed, it is taken to be `features` wide. Another one does not fit the weights: "
+        "loading fails, or the first call."
+    ),
+    why="NNX's cells are made before they are given a carry.",
+    how_sure="the same numbers where the width is shown; diagnostic where it is assumed",
+)
+
+RULES = (PARTIAL, UNSUPPORTED, TABULATE, GETATTR, CARRY, CACHE, WIDTH)
 
 _TABULATE_LINEN = params(
     "module, rngs, depth=None, show_repeated=False, mutable=DenyList('intermediates'), console_kwargs=None,"

@@ -233,8 +233,22 @@ def test_a_partial_of_two_kinds_is_refused() -> None:
 
 def test_a_random_carry_is_reported() -> None:
     layer, args = parse(ast.parse("nn.LSTMCell(3, carry_init=init)", mode="eval").body, {})  # type: ignore[arg-type]
-    built = layer.build(args, Call((Unknown(), INPUT)), str)
+    built = layer.build(args, Call((Array(Shape.of(2, 3)), INPUT)), str)
     assert [code for code, _ in built.notes] == ["NNX206"]
+
+
+@pytest.mark.parametrize(
+    "carry, codes", [(Unknown(), ["NNX208"]), (Array(Shape.of(2, 7)), []), (Unknown("the carry of an RNN"), [])]
+)
+@pytest.mark.parametrize(
+    "cell", ["nn.LSTMCell(3)", "nn.OptimizedLSTMCell(3)", "nn.GRUCell(3)", "nn.MGUCell(3)", "nn.SimpleCell(3)"]
+)
+def test_a_carry_tells_the_width(cell: str, carry: Value, codes: list[str]) -> None:
+    layer, args = parse(ast.parse(cell, mode="eval").body, {})  # type: ignore[arg-type]
+    pair = layer.pair and isinstance(carry, Array)  # type: ignore[attr-defined]
+    built = layer.build(args, Call((Tup((carry, carry)) if pair else carry, INPUT)), str)
+    assert [code for code, _ in built.notes] == codes
+    assert ("7" in str(built.positional)) == isinstance(carry, Array)
 
 
 def test_keys_and_values_of_different_sizes_are_refused() -> None:
