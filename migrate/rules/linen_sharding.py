@@ -91,7 +91,10 @@ INITIALIZERS = Rule(
     " the project states one literal set of rules and nothing reads the logical names, else they are kept and resolved"
     " when the variable is made.",
     why="nnx.with_partitioning shards a variable when it is made and raises where no mesh is in force; Linen only boxed"
-    " the names. It also resolves logical names unlike Linen.",
+    " the names. It also resolves logical names unlike Linen. Rules that are passed around need none of this where they"
+    " are an object that maps names when it is called, as in the last example, and names become mesh axes at once:"
+    " `nnx.with_partitioning(init, rules('embed', 'mlp'))`. Linen's rules in such an object are the first mesh axis that"
+    " each name has; an array that would get one mesh axis twice is an error then, where Linen leaves the second one out.",
     how_sure="bitwise for the specs: compared with Linen's on several meshes",
     examples=(
         Example(
@@ -150,10 +153,98 @@ def check(before, after):
     assert value.out_sharding == ('embed', 'mlp') and value.get_metadata('sharding_rules') == config.rules
 """,
         ),
+        Example(
+            title="rules that map names when they are called",
+            before="""\
+import dataclasses
+import flax.linen as nn
+
+
+@dataclasses.dataclass(frozen=True)
+class MeshRules:
+    embed: str | None = None
+    mlp: str | None = None
+
+    def __call__(self, *names):
+        return tuple(getattr(self, name) if name else None for name in names)
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    width: int = 8
+    rules: MeshRules = MeshRules(mlp='model')
+
+
+class MLP(nn.Module):
+    config: Config
+
+    @nn.compact
+    def __call__(self, x):
+        rules, init = self.config.rules, nn.initializers.ones
+        x = nn.Dense(self.config.width, kernel_init=nn.with_partitioning(init, rules('embed', 'mlp')))(x)
+        return nn.Dense(4, kernel_init=nn.with_partitioning(init, rules('mlp', 'embed')))(x)
+""",
+            after="""\
+import dataclasses
+from flax import nnx
+import linen_parity
+
+
+@dataclasses.dataclass(frozen=True)
+class MeshRules:
+    embed: str | None = None
+    mlp: str | None = None
+
+    def __call__(self, *names):
+        return tuple(getattr(self, name) if name else None for name in names)
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    width: int = 8
+    rules: MeshRules = MeshRules(mlp='model')
+
+
+class MLP(nnx.Module):
+    def __init__(self, config: Config, *, in_features: int, rngs: nnx.Rngs):
+        rules, init = config.rules, nnx.initializers.ones
+        self.Dense_0 = nnx.Linear(
+            in_features,
+            config.width,
+            kernel_init=linen_parity.with_partitioning(init, rules('embed', 'mlp')),
+            rngs=rngs,
+        )
+        self.Dense_1 = nnx.Linear(
+            config.width,
+            4,
+            kernel_init=linen_parity.with_partitioning(init, rules('mlp', 'embed')),
+            rngs=rngs,
+        )
+
+    def __call__(self, x):
+        x = self.Dense_0(x)
+        return self.Dense_1(x)
+""",
+            run="""\
+def check(before, after):
+    import jax
+    import jax.numpy as jnp
+    x = jnp.ones((2, 4))
+    boxed = before['MLP'](before['Config']()).init(jax.random.key(0), x)['params']
+    with after['nnx'].use_eager_sharding(False):
+        model = after['MLP'](after['Config'](), in_features=4, rngs=after['nnx'].Rngs(0))
+    assert boxed['Dense_0']['kernel'].names == model.Dense_0.kernel.out_sharding == (None, 'model')
+    assert boxed['Dense_1']['kernel'].names == model.Dense_1.kernel.out_sharding == ('model', None)
+""",
+        ),
     ),
     words=frozenset({"with_partitioning", "with_logical_partitioning"}),
 )
 RULES = (FUNCTIONS, INITIALIZERS)
+_WAY_OUT = (
+    "NNX's own way: rules in an object that maps names when it is called, with_partitioning(init, rules('embed', 'mlp')); "
+    "`nnx-migrate explain NNX402` has an example."
+)
 
 
 @FUNCTIONS.register(ast.Name, ast.Attribute, ends=_said(MOVES))
@@ -213,4 +304,5 @@ def initializer(node: ast.AST, ctx: FileContext) -> None:
                 node,
                 INITIALIZERS.code,
                 f"logical names are resolved when the variable is made, under the rules: {reason}",
+                help=_WAY_OUT,
             )
