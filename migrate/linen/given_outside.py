@@ -16,6 +16,7 @@ from typing import Any
 from ..source import SourceFile
 from ..trees import subtree
 
+_REPEATING = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _GROWING = ("append", "extend", "insert")
 
 
@@ -104,6 +105,7 @@ def _named_template(project: Any, source: SourceFile, node: ast.Name) -> Templat
     if node.id in {a.arg for a in ast.walk(scope) if isinstance(a, ast.arg)}:
         return None
     made: ast.expr | None = None
+    takers: list[ast.Call] = []
     for use in uses:
         parent = source.parents[use]
         if isinstance(use.ctx, ast.Load):
@@ -111,11 +113,35 @@ def _named_template(project: Any, source: SourceFile, node: ast.Name) -> Templat
             given = isinstance(call, ast.Call) and call.func is not use
             if not given or project.qualname(source, call.func) not in project.linen_classes:  # type: ignore[attr-defined]
                 return None
+            assert isinstance(call, ast.Call)
+            takers.append(call)
         elif isinstance(parent, ast.Assign) and len(parent.targets) == 1 and made is None:
             made = parent.value
         else:
             return None
+    again = any(isinstance(p, _REPEATING) for taker in takers for p in source.ancestors(taker))
+    if (len(takers) > 1 or again) and not all(_stays_alone(project, source, scope, taker) for taker in takers):
+        return None  # Linen shares the module between those that are parts of one
     return _template(project, source, made) if isinstance(made, ast.Call) else None
+
+
+def _stays_alone(project: Any, source: SourceFile, scope: ast.AST, call: ast.Call) -> bool:
+    """Is the module that a call makes no part of another, as far as its function shows?"""
+    parent = source.parents[call]
+    if isinstance(parent, ast.Attribute | ast.Return | ast.Expr):
+        return True
+    if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name)):
+        return False
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Name) or node.id != parent.targets[0].id or isinstance(node.ctx, ast.Store):
+            continue
+        above = source.parents[node]
+        taker = source.parents[above] if isinstance(above, ast.keyword) else above
+        if isinstance(above, ast.Attribute) or (isinstance(taker, ast.Call) and taker.func is node):
+            continue
+        if not isinstance(taker, ast.Call) or project.qualname(source, taker.func) in project.linen_classes:
+            return False
+    return True
 
 
 def _scopes(project: Any, source: SourceFile) -> Iterator[list[ast.stmt]]:

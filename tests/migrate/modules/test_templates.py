@@ -68,6 +68,15 @@ RUN = {
   params = model.init(jax.random.key(0), x)
   return params, model.apply(params, x)
 """,
+    "one of two models": """def run():
+  head = Encoder(3)
+  model = Deep(head)
+  def start(model):
+    return model.init(jax.random.key(0), x)
+  other = Deep(head).init(jax.random.key(1), x)
+  params = start(model)
+  return (params, other), model.apply(params, x)
+""",
     "under names": """def run():
   inner = Encoder(width=2)
   gate = Gate(inner)
@@ -97,6 +106,26 @@ def run():
   return Deep(head), y
 """,
     "one handed over twice": "def run():\n  head = Encoder(3)\n  return Deep(head, head)\n",
+    "one that two parts of a module share": """def run():
+  inner = Encoder(3)
+  tail = Deep(inner)
+  return Deep(Deep(inner), tail)
+""",
+    "one that several modules of a list share": """def run():
+  inner = Encoder(3)
+  return [Deep(inner) for _ in range(2)]
+""",
+    "one that two modules of a dict share": """def run():
+  inner = Encoder(3)
+  first, second = Deep(head=inner), Deep(head=inner)
+  return {"first": first, "second": second}
+""",
+    "one that two modules share, of which one is handed on": """def run():
+  inner = Encoder(3)
+  one = Deep(inner)
+  two = Deep(inner)
+  return Deep(one), two
+""",
     "one with a name": "def run():\n  return Deep(Encoder(3, name='mine'))\n",
     "of a name that other files may ask for": "head = Encoder(3)\nmodel = Deep(head)\n",
     "by modules, too": "class Whole(nn.Module):\n  def setup(self):\n    self.e = Encoder(3)\n    self.d = Deep(self.e)\n"
