@@ -36,6 +36,11 @@ def _element(run: Any, node: ast.expr, value: Value, env: Any) -> Value:
             return Tup(tuple(_element(run, a, v, env) for a, v in zip(args, inner)))
         if called in ("reversed", "list", "tuple", "sorted", "iter") and args:
             return _element(run, args[0], inner[0], env)
+    return element_of(value)
+
+
+def element_of(value: Value) -> Value:
+    """What a loop over a value binds, whatever it is called."""
     if isinstance(value, Repeated | Pieces):
         return value.element
     if isinstance(value, Static | Global):
@@ -68,7 +73,10 @@ def name_elements(run: Any, target: ast.expr, element: Abs, inner: Any) -> None:
     value = element.value
     if isinstance(value, SizeItem) and isinstance(target, ast.Name):
         # The constructor's loop runs over the sizes themselves.
-        run.bind(target, Abs(size_item(run, value.variable, Dim.local(target.id)), False, element.flags), inner)
+        if value.width is None:
+            run.width_names.add(target.id)
+        width = Dim.local(target.id) if value.width is None else value.width
+        run.bind(target, Abs(size_item(run, value.variable, width), False, element.flags), inner)
         return
     if isinstance(target, ast.Tuple | ast.List):
         if isinstance(value, Tup) and len(value.items) == len(target.elts):

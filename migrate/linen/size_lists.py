@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from .dims import Dim
+from .presence import OptionalArray, whole_argument
 from .sites import Block, Localized, LocalizedPart, SizeStep, Track
 from .values import Array, Int, Lead, Shape, Tup, Unknown, Value
 
@@ -31,17 +33,29 @@ class SizeItem(Value):
     """What a loop over a `SizeList` binds: an array whose width the constructor's loop binds to the same name."""
 
     variable: str
+    width: Dim | None = None  # where it is the same for all
 
 
 def noticed(run: Any, value: Value, name: str) -> Value:
     """A list or tuple of arrays that is assigned to a name: from now on its changes are noted."""
-    if not (isinstance(value, Tup) and not run.in_setup and all(isinstance(i, Array) for i in value.items)):
+    if not (isinstance(value, Tup) and not run.in_setup and all(is_certain(run, i) for i in value.items)):
         return value
-    variable = run.tracker(f"{name.strip('_') or 'list'}_features")
-    run.block.steps.append(SizeStep("new", variable, tuple(_width(i) for i in value.items)))
-    for item in value.items:
-        _note_rank(run, variable, item)
-    return dataclasses.replace(value, variable=variable)
+    return dataclasses.replace(value, variable=made_of(run, value.items, name))
+
+
+def is_certain(run: Any, value: Value) -> bool:
+    """Is this an array, and never None?"""
+    optional = isinstance(value, OptionalArray) or whole_argument(value) in run.optional_arguments
+    return isinstance(value, Array) and not optional
+
+
+def made_of(run: Any, arrays: Sequence[Value], name: str = "list") -> str:
+    """The constructor's list of the widths of these arrays."""
+    variable: str = run.tracker(f"{name.strip('_') or 'list'}_features")
+    run.block.steps.append(SizeStep("new", variable, tuple(_width(i) for i in arrays)))
+    for array in arrays:
+        _note_rank(run, variable, array)
+    return variable
 
 
 def _width(value: Value) -> Dim | None:
@@ -251,10 +265,11 @@ def _has_item(value: Value) -> bool:
 def _iterated(run: Any, node: ast.expr, env: Any, parts: list[Any], needs: set[str]) -> Value | None:
     if isinstance(node, ast.Name):
         bound = env.get(node.id)
-        if bound is not None and isinstance(bound.value, SizeList):
-            parts.append(bound.value.variable)
-            needs.add(bound.value.variable)
-            return SizeItem(bound.value.variable)
+        variable = variable_of(bound.value) if bound is not None else ""
+        if variable:
+            parts.append(variable)
+            needs.add(variable)
+            return SizeItem(variable)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         inner = _iterated(run, node.value, env, parts, needs) if isinstance(node.value, ast.Name) else None
         if isinstance(inner, SizeItem):
@@ -290,10 +305,12 @@ def _iterated(run: Any, node: ast.expr, env: Any, parts: list[Any], needs: set[s
                 found.append(inner)
             parts.append(f"{strict})")
             return Tup(tuple(found))
-    evaluated = run.evaluate(node, env)
+    evaluated = run.evaluated[node] if node in run.evaluated else run.evaluate(node, env)
     said = run.localize(node, env) if evaluated.static else None
     if said is None:
-        return None
+        from .size_displays import followed
+
+        return followed(run, node, env, parts, needs)
     needs |= said.needs
     parts.append(LocalizedPart(said))
     element: Value = run.elements(node, evaluated, env).value

@@ -28,10 +28,11 @@ Carried = Sequence[tuple[str, Dim, Dim]]  # variable, its first value, its next 
 def write(writer: ClassWriter, site: Site, carried: Carried, expression: Parts) -> None:
     """The edits of one site of such a list."""
     known = available(writer.run, site) | {tracker for tracker, _, _ in carried}
-    if writer.text.built[site][1] & writer.run.trackers - known:
+    told = writer.run.trackers | writer.run.width_names
+    if writer.text.built[site][1] & told - known:
         raise Unmigratable("NNX114", "a size of setup depends on what a loop of the call takes from a list", site.node)
     for _, first, following in carried:
-        if (first.dependencies() | following.dependencies()) & writer.run.trackers - known:
+        if (first.dependencies() | following.dependencies()) & told - known:
             raise Unmigratable("NNX114", "a size of setup depends on a branch or loop of the call", site.node)
     loop = loop_of(site)
     if isinstance(loop, ast.ListComp):

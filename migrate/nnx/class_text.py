@@ -201,7 +201,8 @@ class ClassText:
                 self.closing = site.in_setup and site not in self.run.carried
                 lines = constructions.site_lines(self, site)
                 self.closing, self.building = False, None
-                unmet = self.needs & self.run.trackers if site.in_setup and site not in self.run.carried else set()
+                told = self.run.trackers | self.run.width_names  # by what the call does
+                unmet = self.needs & told if site.in_setup and site not in self.run.carried else set()
                 carried.check_passes(self.run, site, self.needs)
                 if self.needs & set(self.run.before_last):
                     reason = "a size is asked for that is known before the last item of a list only"

@@ -124,6 +124,68 @@ def __call__(self, x):
     x = self.layers[i](x)
   return x""",
     ),
+    "arrays written out, of which one may be None": (
+        "NNX123",
+        """@nn.compact
+def __call__(self, x, y=None):
+  out = 0
+  for v in (x, y):
+    if v is not None:
+      out = out + nn.Dense(4)(v)
+  return out""",
+    ),
+    "a name for arrays, of which one may be None": (
+        "NNX123",
+        """@nn.compact
+def __call__(self, x, y=None):
+  both, out = [x, y], 0
+  for v in both:
+    if v is not None:
+      out = out + nn.Dense(4)(v)
+  return out""",
+    ),
+    "a layer of setup for arrays of several widths": (
+        "NNX114",
+        """def setup(self):
+  self.one = nn.Dense(4)
+def __call__(self, x, y):
+  out = 0
+  for v in (x, y):
+    out = out + self.one(v)
+  return out""",
+    ),
+    "a layer of setup for a list that a loop fills": (
+        "NNX110",
+        """def setup(self):
+  self.one = nn.Dense(4)
+@nn.compact
+def __call__(self, x):
+  steps, out = [], 0
+  for d in self.widths:
+    x = nn.Dense(d)(x)
+    steps.append(x)
+  for step in steps:
+    out = out + self.one(step)
+  return out""",
+    ),
+    "rows of unlike lengths": (
+        "NNX123",
+        """@nn.compact
+def __call__(self, x, y):
+  out = 0
+  for row in ((x, 4), (y, 4, 5)):
+    out = out + nn.Dense(row[1])(row[0])
+  return out""",
+    ),
+    "a key that stands there twice": (
+        "NNX123",
+        """@nn.compact
+def __call__(self, x, y):
+  out = 0
+  for k, v in {'a': x, 'a': y}.items():
+    out = out + nn.Dense(3, name=k)(v)
+  return out""",
+    ),
 }
 
 
