@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import alternatives, chains, conditional_items, correlated, size_lists
+from . import alternatives, chains, conditional_items, correlated, last_pass, size_lists
 from .choices import FactoryChoice, chosen, or_raises
 from .dims import Dim
 from .environment import Env, Returned
@@ -47,6 +47,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     run.mark = (run.block, len(run.block.steps))
     test = question(run.evaluate(node.test, env))
     certain = run.truth(test.value)
+    if certain is None:
+        certain = last_pass.answer(run, node.test)
     if certain is not None:
         return run.run_block(node.body if certain else node.orelse, env, returned), False
     localized, text, _ = run.condition(node.test, test, env)

@@ -32,6 +32,7 @@ from .applied import Applied
 from .classes import ClassModel, Field, Method
 from .dims import Atom, Dim
 from .environment import Env, Returned
+from .last_pass import Pass
 from .lifting import lift_method, run_method
 from .loop_execution import LoopExecution
 from .merging import dependencies_of, map_dims, merge, merge_returned
@@ -122,6 +123,7 @@ class Execution(LoopExecution):
         self.path: list[Step] = []
         self.facts: list[Step] = []  # what else holds there: parts of conditions on the call
         self.running_loops: list[ast.AST] = []
+        self.passes: list[Pass] = []  # of loops, as they are followed on trial
         self.before_last: dict[str, tuple[str, frozenset[Site]]] = {}  # see `all_but_last`
         self.last_called: set[str] = set()
         self.optional_arguments: set[str] = set()  # array arguments that may be None

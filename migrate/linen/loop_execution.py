@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import agreeing, all_but_last, chains, list_items, list_loops, size_lists
+from . import agreeing, all_but_last, chains, last_pass, list_items, list_loops, size_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -28,6 +28,7 @@ class LoopExecution(Expressions):
     trial: int
     repeating: int = 0  # how many loops that are not taken apart are being followed
     running_loops: list[ast.AST]  # loops that are being followed, outermost first
+    passes: list[last_pass.Pass]
     loose: set[str]
     closed: dict[str, Dim]
     all_carried: dict[Site, list[tuple[str, Dim, Dim]]]
@@ -87,23 +88,18 @@ class LoopExecution(Expressions):
         rank_lost: set[str] = set()
         outer_loose, self.loose = self.loose, set(self.loose)
         makes = False
+        counter = self.counter(target, iterator, env)
+        one = last_pass.of_loop(node, counter, iterator, is_last=False)
         for _ in range(6):
             trial_env = self._loop_start(start, phis, rank_lost, env)
-            snapshot = self._snapshot()
-            self.block = Block()
-            place, self.mark = self.mark, (self.block, 0)
-            self.trial += 1
-            try:
-                enter(trial_env)
-                entry = trial_env.copy()
-                body(trial_env)
-            finally:
-                self.trial -= 1
-                self.mark = place
-                makes |= any(s.kind != "rng" for s in self.sites[snapshot[0] :])
-                self._rollback(snapshot)
+            entry, made = self._try(trial_env, enter, body, one)
+            makes |= made
             if not self._new_phis(start, entry, trial_env, phis, rank_lost, names):
                 break
+        last_env: Env | None = None
+        if one is not None and one.asked:
+            last_env = self._loop_start(start, phis, rank_lost, env)
+            makes |= self._try(last_env, enter, body, dataclasses.replace(one, is_last=True))[1]
         inner = self._loop_start(start, phis, rank_lost, env)
         before = []
         for (name, _), tracker in phis.items():
@@ -124,7 +120,7 @@ class LoopExecution(Expressions):
             localized if localized is not None else _no_iterator(env),
             block,
             env.source,
-            self.counter(target, iterator, env),
+            counter,
         )
         if lists is not None:
             step = lists.step
@@ -154,11 +150,16 @@ class LoopExecution(Expressions):
             lists.check(before)
         if not kept and any(s.kind != "rng" for s in self.sites[mark:]):
             raise Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
+        spent: set[str] = set()  # what the last pass leaves in these is not their size
         for (name, index), tracker in phis.items():
             now = inner.get(name)
             dim = dim_at(now.value, index) if now is not None else None
             if tracker is None:
                 continue
+            if dim is None and last_env is not None:  # of the passes that are not the last it is known
+                carried = trial_env.get(name)
+                dim = dim_at(carried.value, index) if carried is not None else None
+                spent.add(tracker)
             if dim is None:
                 rank_lost.add(name)
             elif dim != Dim.local(tracker):
@@ -168,10 +169,13 @@ class LoopExecution(Expressions):
                 runs = (target, iterator) if other is None else (other.target, other.iter)
                 followed = {t for t in phis.values() if t is not None}
                 last = self._last_value(dim, node, *runs, self.evaluated[runs[1]], followed)
-                if last is not None:
+                if last is not None and tracker not in spent:
                     self.closed[tracker] = last
+        if last_env is not None:
+            last_pass.leave(inner, last_env, phis)
         short = self._carry_sizes(target, iterator, start, inner, phis, over is not None, step)
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
+        forgotten |= dict.fromkeys(spent)
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(node))
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
         all_but_last.leave(self, iterator, env, short)
@@ -182,6 +186,27 @@ class LoopExecution(Expressions):
             env.local -= dropped
         self.loose = outer_loose
         return step if localized is not None else None
+
+    def _try(
+        self, inner: Env, enter: Callable[[Env], None], body: Callable[[Env], None], one: last_pass.Pass | None
+    ) -> tuple[Env, bool]:
+        """Follow a pass of a loop, and forget all but what it leaves in `inner`: what held at its start, and whether it makes
+        modules or variables."""
+        snapshot = self._snapshot()
+        self.block = Block()
+        place, self.mark = self.mark, (self.block, 0)
+        self.trial += 1
+        try:
+            enter(inner)
+            entry = inner.copy()
+            with last_pass.following(self, one):
+                body(inner)
+        finally:
+            self.trial -= 1
+            self.mark = place
+            makes = any(s.kind != "rng" for s in self.sites[snapshot[0] :])
+            self._rollback(snapshot)
+        return entry, makes
 
     def _carry_sizes(
         self,
