@@ -150,7 +150,7 @@ class Containers(Evaluation):
                 return Abs(chosen, static, flags)
             if static:
                 return self._static_text(node, True, flags, env)
-        return Abs(found, static, flags)
+        return Abs(found, static, key.flags if _is_known_size(value, found) else flags)
 
     def _eval_Slice(self, node: ast.Slice, env: Any) -> Abs:
         return self._index(node, env)
@@ -259,7 +259,8 @@ class Containers(Evaluation):
         if isinstance(inner, bundles.Bundle):
             return [Abs(inner.item(i), False, value.flags) for i in range(count)]
         if isinstance(inner, Tup) and len(inner.items) == count:
-            return [Abs(item, value.static, value.flags) for item in inner.items]
+            kept = [frozenset() if _is_known_size(inner, item) else value.flags for item in inner.items]
+            return [Abs(item, value.static, flags) for item, flags in zip(inner.items, kept, strict=True)]
         if isinstance(inner, Static):
             return [Abs(Static(f"{inner.text}[{i}]", inner.deps), value.static, value.flags) for i in range(count)]
         if isinstance(inner, Repeated):
@@ -273,7 +274,7 @@ class Containers(Evaluation):
         items = iteration.unpack_shape(self, inner, count)
         if items is None:
             return unknown
-        return [Abs(item, False, value.flags) for item in items]
+        return [Abs(i, False, frozenset() if _is_known_size(inner, i) else value.flags) for i in items]
 
     def _step_item(self, value: StepOfArgument, place: int) -> Value:
         return value.item(Array(self._item_shape(f"{value.argument}[{place}]")))
@@ -289,6 +290,11 @@ class Containers(Evaluation):
     def elements(self, node: ast.expr, iterated: Abs, env: Any) -> Abs:
         """The abstract element of what a loop runs over, for its target."""
         return iteration.elements(self, node, iterated, env)
+
+
+def _is_known_size(shape: Value, item: Value) -> bool:
+    """A size of a shape that is known whatever flags had a part in the array: both sides of what they choose have it."""
+    return isinstance(shape, ShapeOf | Tup) and isinstance(item, Int)
 
 
 def _is_number(run: Evaluation, node: ast.expr, counted: Set[str]) -> bool:

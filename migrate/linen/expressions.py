@@ -73,8 +73,6 @@ class Expressions(Containers, Operators, Localization):
             return Abs(value.attribute(node.attr), False, base.flags)
         if isinstance(value, Module | ModuleField):
             return module_attribute(self, node, base, env)
-        if isinstance(value, Variable) and node.attr == "value":
-            return Abs(value.site.shape or Unknown(ast.unparse(node)), False, base.flags)
         if isinstance(value, Array) and node.attr == "dtype" and not base.static:
             return Abs(DtypeOf(ast.unparse(node)), False, base.flags)
         if isinstance(value, Array | Tup | Int) or type(value).__name__ not in ("Unknown",):

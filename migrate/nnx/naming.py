@@ -454,6 +454,12 @@ def _fresh_name(run: Execution, name: str) -> str:
     return stem
 
 
+def _named_by_conditions(site: Site) -> bool:
+    """Has it a name of its own, under conditions that the constructor knows? Linen has no name twice in one call."""
+    conditional = bool(site.conditions) and not any(calltime for _, calltime in site.conditions)
+    return conditional and site.name is not None and site.name.constant is not None and not site.loops
+
+
 def _check(run: Execution, entry: str, names: Names) -> None:
     """Two things under one attribute are two things: only branches that exclude each other may share a name."""
     taken: dict[str, Site] = {}
@@ -463,7 +469,7 @@ def _check(run: Execution, entry: str, names: Names) -> None:
         other = taken.get(place.object)
         if other is not None and other.place_key()[:-1] != site.place_key()[:-1]:
             exclusive = any(a is b for a, ac in site.conditions for b, bc in other.conditions if not ac and not bc)
-            if not exclusive:
+            if not exclusive and not (_named_by_conditions(site) and _named_by_conditions(other)):
                 raise Unmigratable("NNX152", f"two modules are called {place.attribute}", site.node)
         if other is not None and other.place_key() == site.place_key() and other.method == site.method:
             raise several_of(site)
