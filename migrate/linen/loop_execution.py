@@ -190,8 +190,10 @@ class LoopExecution(Expressions):
     def _try(
         self, inner: Env, enter: Callable[[Env], None], body: Callable[[Env], None], one: last_pass.Pass | None
     ) -> tuple[Env, bool]:
-        """Follow a pass of a loop, and forget all but what it leaves in `inner`: what held at its start, and whether it makes
-        modules or variables."""
+        """Follow a pass of a loop, and forget all but what it leaves in `inner`.
+
+        Returns what held at its start, and whether it makes modules or variables.
+        """
         snapshot = self._snapshot()
         self.block = Block()
         place, self.mark = self.mark, (self.block, 0)

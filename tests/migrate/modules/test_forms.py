@@ -95,7 +95,7 @@ def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
     try:
         _equal(wanted, reached)
     except AssertionError:
-        # What a lifted transform compiles as a whole may be rounded otherwise, by the processor: equal operation by operation.
+        # What a transform compiles as a whole is rounded as the processor likes; operation by operation it is equal.
         _equal(wanted, reached, rtol=1e-5, atol=1e-6)
         with jax.disable_jit():
             _equal(*run())
