@@ -105,6 +105,21 @@ def _stated(method: Method) -> Iterator[tuple[str, int]]:
                 parameters.discard(node.id)
 
 
+def index_arguments(model: ClassModel) -> frozenset[str]:
+    """Arguments that pick rows of other arrays (`nodes[senders]`), or say which rows belong together (`segment_sum`)."""
+    found: set[str] = set()
+    for method in model.methods().values():
+        for node in method.nodes:
+            picked = node.slice if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
+            if isinstance(node, ast.Call):
+                name = model.project.qualname(method.source, node.func) or ""
+                given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "segment_ids")]
+                picked = given[0] if name.startswith("jax.ops.segment_") and given else None
+            if isinstance(picked, ast.Name) and picked.id in {p.arg for p in method.parameters}:
+                found.add(picked.id)
+    return frozenset(found)
+
+
 def _asserted(test: ast.expr) -> Iterator[tuple[str, int]]:
     """`x.ndim == 3`, `len(x.shape) == 3`, and conjunctions of them."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):

@@ -21,7 +21,7 @@ from .shape_ops import (
     stop,
     with_dim,
 )
-from .values import Array, Int, Lead, Pieces, Shape, Tup, Unknown, Value, shape_value
+from .values import Array, Int, Lead, NeedsRank, Pieces, Shape, Tup, Unknown, Value, shape_value
 
 # rearranging ---------------------------------------------------------------------------------------------------
 
@@ -251,7 +251,14 @@ def _concatenate(call: Call) -> Value:
                 return Array(Shape((None,)))
             total = total + size
         return Array(Shape((total,)))
-    return Array(concatenate(shapes, call.int("axis", 0)))
+    known = any(shape is not None for shape in shapes)
+    joined = concatenate(shapes, call.int("axis", 0)) if known else None
+    if joined is None or joined.dim(-1) is None:
+        wanted = [v.arguments for v in call.items("arrays") if isinstance(v, NeedsRank)]
+        wanted += [shape.needs() for shape in shapes if shape is not None and shape.dim(-1) is None]
+        if any(wanted):
+            raise Stop(NeedsRank(call.name, tuple(sorted({name for names in wanted for name in names}))))
+    return Array(joined if joined is not None else concatenate(shapes, call.int("axis", 0)))
 
 
 @rule("stack", "arrays axis")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..catalog import shape_table as table
 from .dims import Dim
 from .shape_args import NONE, Call, array_shape, int_of, is_number, rule
+from .shape_index import array_index
 from .shape_move import swap
 from .shape_ops import (
     Stop,
@@ -439,3 +440,9 @@ def _bincount(call: Call) -> Value:
     if not call.has("length"):
         raise stop("bincount without a length: the shape depends on values")
     return Array(Shape((call.int("length"),)))
+
+
+@rule("segment_sum segment_prod segment_max segment_min", "data segment_ids num_segments *rest", "jax.ops")
+def _segments(call: Call) -> Value:
+    rows = Shape((call.int("num_segments") if call.has("num_segments") else None,))
+    return Array(array_index(call.shape("data"), (Array(rows),)))

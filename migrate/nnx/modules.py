@@ -14,7 +14,7 @@ from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
 from ..linen.index import Project
 from ..linen.layer_classes import layer_class
-from ..linen.ranks import certain_ranks, seen_ranks
+from ..linen.ranks import certain_ranks, index_arguments, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
@@ -156,7 +156,8 @@ def _attempt(
     failure: Unmigratable | None = None
     tried: dict[str, int] = {}
     wanted: list[str] = []
-    guesses: list[int | None] = [None, 3, 4, 2]
+    rows = index_arguments(model)
+    guesses: list[int | None] = [None, 2, 3, 4] if rows else [None, 3, 4, 2]
     poor: set[int] = set()  # guesses that work but take a batch for a size: tried again where no other does better
     while guesses:
         guess = guesses.pop(0)
@@ -165,7 +166,9 @@ def _attempt(
                 break
             tokens = analyser.token_arguments(name)
             tried = {
-                argument: analyser.seen.get(name, {}).get(argument, guess - 1 if argument in tokens else guess)
+                argument: analyser.seen.get(name, {}).get(
+                    argument, 1 if argument in rows else guess - 1 if argument in tokens else guess
+                )
                 for argument in wanted
             }
             analyser.assume(name, tried)
