@@ -33,7 +33,7 @@ from . import (
     field_kinds,
     size_steps,
 )
-from .text_parts import bare
+from .text_parts import bare, whole
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -155,7 +155,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         return [], live
     text.emitted |= constructor_names.names_of(step)
     text.needs = set()
-    iterator = text.said(step.iterator)
+    iterator = whole(text.said(step.iterator), text.source.text)
     target = step.target.removeprefix("(").removesuffix(")")
     inner -= constructor_names.names_of(step)
     return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | text.needs
@@ -204,7 +204,7 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
     if negative:
         then, orelse = orelse, then
     if then:
-        lines.append((depth, ("if ", *bare(test), ":")))
+        lines.append((depth, ("if ", *whole(bare(test), text.source.text), ":")))
         lines += then
         chained = _as_elif(orelse, depth)
         if chained:

@@ -107,6 +107,19 @@ def bare(parts: Parts) -> Parts:
     return (inner[1:-1].strip(),)
 
 
+def whole(parts: Parts, old: str) -> Parts:
+    """A condition or iterator that a line says: in brackets where its text (in `old`) goes over several lines."""
+    spans = [part.span if isinstance(part, Overlay) else part for part in parts]
+    said = "".join(span if isinstance(span, str) else old[span.start : span.end] for span in spans)
+    if "\n" not in said:
+        return parts
+    try:
+        ast.parse(said.strip(), mode="eval")
+    except SyntaxError:
+        return ("(", *parts, ")")
+    return parts
+
+
 def joined(callee: Parts, arguments: list[Parts]) -> Parts:
     """`callee(a, b)`; what would be too long for a line goes one argument a line, marked for the indenter."""
     arguments = [bare(argument) for argument in arguments]
