@@ -323,4 +323,20 @@ params = model.init(jax.random.PRNGKey(0), jnp.ones((2, 10)))
         "are not.",
         how_sure="diagnostic only; the training loops of the tests show the difference",
     ),
+    Rule(
+        "NNX608",
+        "pmap-stays",
+        "A training loop under jax.pmap keeps it, over split state or a Functional.",
+        what="Leaves jax.pmap, replicate, unreplicate and shard, and says what each device has of its own. The step as "
+        "jax.shard_map over the split state, by hand: `jax.jit(jax.shard_map(step, mesh=mesh, in_specs=(P(), P('batch'), "
+        "P('batch')), out_specs=(P(), P('batch'), P()), check_vma=False))` for `step(state, stats, batch)` that returns "
+        "`(state, stats, loss)`. Params and optimizer are P(), since pmean makes their gradients alike; statistics and keys "
+        "of each device have an axis of devices in front, P('batch'), which the step takes off (`v[0]`) and puts back "
+        "(`v[None]`); what pmean gives is P(). Then replicate, unreplicate and shard go. With check_vma, which is "
+        "shard_map's default, the derivative by params that are P() is summed over the devices by itself, so that pmean "
+        "leaves a gradient that is too large: no error, other losses.",
+        why="One module under a global jit has one set of statistics, of the whole batch, and one random stream: other "
+        "losses than with statistics and keys of each device. jax.pmap is jax.jit of jax.shard_map since jax 0.8.",
+        how_sure="The migrated loop, and the form by hand, give the original's losses and statistics on eight devices.",
+    ),
 )

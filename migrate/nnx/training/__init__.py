@@ -7,7 +7,7 @@ from ...linen import self_names
 from ...linen.flow import Flow
 from ...linen.index import Project
 from ...plan import Outcome, Plan
-from . import adapter, components, functional, functional_gradients, native, notices, split
+from . import adapter, components, device_copies, functional, functional_gradients, native, notices, split
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
@@ -33,6 +33,7 @@ def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
     left = [c for c in left if not (c in able and split.write(c, flow, contexts))]
     trees = functional.write([c for c in left if c in able], flow, contexts)
     for component in left:
+        device_copies.report(component, flow, contexts)
         if component not in trees:
             functional_gradients.report(component, flow, contexts)
             adapter.write(component, flow, contexts)

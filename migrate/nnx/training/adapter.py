@@ -19,14 +19,14 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
     """`Model(...)` → `Functional(Model, ..., sizes=lambda x, *_, **__: {'in_features': x.shape[-1]})` at every site."""
     for site, plans in zip(component.sites, component.plans, strict=True):
         source = flow.site_source[site]
-        _wrap(contexts[source.module], site, plans, component.obstacle)
+        _wrap(contexts[source.module], site, plans, component)
     for call in flow.uses.calls(_LIFTED):
         _lifted(contexts[flow.source_of[call].module], component, flow, call)
 
 
 def write_site(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
     """One construction that no component holds: `block_cls(features)`, which another module is given."""
-    _wrap(context, site, plans, "")
+    _wrap(context, site, plans)
 
 
 def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Call) -> None:
@@ -44,7 +44,7 @@ def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Ca
     context.replace(call, *parts, ")", code="NNX603")
 
 
-def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], obstacle: str) -> None:
+def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], component: Component | None = None) -> None:
     for plan in plans:
         unknown = names_in(plan.added_arguments) - set(plan.call_arguments)
         if not unknown:
@@ -84,8 +84,17 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], ob
         "NNX603",
         f"the code around {' or '.join(p.qualname.rpartition('.')[2] for p in plans)} keeps its variables outside of "
         "the model: it works on a `Functional`, which gives the NNX class pure `init` and `apply`",
-        help=f"{f'What keeps it: {obstacle}. ' if obstacle else ''}The variables keep their names, so old checkpoints fit.",
+        help=f"{_kept_by(component)}The variables keep their names, so old checkpoints fit.",
     )
+
+
+def _kept_by(component: Component | None) -> str:
+    """What keeps a loop from nnx.Optimizer, and from split state."""
+    if component is None or not component.obstacle:
+        return ""
+    split = component.split_obstacle
+    also = f", and from split state: {split}" if split and split != component.obstacle else ""
+    return f"What keeps it: {component.obstacle}{also}. "
 
 
 def _sizes(plans: tuple[ClassPlan, ...]) -> str:

@@ -17,6 +17,7 @@ class Component:
     sites: list[ast.Call]
     plans: list[tuple[ClassPlan, ...]]  # the classes that each site may construct
     obstacle: str = ""  # why it does not take the NNX idiom
+    split_obstacle: str = ""  # and why it does not work on split state
 
     def holds(self, value: Value) -> bool:
         return isinstance(value, Tracked) and not value.sites.isdisjoint(self.sites)

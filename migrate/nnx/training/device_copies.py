@@ -3,31 +3,65 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from ...context import FileContext
+from ...linen.flow import Flow
 from ...linen.flow_values import Function, Value
-from .rewrite import Unsupported
+from .components import Component
+from .rewrite import Rewrite, Unsupported
 
-if TYPE_CHECKING:
-    from .native import _Native
+_PMAP = "jax.pmap"
+_COPIES = {_PMAP, "flax.jax_utils.replicate"}
+_BY_HAND = (
+    "It is right as it is: `jax.pmap` is `jax.jit` of `jax.shard_map` today. By hand it is that over split state, with P() "
+    "for what all devices have alike and check_vma=False; `nnx-migrate explain NNX608` has the form."
+)
 
-_COPIES = {"jax.pmap", "flax.jax_utils.replicate"}
 
-
-def check(form: _Native) -> None:
+def check(form: Rewrite) -> None:
     """`pmap` keeps a copy of the state on each device, and lets them differ in statistics and keys."""
-    for node in form.flow.source_of:
+    for node, _ in _copied(form):
+        raise Unsupported(node, "jax.pmap keeps a copy of the state on each device")
+
+
+def report(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
+    """NNX608: what each device has of its own, where `pmap` stays."""
+    form = Rewrite(component, flow, contexts)
+    for node, name in _copied(form):
+        if name == _PMAP:
+            form.context(node).report(node, "NNX608", f"jax.pmap stays: {_of_each_device(form)}", help=_BY_HAND)
+
+
+def _of_each_device(form: Rewrite) -> str:
+    """Why one module cannot stand for what the devices have."""
+    plans = [plan for plans in form.component.plans for plan in plans]
+    classes = [info.source.text_of(info.node) for info in form.flow.project.linen_classes.values()]
+    found = []
+    if any("batch_stats" in plan.collections for plan in plans):
+        synced = any("axis_name" in text for text in classes)
+        found.append(f"batch statistics {'of all devices (axis_name)' if synced else 'of its own batches alone'}")
+    if any(plan.rng_streams or plan.unnamed_streams for plan in plans):
+        found.append("random keys of its own")
+    if not found:
+        return "each device has a copy of the params, and they are alike only as the program sees to it (pmean)"
+    return f"each device has {' and '.join(found)}, which one module under a global jit would not have"
+
+
+def _copied(form: Rewrite) -> Iterator[tuple[ast.AST, str]]:
+    """The calls and decorators that give each device a copy of what the component's models have."""
+    for node in list(form.flow.source_of):
         if isinstance(node, ast.Call) and node.args and form.flow.name(node.func) in _COPIES:
             if _takes_values(form, form.flow.value(node.args[0])):
-                raise Unsupported(node, "jax.pmap keeps a copy of the state on each device")
+                yield node, form.flow.name(node.func) or ""
         elif isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:
                 names = {form.flow.name(n) for n in ast.walk(decorator) if isinstance(n, ast.Name | ast.Attribute)}
                 if names & _COPIES and _takes_values(form, Function(frozenset([node]))):
-                    raise Unsupported(decorator, "jax.pmap keeps a copy of the state on each device")
+                    yield decorator, _PMAP
 
 
-def _takes_values(form: _Native, value: Value) -> bool:
+def _takes_values(form: Rewrite, value: Value) -> bool:
     if not isinstance(value, Function):
         return form.component.holds(value)
     return any(form.component.holds(held) and scope in value.nodes for (_, scope, _), held in form.flow.env.items() if scope)

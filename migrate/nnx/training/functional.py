@@ -47,7 +47,8 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
     forms: list[_Functional] = []
     for component in components:
         form = _Functional(component, flow, contexts)
-        if not obstacle(form):
+        component.split_obstacle = obstacle(form)
+        if not component.split_obstacle:
             forms.append(form)
     given: dict[Symbol, _Functional] = {}
     for form in forms:

@@ -137,6 +137,7 @@ OTHERS = {
     "params_are_what_init_returns": "NNX601",
     "pmap_ensemble_of_states": "NNX602",
     "pmap_keys_of_each_device": "NNX603",
+    "pmap_statistics_and_keys_of_each_device": "NNX602",
     "rematerialized_loss": "NNX602",
     "scan_over_steps_with_a_body_of_its_own": "NNX603",
     "steps_in_a_scan": "NNX601",
