@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from ...linen.flow import Flow
     from .components import Component
 
+# What takes derivatives of what it is given, by the last word of its name: `dynamic_scale.value_and_grad(loss)` too.
+_DERIVES = {
+    *("grad", "value_and_grad", "vjp", "jvp", "linearize", "jacfwd", "jacrev", "jacobian", "hessian", "minimize"),
+    *("value_and_grad_from_state", "custom_vjp", "custom_jvp"),
+}
 # Functions that call what they are given and take no derivatives of it. All others might.
 _PLAIN = {
     *WRAPPERS,
@@ -46,7 +51,7 @@ def report(component: Component, flow: Flow, contexts: dict[str, FileContext]) -
         return
     form = Rewrite(component, flow, contexts)
     try:
-        check(form)
+        check(form, certain=True)
     except Unsupported as found:
         form.context(found.node).report(
             found.node,
@@ -57,10 +62,11 @@ def report(component: Component, flow: Flow, contexts: dict[str, FileContext]) -
         )
 
 
-def check(form: Rewrite) -> None:
-    """Unsupported where a derivative may go through updated statistics."""
+def check(form: Rewrite, *, certain: bool = False) -> None:
+    """Unsupported where a derivative may go through updated statistics. `certain`: one that is taken for certain."""
     applies = [call for call in map(form.parent, _applied(form)) if isinstance(call, ast.Call)]
-    for root in _roots(form):
+    updating = {form.function(call) for call in applies if any(k.arg == "mutable" for k in call.keywords)}
+    for root in _roots(form, None if certain else updating):
         inside = _reached(form, root)
         within = [call for call in applies if _around(form, call, inside)]
         if not any(k.arg == "mutable" for call in within for k in call.keywords):
@@ -77,18 +83,22 @@ def _applied(form: Rewrite) -> Iterator[ast.AST]:
             yield node
 
 
-def _roots(form: Rewrite) -> Iterator[ast.AST]:
-    """The functions that are handed to something that may take their derivatives."""
+def _roots(form: Rewrite, updating: set[ast.AST | None] | None) -> Iterator[ast.AST]:
+    """The functions of which derivatives are taken; with `updating`, those of them too that something unknown is given."""
     for node in list(form.flow.source_of):
-        if isinstance(node, ast.Call):
-            if form.flow.name(node.func) in _PLAIN or isinstance(form.flow.value(node.func), Function):
-                continue
+        if isinstance(node, ast.Call) and not isinstance(form.flow.value(node.func), Function):
+            name = form.flow.name(node.func) or getattr(node.func, "attr", "")
             for given in [*node.args, *[k.value for k in node.keywords]]:
                 value = form.flow.value(given)
-                yield from value.nodes if isinstance(value, Function) and not value.transform else ()
+                if isinstance(value, Function) and not value.transform:
+                    yield from (f for f in value.nodes if _is_derived(name, f, updating))
         elif isinstance(node, ast.FunctionDef):
-            if any(_decorates(form, decorator) not in _PLAIN for decorator in node.decorator_list):
+            if any(_is_derived(_decorates(form, decorator), node, updating) for decorator in node.decorator_list):
                 yield node
+
+
+def _is_derived(name: str, function: ast.AST, updating: set[ast.AST | None] | None) -> bool:
+    return name.rpartition(".")[2] in _DERIVES or (updating is not None and name not in _PLAIN and function in updating)
 
 
 def _decorates(form: Rewrite, decorator: ast.expr) -> str:

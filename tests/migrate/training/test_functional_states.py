@@ -207,6 +207,35 @@ def test_derivatives_through_updated_statistics_are_said(kit, name: str) -> None
     np.testing.assert_allclose(after["losses"][:1], before["losses"][:1], rtol=1e-4, atol=1e-5)
 
 
+# Around it all, and no derivative of it.
+MAIN = """
+def evaluate(state):
+  variables = {'params': state.params, 'batch_stats': state.batch_stats}
+  return state.apply_fn(variables, x, train=False, mutable=False)
+def main(argv):
+  state, total = turn((carry[0], jax.random.key(2)), x)
+  return [float(total), *evaluate(state[0]).ravel().tolist(), *jax.tree.leaves(jax.tree.map(float, carry[0].step))]
+more = app.run(main)
+losses += more[:1]
+"""
+
+
+def test_what_calls_the_whole_program_takes_no_derivatives(kit) -> None:
+    program = "import types\napp = types.SimpleNamespace(run=lambda f: f(None))\n" + LOOP + MAIN
+    done = kit.migrate(program, kit.NORMED)
+    assert "NNX607" not in done.codes
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4, atol=1e-5)
+
+
+def test_a_derivative_by_another_object(kit) -> None:
+    program = LOOP.replace(*DERIVED["read while it is trained"]).replace(
+        "gradient = jax.value_and_grad(loss_fn, has_aux=True)", "gradient = scale.value_and_grad(loss_fn, has_aux=True)"
+    )
+    head = "import types\nscale = types.SimpleNamespace(value_and_grad=jax.value_and_grad)\n"
+    assert "NNX607" in kit.migrate(head + program, kit.NORMED).codes
+
+
 DROPPED = LOOP.replace("Normed(4)", "Normed(4, 0.5)").replace(
     "losses = [*",
     "def drawn(key):\n  return model.apply({'params': state.params, 'batch_stats': state.batch_stats}, x, True,"
