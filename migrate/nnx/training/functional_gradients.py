@@ -87,7 +87,7 @@ def _roots(form: Rewrite, updating: set[ast.AST | None] | None) -> Iterator[ast.
     """The functions of which derivatives are taken; with `updating`, those of them too that something unknown is given."""
     for node in list(form.flow.source_of):
         if isinstance(node, ast.Call) and not isinstance(form.flow.value(node.func), Function):
-            name = form.flow.name(node.func) or getattr(node.func, "attr", "")
+            name = form.flow.name(node.func) or str(getattr(node.func, "attr", ""))
             for given in [*node.args, *[k.value for k in node.keywords]]:
                 value = form.flow.value(given)
                 if isinstance(value, Function) and not value.transform:
