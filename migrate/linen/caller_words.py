@@ -31,7 +31,7 @@ def said(run: Any, node: ast.expr, env: Env) -> tuple[ast.expr, SourceFile]:
     except _Unsaid:
         return node, env.source
     ast.fix_missing_locations(made)
-    run.in_words.add(made)
+    run.in_words[made] = node
     return made, home.source
 
 

@@ -212,8 +212,8 @@ def _partial_of(
         where = env.source
         if said is None:
             value_node, where = caller_words.said(run, value_node, env)
-        if said is None and key in movable:
-            calltime[key] = (value_node, where, value)
+        if key in movable and (said is None or _of_callers(value_node, node, env)):
+            calltime[key] = (value_node, env.source if said is not None else where, value)
             continue
         calltime.pop(key, None)  # this partial's value, not that of the one which it extends
         if said is None:
@@ -233,6 +233,22 @@ def _partial_of(
         origin=base.origin, variant=base.variant, chosen_by=base.chosen_by,
     )  # fmt: skip
     return found, static, flags
+
+
+def _of_callers(flag: ast.expr, partial: ast.Call, env: Any) -> bool:
+    """Does a function that is followed say a flag of its arguments, of a layer that it calls itself?
+
+    NNX takes it at the call, which has one text for all of the function's callers.
+    """
+    names = {n.id for n in ast.walk(flag) if isinstance(n, ast.Name)}
+    if env.caller is None or env.in_method() or not any(name in env.names for name in names):
+        return False
+    assigned = env.source.parents.get(partial)
+    targets = {t.id for t in getattr(assigned, "targets", ()) if isinstance(t, ast.Name)}
+    scope = next((p for p in env.source.ancestors(partial) if isinstance(p, ast.FunctionDef)), None)
+    uses = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id in targets] if scope is not None else []
+    loads = [n for n in uses if isinstance(n.ctx, ast.Load)]
+    return bool(loads) and all(getattr(env.source.parents[n], "func", None) is n for n in loads)
 
 
 def _method_of_class(run: Any, name: str) -> Function | None:

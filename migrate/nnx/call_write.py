@@ -67,7 +67,9 @@ def _calltime(writer: ClassWriter, site: Site, env: Env, call: ast.Call) -> list
     for key, (node, where, _) in site.calltime.items():
         if site.factory is not None and site.factory.field:
             found.append((key, (writer.text._calltime_name(site, key),)))
-        elif where is source:
+            continue
+        node = flag_names.nearest(writer.run, source, node, call)
+        if where is source or node in source.parents:
             flag_names.check(writer.run, source, node, call, env)
             found.append((key, (flag_names.words(writer.run, source, node),)))
         else:
@@ -144,7 +146,9 @@ def _taken(writer: ClassWriter, site: Site, flags: dict[str, tuple[Site, Any]], 
         keyword = layer.call_time_fields.get(key, key) if layer is not None else key
         if kind.factory is not None and kind.factory.field:
             parts += [f", {keyword}={writer.text._calltime_name(kind, key)}"]
-        elif where is source:
+            continue
+        node = flag_names.nearest(writer.run, source, node, call)
+        if where is source or node in source.parents:
             flag_names.check(writer.run, source, node, call, env)
             parts += [f", {keyword}=", flag_names.words(writer.run, source, node)]
         else:
@@ -196,7 +200,8 @@ def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> No
         value, where, _ = taking.calltime[key]
         if taking.field:
             extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
-        elif where is source:
+            continue
+        if where is source:
             flag_names.check(writer.run, source, value, node, env)
             said = flag_names.words(writer.run, source, value)
             extra += [", " if extra or node.args or node.keywords else "", f"{keyword}=", said]

@@ -21,6 +21,15 @@ def words(run: Any, source: SourceFile, flag: ast.expr) -> Part:
     return ast.unparse(flag) if flag in run.in_words else source.span(flag)
 
 
+def nearest(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call) -> ast.expr:
+    """What a function says of its arguments, in its own words where it calls the layer itself."""
+    own = run.in_words.get(flag)
+    if own is None or own not in source.parents or call not in source.parents:
+        return flag
+    scope = next((p for p in source.ancestors(own) if isinstance(p, _FUNCTIONS)), None)
+    return own if scope is not None and scope in source.ancestors(call) else flag
+
+
 def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any) -> None:
     """Refuse a flag whose names change between its place and the call, or are others there. `env`: the names at the call."""
     names = {n.id for n in ast.walk(flag) if isinstance(n, ast.Name) and n.id != "self"}
