@@ -48,6 +48,7 @@ def construct(
     out instead of calling it by its name."""
     if arguments is None:
         arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
+    inline = inline or _of_function(run, factory, node, env)
     site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
     site.alternatives = tuple(others)
     run.sites.append(site)
@@ -55,6 +56,18 @@ def construct(
         run.block.steps.append(Make(site))
         site.renders["block"] = run.block
     return Abs(Module(site, bool(run.loops)), False)
+
+
+def _of_function(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:
+    """Has a function of this file handed the factory out, so that the constructor can only spell it out?"""
+    source = factory.source
+    if factory.field or factory.lifted or source is not env.source or not isinstance(factory.node, ast.Call):
+        return False
+    places = list(source.ancestors(factory.node))
+    outside = any(isinstance(p, ast.FunctionDef) for p in places) and not any(isinstance(p, ast.ClassDef) for p in places)
+    said = [*factory.positional, *factory.args.values()]
+    known = all(b.localized is not None and not b.localized.needs for b in said if b.node is not None)
+    return outside and known and run.localize(node.func, env) is None
 
 
 def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env: Any, inline: bool) -> Site:
