@@ -206,7 +206,7 @@ class Containers(Evaluation):
         followed = self.holds_module(result.value) or isinstance(result.value, Array)
         if len(self.sites) > mark or followed or made_by_unknown(self, result.value, env) is not None:
             if len(self.sites) > mark and isinstance(node, ast.GeneratorExp):
-                if not isinstance(env.source.parents.get(node), ast.Call):
+                if not _is_run_at_once(env.source.parents.get(node), node):
                     raise Unmigratable("NNX123", "a generator makes submodules when it is asked for them", node)
             if len(results) > 1 and self.trial == 0 and iteration.was_unrolled(self, node, env):
                 items = tuple(r.value for r in results)
@@ -290,6 +290,13 @@ class Containers(Evaluation):
     def elements(self, node: ast.expr, iterated: Abs, env: Any) -> Abs:
         """The abstract element of what a loop runs over, for its target."""
         return iteration.elements(self, node, iterated, env)
+
+
+def _is_run_at_once(parent: ast.AST | None, generator: ast.expr) -> bool:
+    """Is a generator handed to a function (`tuple(...)`), or unpacked (`k, v = (...)`)?"""
+    if isinstance(parent, ast.Assign):
+        return parent.value is generator and all(isinstance(t, ast.Tuple | ast.List) for t in parent.targets)
+    return isinstance(parent, ast.Call)
 
 
 def _is_known_size(shape: Value, item: Value) -> bool:

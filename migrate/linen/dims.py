@@ -458,8 +458,18 @@ def _extreme(kind: str, dims: list[Dim]) -> Dim:
 
 
 def _beats(kind: str, a: Dim, b: Dim) -> bool:
-    low = (a - b if kind == "max" else b - a).lower_bound()
-    return low is not None and low >= 0
+    small, large = (b, a) if kind == "max" else (a, b)
+    lows = [(large - other).lower_bound() for other in (small, _divided(small)) if other is not None]
+    return any(low is not None and low >= 0 for low in lows)
+
+
+def _divided(dim: Dim) -> Dim | None:
+    """The size of which another is a part: n of n // 2, which is no larger."""
+    atom = dim.single_atom()
+    if atom is None or atom.kind not in ("floordiv", "ceildiv") or (atom.args[1].value or 0) < 1:
+        return None
+    whole: Dim = atom.args[0]
+    return whole if (whole.lower_bound() or 0) >= 0 and whole.lower_bound() is not None else None
 
 
 def _substitute_atom(atom: Atom, change: Callable[[Atom], Dim | None]) -> Dim:

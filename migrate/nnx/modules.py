@@ -158,7 +158,7 @@ def _attempt(
     wanted: list[str] = []
     rows = index_arguments(model)
     guesses: list[int | None] = [None, 2, 3, 4] if rows else [None, 3, 4, 2]
-    poor: set[int] = set()  # guesses that work but take a batch for a size: tried again where no other does better
+    poor: set[int] = set()  # guesses that work but are not what is meant: tried again where no other does better
     while guesses:
         guess = guesses.pop(0)
         if guess is not None:
@@ -193,7 +193,7 @@ def _attempt(
             except Unmigratable as error:
                 error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
                 raise
-            if guess is None or guess in poor or not rank_checks.reads_batch(text):
+            if guess is None or guess in poor or not rank_checks.is_poor(text):
                 break
             poor.add(guess)
             guesses.append(guess)

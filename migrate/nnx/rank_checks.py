@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..linen.dims import Dim
 from ..linen.sites import Site, Unmigratable
-from ..linen.values import Shape
+from ..linen.values import Array, Shape
 
 if TYPE_CHECKING:
     from ..edits import Parts
@@ -59,10 +60,20 @@ def wanted(text: ClassText, shape: Shape) -> tuple[str, ...]:
     return tuple(a for a in shape.needs() if a in text.run.arguments and a not in text.run.ranks)
 
 
-def reads_batch(text: ClassText) -> bool:
+def _reads_batch(text: ClassText) -> bool:
     """Is the first dimension of a guessed rank, a batch as a rule, read as a size? Another guess may be better."""
     used = text.used
     return any(-rank in used.get(argument, ()) for argument, rank in guessed(text.analyser, text.model.qualname).items())
 
 
-__all__ = ["checked", "guessed", "lines", "reads_batch", "refuse_unknown"]
+def is_poor(text: ClassText) -> bool:
+    """Is a guessed rank not what the code means, as it seems? Another guess may be better.
+
+    With it a batch is read as a size, or the features are averaged away: `x.mean((1, 2), keepdims=True)` of an image.
+    """
+    calls = [s.call for s in text.run.sites if s.kind == "layer" and s.call is not None and s.call.args]
+    inputs = [call.args[0] for call in calls]
+    return _reads_batch(text) or any(isinstance(v, Array) and v.shape.dim(-1) == Dim.of(1) for v in inputs)
+
+
+__all__ = ["checked", "guessed", "is_poor", "lines", "refuse_unknown"]

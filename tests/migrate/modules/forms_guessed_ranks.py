@@ -49,7 +49,47 @@ class WholeOfGuess(nn.Module):
         return PartOfGuess(5)(x)
 
 
+class Squeezed(nn.Module):
+    """Averages over the middle axes of an image that keep them: with three dimensions no features would be left."""
+
+    ratio: float = 0.25
+
+    @nn.compact
+    def __call__(self, x):
+        channels = x.shape[-1]
+        s = jnp.mean(x, axis=(1, 2), keepdims=True)
+        s = nn.Conv(max(1, int(channels * self.ratio)), (1, 1))(s)
+        return x * nn.sigmoid(nn.Conv(channels, (1, 1))(nn.relu(s)))
+
+
+class SqueezedDense(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        s = x.mean(axis=(1, 2), keepdims=True)
+        return x * nn.sigmoid(nn.Dense(x.shape[-1])(nn.Dense(2)(s)))
+
+
+class SqueezedLength(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        s = jnp.mean(x, axis=1, keepdims=True)
+        return x * nn.sigmoid(nn.Dense(x.shape[-1])(s))
+
+
+class OneFeature(nn.Module):
+    """A layer of one feature says nothing of the rank."""
+
+    @nn.compact
+    def __call__(self, x):
+        y = nn.Dense(4)(x[..., None])
+        return nn.Dense(3)(y.mean(axis=1))
+
+
 CASES = [
+    ("Squeezed", {}, [(2, 4, 4, 8)], {}),
+    ("SqueezedDense", {}, [(2, 4, 4, 8)], {}),
+    ("SqueezedLength", {}, [(2, 4, 8)], {}),
+    ("OneFeature", {}, [(2, 4, 8)], {}),
     ("WholeOfGuess", {}, [(2, 5, 6)], {}),
     ("MeanOverSpace", {}, [(2, 5, 6, 7)], {}),
     ("Flattened", {}, [(2, 5, 7)], {}),
