@@ -178,6 +178,9 @@ def array_index(shape: Shape, items: Sequence[Value]) -> Shape:
         raise stop("two ellipses in an index")
     at = list(items).index(ELLIPSIS) if count else len(items)
     front, back = list(items[:at]), list(items[at + 1 :])
+    if shape.rank is None and _names_all(items):
+        width = sum(_width(item) for item in items)
+        shape = Shape(shape.expand(width).dims) if len(shape.dims) <= width else shape
     while front and shape.rank is None and not count and _is_full(front[-1]):
         front.pop()  # `x[a, :]` is `x[a]`
     back_width = sum(_width(item) for item in back)
@@ -191,6 +194,12 @@ def array_index(shape: Shape, items: Sequence[Value]) -> Shape:
         raise stop(f"an index of {front_width + back_width} dimensions of an array with {len(shape.dims)}")
     middle = len(shape.dims) - front_width - back_width
     return Shape(_basic([*front, *[Slice()] * middle, *back], list(shape.dims)))
+
+
+def _names_all(items: Sequence[Value]) -> bool:
+    """`scale[:, None, None, :]`: who writes the last slice out means all dimensions that there are."""
+    plain = all(isinstance(item, Slice) or item == NONE for item in items)
+    return plain and list(items).count(NONE) > 1 and _is_full(items[-1])
 
 
 def _is_full(item: Value) -> bool:
