@@ -48,7 +48,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     test = question(run.evaluate(node.test, env))
     certain = run.truth(test.value)
     if certain is None:
-        certain = last_pass.answer(run, node.test)
+        certain = last_pass.answer(run, node.test, env)
     if certain is not None:
         return run.run_block(node.body if certain else node.orelse, env, returned), False
     localized, text, _ = run.condition(node.test, test, env)

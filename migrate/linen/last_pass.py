@@ -57,14 +57,16 @@ def following(run: Any, one: Pass | None) -> Iterator[None]:
         run.passes.pop()
 
 
-def answer(run: Any, test: ast.expr) -> bool | None:
+def answer(run: Any, test: ast.expr, env: Env) -> bool | None:
     """What a condition is in the passes that are being followed, where it asks for nothing but the last one."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = answer(run, test.operand)
+        inner = answer(run, test.operand, env)
         return None if inner is None else not inner
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     for one in run.passes:
+        if one.node not in env.source.ancestors(test):
+            continue  # a function that the loop calls has names of its own
         left, right = ast.unparse(test.left), ast.unparse(test.comparators[0])
         last = (left, right) in ((one.counter, f"{one.count} - 1"), (f"{one.counter} + 1", one.count))
         if not last and one.count.isdigit():

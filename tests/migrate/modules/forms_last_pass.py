@@ -122,7 +122,27 @@ class Stepped(nn.Module):
         return nn.Dense(2)(x)
 
 
+def doubled(x, i, stages):
+    """Its own numbers, by the names that the loop has."""
+    if i != stages - 1:
+        x = jnp.concatenate([x, x], -1)
+    return x
+
+
+class OfAFunction(nn.Module):
+    stages: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        stages = self.stages
+        for i in range(stages):
+            x = nn.Dense(4)(x)
+            x = doubled(x, 0, 1)
+        return nn.Dense(2)(x)
+
+
 CASES = [
+    ("OfAFunction", {}, [(2, 3)], {}),
     ("Pyramid", {}, [(2, 16, 16, 3)], {}),
     ("Pyramid", {"dims": (4, 5), "stages": 2}, [(2, 16, 16, 3)], {}),
     ("LastInElse", {}, [(2, 3)], {}),
