@@ -438,6 +438,10 @@ class ClassText:
         chosen = choice_text.argument(self, bound, site)
         if chosen is not None:
             return chosen
+        if isinstance(value, Module) and value.element and not value.site.in_setup and bound.node is not None:
+            layer = layers.lookup(site.target) if site.kind == "layer" else None
+            if layer is not None and layer.wrapper and not site.lifted:
+                return (site.source.span(bound.node),)  # one of a list, around which the method makes a wrapper
         if bound.localized is None:
             node = bound.node
             raise Unmigratable(
