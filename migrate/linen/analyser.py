@@ -332,7 +332,7 @@ class Analyser:
         listed = passes_lists(site)
         run = self._specialised(execution, site, called, method, inputs) if listed else None
         if run is not None:
-            tell_giver_of_items(site, run, substitution)
+            tell_giver_of_items(execution, site, run, substitution)
         result = Unknown(f"what {name} makes of a list") if listed else replace_dims(summary.result, substitution)
         if _is_vague(result) or (_is_loose(result) and _ranks_of(inputs, called.ranks)):
             run = self._specialised(execution, site, called, method, inputs)

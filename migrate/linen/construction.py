@@ -52,6 +52,11 @@ def construct(
     site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
     site.alternatives = tuple(others)
     run.sites.append(site)
+    if run.in_setup and run.loops:
+        for bound in site.bound.values():
+            for inner in run.modules_in(bound.abs.value):
+                if inner.in_setup and inner.within is None and inner.loops == site.loops:
+                    inner.within = site
     if not run.in_setup:
         run.block.steps.append(Make(site))
         site.renders["block"] = run.block

@@ -154,7 +154,7 @@ class Localization(Evaluation):
                     pass  # said with its own words, part by part
                 elif isinstance(found.value, Int | Tup | Module):
                     mark = (len(replaced), set(needs))
-                    if self._put_value(found, put, needs):
+                    if self._put_value(found, put, needs, node if self.in_setup else None):
                         return True
                     del replaced[mark[0] :]
                     needs.clear()
@@ -187,7 +187,7 @@ class Localization(Evaluation):
             inner = bound | {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         return all(self._localize(child, env, inner, replaced, needs) for child in ast.iter_child_nodes(node))
 
-    def _put_value(self, found: Abs, put: Any, needs: set[str]) -> bool:
+    def _put_value(self, found: Abs, put: Any, needs: set[str], node: ast.AST | None = None) -> bool:
         """Replace an expression by the value it has: a size, a module's attribute, a constant."""
         value = found.value
         if isinstance(value, Int):
@@ -198,7 +198,7 @@ class Localization(Evaluation):
             return bool(put(DimPart(self.dim_of(value))))
         if isinstance(value, Const) and not found.flags:
             return bool(put("..." if value.value is Ellipsis else repr(value.value)))
-        if isinstance(value, Module) and not value.element:
+        if isinstance(value, Module) and (not value.element or value.site.node is node or self._of_this_pass(value.site)):
             return bool(put(SitePart(value.site)))
         if isinstance(value, Tup):
             parts: list[InitPart] = ["[" if value.kind == "list" else "("]
@@ -214,6 +214,10 @@ class Localization(Evaluation):
             parts.append("]" if value.kind == "list" else ")")
             return bool(put(*parts))
         return False
+
+    def _of_this_pass(self, site: Site) -> bool:
+        """Is a module made in the pass of the loops that is being followed, by a compact method?"""
+        return not self.in_setup and not site.in_setup and bool(site.loops) and site.loops == tuple(self.loops)
 
     def condition(self, node: ast.expr, test: Abs, env: Any) -> tuple[Localized | None, str, None]:
         """A branch's condition in the constructor; (None, "", None) where it depends on how the module is called."""

@@ -236,6 +236,7 @@ class LoopExecution(Expressions):
                     self._agree_all(site, start, inner, phis)
                 continue
             assert site.call is not None
+            item = site.outermost()
             used = frozenset().union(*[dependencies_of(v) for v in [*site.call.args, *site.call.keywords.values()]])
             for (name, index), tracker in phis.items():
                 if tracker is None or tracker not in used:
@@ -244,12 +245,12 @@ class LoopExecution(Expressions):
                 following = dim_at(after.value, index) if after is not None else None
                 sliced = any(isinstance(n, ast.Slice) for n in ast.walk(iterator))
                 reason = ""
-                if (sliced and not short) or (not ordered and not list_items.in_order(self, site, iterator)):
+                if (sliced and not short) or (not ordered and not list_items.in_order(self, item, iterator)):
                     reason = "a list whose sizes change is not called in its order"
-                elif not ordered and not _runs_along(site, target, iterator):
+                elif not ordered and not _runs_along(item, target, iterator):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
                 if reason:
-                    if not (_picks(site, target) and agreeing.agree(self, site, tracker, first, following)):
+                    if not (_picks(item, target) and agreeing.agree(self, site, tracker, first, following)):
                         raise Unmigratable("NNX114", reason, site.node)
                     continue
                 if first is not None and following is not None:

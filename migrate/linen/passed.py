@@ -216,7 +216,7 @@ def tell_giver(run: Any, site: Site, called: Execution, substitution: Any) -> No
             continue
         for module in members(bound.abs.value):
             if module.site.call is None and module.site.target == held.site.target:
-                _told(module.site, held.site, substitution)
+                _told(run, module.site, held.site, substitution)
 
 
 def passes_lists(site: Site) -> bool:
@@ -224,7 +224,7 @@ def passes_lists(site: Site) -> bool:
     return any(taken_apart(bound.abs.value) is not None for bound in site.bound.values())
 
 
-def tell_giver_of_items(site: Site, called: Execution, substitution: Any) -> None:
+def tell_giver_of_items(run: Any, site: Site, called: Execution, substitution: Any) -> None:
     """As `tell_giver` for the modules of lists, each of which may be called with something else: what one returns
     is what the next is given. `called` has them one by one.
 
@@ -243,11 +243,11 @@ def tell_giver_of_items(site: Site, called: Execution, substitution: Any) -> Non
             if not _same_call(first, second):
                 reason = f"the input sizes change along the list that is passed as `{field}`"
                 raise Unmigratable("NNX114", reason, site.node)
-            _told(given.element.site, sites[0], substitution)
+            _told(run, given.element.site, sites[0], substitution)
         elif isinstance(given, Tup):
             for item, inner in zip(given.items, sites, strict=True):
                 if isinstance(item, Module) and item.site.call is None and inner.call is not None:
-                    _told(item.site, inner, substitution)
+                    _told(run, item.site, inner, substitution)
 
 
 def _same_call(a: CallRecord, b: CallRecord) -> bool:
@@ -255,9 +255,11 @@ def _same_call(a: CallRecord, b: CallRecord) -> bool:
     return all(x.shape.same(y.shape) if isinstance(x, Array) and isinstance(y, Array) else x == y for x, y in pairs)
 
 
-def _told(given: Site, held: Site, substitution: Any) -> None:
+def _told(run: Any, given: Site, held: Site, substitution: Any) -> None:
     given.call = _replaced(held, substitution)
-    given.renders["method"] = held.renders.get("method", "__call__")
+    given.renders["method"] = method = held.renders.get("method", "__call__")
+    if given.kind == "class":  # and so what it is handed in turn: `Residual(PreNorm(nn.Dense(4)))`
+        run.analyser.output(run, given, method, given.call)
 
 
 def _replaced(held: Site, substitution: Any) -> CallRecord:

@@ -160,6 +160,7 @@ class Site:
     held: str = ""  # the field that hands the module in, or the attribute of another module: it is made elsewhere
     passed: bool = False  # handed to another module's constructor
     through: tuple[Passage, ...] = ()  # calls of helper functions that lead to it, outermost first
+    within: Site | None = None  # in setup: the module of the same item of a list that it is made for (an RNN's cell)
     adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
     alternatives: tuple[Site, ...] = ()  # the same place for the other kinds that its factory's field is given
 
@@ -170,6 +171,10 @@ class Site:
     def in_own_words(self, source: SourceFile) -> bool:
         """Does it stand in setup's own text, which the constructor keeps?"""
         return self.in_setup and not self.through and self.source is source
+
+    def outermost(self) -> Site:
+        """The item of a list that it is part of."""
+        return self if self.within is None else self.within.outermost()
 
     def place_key(self) -> tuple[object, ...]:
         """The same for everything that is made at one place of the class's own code."""

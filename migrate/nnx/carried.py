@@ -7,7 +7,7 @@ constructor, and set to the next size at the end of every iteration.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts
@@ -29,7 +29,8 @@ def write(writer: ClassWriter, site: Site, carried: Carried, expression: Parts) 
     """The edits of one site of such a list."""
     known = available(writer.run, site) | {tracker for tracker, _, _ in carried}
     told = writer.run.trackers | writer.run.width_names
-    if writer.text.built[site][1] & told - known:
+    parts = [s for s in writer.run.sites if s.outermost() is site and s in writer.text.built]
+    if any(writer.text.built[part][1] & told - known for part in parts):
         raise Unmigratable("NNX114", "a size of setup depends on what a loop of the call takes from a list", site.node)
     for _, first, following in carried:
         if (first.dependencies() | following.dependencies()) & told - known:
@@ -41,6 +42,16 @@ def write(writer: ClassWriter, site: Site, carried: Carried, expression: Parts) 
         _loop(writer, site, loop, carried, expression)
     else:
         raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
+
+
+def of_items(found: Mapping[Site, Carried]) -> dict[Site, list[tuple[str, Dim, Dim]]]:
+    """The sizes that each item of a list takes, with those that parts of it take: an RNN those of its cell."""
+    sizes: dict[Site, list[tuple[str, Dim, Dim]]] = {}
+    for site, own in found.items():
+        sizes.setdefault(site, [])
+        held = sizes.setdefault(site.outermost(), [])
+        held += [size for size in own if all(size[0] != tracker for tracker, _, _ in held)]
+    return sizes
 
 
 def keep_needed(text: ClassText) -> None:
@@ -68,7 +79,8 @@ def loop_of(site: Site) -> ast.ListComp | ast.For | None:
     for node in source.ancestors(call):
         if isinstance(node, ast.ListComp):
             statement = source.parents.get(node)
-            plain = len(node.generators) == 1 and not node.generators[0].ifs and node.elt is call
+            items = node.elt.elts if isinstance(node.elt, ast.Tuple | ast.List) else [node.elt]
+            plain = len(node.generators) == 1 and not node.generators[0].ifs and call in items
             return node if plain and isinstance(statement, ast.Assign) and statement.value is node else None
         if isinstance(node, ast.For):
             leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for n in ast.walk(node))
@@ -109,9 +121,18 @@ def _comprehension(
     writer: ClassWriter, site: Site, comprehension: ast.ListComp, carried: Carried, expression: Parts
 ) -> None:
     """`self.layers = [Dense(f) for f in ...]` becomes a loop."""
-    source = site.anchor()[0]
+    source, call = site.anchor()
     statement = source.parents[comprehension]
     assert isinstance(statement, ast.Assign)
+    if comprehension.elt is not call:  # one of several in each item
+        writer.put(call, *writer.laid_out(expression, source.indent_of(statement)), source=source)
+        if comprehension in writer.listed:
+            return
+        writer.listed.add(comprehension)
+        inside = [s for s in writer.run.carried if loop_of(s) is comprehension]
+        together = {size[0]: size for s in inside for size in writer.run.carried[s]}
+        carried = list(together.values())
+        expression = (f"{writer.namer.name('flax.nnx.List')}(", source.span(comprehension.elt), ")")
     generator = comprehension.generators[0]
     indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
     target = source.span(statement.targets[0])

@@ -123,7 +123,7 @@ class ClassText:
         """Name and build everything once; raises Unmigratable."""
         refusals.refuse(self)
         outside_chains.prepare(self)
-        self.run.carried = {site: list(sizes) for site, sizes in self.run.all_carried.items()}
+        self.run.carried = carried.of_items(self.run.all_carried)
         try:
             self.setup_params = setup_params.check(self.run, self.model)
         except Unmigratable as refusal:
@@ -417,9 +417,20 @@ class ClassText:
             text = self.dim(part.dim)
             return f"({text})" if part.factor and level_of(text) != ATOM else text
         place = self.names.places.get(part.site)
+        if place is not None and place.kind == "list" and not place.named_by:
+            return self._of_this_pass(part.site, place.object)
         if place is None or place.kind != "attribute":
             raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", part.site.node)
         return place.object
+
+    def _of_this_pass(self, site: Site, held: str) -> str:
+        """The item of a list that the constructor has made in the present pass of its loop."""
+        user = self.building
+        places = self.names.places.items()
+        later = [s for s, p in places if p.kind == "list" and p.object == held and user and site.origin < s.origin < user.origin]
+        if user is None or any((s.loops, s.conditions) != (site.loops, site.conditions) for s in [user, *later]):
+            raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", site.node)
+        return f"{held}[-{len(later) + 1}]"
 
     def said(self, localized: Localized) -> Parts:
         """An expression of the source as the constructor says it."""
@@ -438,10 +449,10 @@ class ClassText:
         chosen = choice_text.argument(self, bound, site)
         if chosen is not None:
             return chosen
-        if isinstance(value, Module) and value.element and not value.site.in_setup and bound.node is not None:
+        if bound.node is not None and any(s.loops and not s.in_setup for s in self.run.modules_in(value)):
             layer = layers.lookup(site.target) if site.kind == "layer" else None
             if layer is not None and layer.wrapper and not site.lifted:
-                return (site.source.span(bound.node),)  # one of a list, around which the method makes a wrapper
+                return (site.source.span(bound.node),)  # of lists, around whose items the method makes a wrapper
         if bound.localized is None:
             node = bound.node
             raise Unmigratable(
@@ -459,6 +470,11 @@ class ClassText:
         """A layer without variables around others (nn.RNN, nn.Sequential): in a compact method it is made at the call."""
         layer = layers.lookup(site.target) if site.kind == "layer" else None
         return bool(layer is not None and layer.wrapper and not site.in_setup and not site.lifted)
+
+    def of_wrappers(self, held: str) -> bool:
+        """Is a list (`self.RNN`) one of wrappers alone, which the call makes around what the constructor has?"""
+        sites = [s for s, place in self.names.places.items() if place.kind == "list" and place.object == held]
+        return bool(sites) and all(map(self.is_wrapper, sites))
 
     def handed_on(self, site: Site) -> list[Parts]:
         """`**mapping`, where a construction is given one whose keys are not known."""

@@ -60,6 +60,7 @@ class ClassWriter:
         self.moved: list[tuple[SourceFile, Span]] = []
         self.collection_classes: set[str] = set()
         self.asked: set[str] = set()  # fields that text which is put into the methods reads
+        self.listed: set[ast.ListComp] = set()  # comprehensions of setup that have become loops
         self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
         text.namer = namer
 
@@ -142,6 +143,8 @@ class ClassWriter:
         factories.rewrite(self)
         helper_functions.write(self)
         for label, (statement, name) in self.text.names.iterators.items():
+            if self.text.of_wrappers(label):
+                continue
             start = self.source.line_span(statement).start
             indent = self.source.indent_of(statement)
             self.insert(start, f"{indent}{name} = iter({label}){self.source.newline}")

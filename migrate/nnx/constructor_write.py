@@ -26,15 +26,7 @@ from . import (
 from .text_parts import length
 
 if TYPE_CHECKING:
-    from .class_text import ClassText
     from .class_write import ClassWriter
-    from .naming import Place
-
-
-def _of_wrappers(text: ClassText, held: Place) -> bool:
-    """Is a list one of wrappers alone (`nn.RNN`), which the call makes around what the constructor has?"""
-    sites = [s for s, p in text.names.places.items() if p.kind == "list" and p.attribute == held.attribute]
-    return bool(sites) and all(map(text.is_wrapper, sites))
 
 
 def write(writer: ClassWriter) -> None:
@@ -71,7 +63,7 @@ def write(writer: ClassWriter) -> None:
     compact: list[Parts] = []
     if setup is None and inheritance.setup_owner(writer.text) is not None:  # it may set attributes, and make nothing
         compact.append(inheritance.call_of_base(writer.text))
-    for held in [h for h in writer.text.names.lists if not h.named_by and not _of_wrappers(writer.text, h)]:
+    for held in [h for h in writer.text.names.lists if not h.named_by and not writer.text.of_wrappers(h.object)]:
         compact.append(held.assigned((f"{writer.namer.name('flax.nnx.List')}()",)))
     for entry in writer.run.blocks:
         if entry == "setup":

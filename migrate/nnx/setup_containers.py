@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..linen.merging import Either
-from ..linen.sites import Module
+from ..linen.sites import Module, Table
+from ..linen.values import Tup
 from ..source import SourceFile
 from .branches import exclusive
 
@@ -38,10 +39,23 @@ def write(writer: ClassWriter, node: ast.Assign, source: SourceFile) -> None:
             and next(writer.run.modules_in(held.value), None) is not None
         ):
             writer.put(operand, "tuple(", source.span(operand), ")", source=source)
-    for container in [node.value, *_inner_containers(writer, node.value)]:
+    for container in [node.value, *_inner_containers(writer, node.value), *_appended(writer, node.value, source)]:
         kind = "Dict" if isinstance(container, ast.Dict | ast.DictComp) else "List"
         span = source.span(container)
         writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+
+def _appended(writer: ClassWriter, name: ast.expr, source: SourceFile) -> Iterator[ast.expr]:
+    """Lists and tuples of modules that are appended to a list of this name."""
+    if not isinstance(name, ast.Name):
+        return
+    for call in source.by_kind.get(ast.Call, ()):
+        found = writer.run.evaluated.get(call.args[0]) if isinstance(call, ast.Call) and len(call.args) == 1 else None
+        if found is None or not isinstance(found.value, Tup | Table) or not isinstance(call, ast.Call):
+            continue
+        grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+        if grows and ast.unparse(call.func.value) == name.id and any(writer.run.modules_in(found.value)):  # type: ignore[attr-defined]
+            yield call.args[0]
 
 
 def _inner_containers(writer: ClassWriter, outer: ast.expr) -> Iterator[ast.expr]:
