@@ -51,6 +51,10 @@ class Containers(Evaluation):
         kind = "tuple" if isinstance(node, ast.Tuple) else "list"
         if any(isinstance(i, Star) and isinstance(i.value, Static) for i in items):
             return self._static_text(node, static, flags, env)
+        if any(isinstance(i, Star) for i in items) and kind == "list":
+            parts = [p for i in items for p in (chains.parts_of(i.value) or (i,) if isinstance(i, Star) else (i,))]
+            if not any(isinstance(p, Star) for p in parts) and any(self.modules_in(Tup(tuple(parts)))):
+                return Abs(chains.joined(tuple(parts)), static, flags)
         if any(isinstance(i, Star) for i in items):
             return Abs(shapes.build(items, kind), static, flags)
         return Abs(Tup(tuple(items), kind), static, flags)
@@ -212,7 +216,9 @@ class Containers(Evaluation):
                 items = tuple(r.value for r in results)
                 return Abs(Tup(items, "list"), False, result.flags)
             said = static and result.static and len(self.sites) == mark  # numbers that the constructor has too
-            return Abs(Repeated(result.value, steps[-1] if steps else None, "list"), said, result.flags)
+            count, widths = iteration.count_of(self, node), iteration.widths_of(self, node, result.value)
+            made = Repeated(result.value, steps[-1] if steps else None, "list", count=count, widths=widths)
+            return Abs(made, said, result.flags)
         if listed is not None:
             return Abs(listed.value, static and listed.static, result.flags)
         if static and result.static:

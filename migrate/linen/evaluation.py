@@ -14,7 +14,7 @@ from .chains import Chain, Cycle
 from .conditional_items import AllOf, Sometimes
 from .dims import Dim
 from .environment import Env
-from .merging import Either, OptionalModule, members
+from .merging import Either, OptionalModule, members, without
 from .presence import Step
 from .sites import (
     Abs,
@@ -54,6 +54,7 @@ class Evaluation:
     loops: list[For]
     in_setup: bool
     evaluated: dict[ast.AST, Abs]
+    first_draws: dict[ast.AST, str]
     apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed
     facts: list[Step]
@@ -197,7 +198,7 @@ class Evaluation:
         if isinstance(value, Tup):
             return Tup(tuple(self.plain(i) for i in value.items), value.kind)
         if isinstance(value, Repeated) and isinstance(value.element, Array):
-            return Pieces(value.element)
+            return _pieces(value, value.element)
         if isinstance(value, Star):
             return Star(self.plain(value.value))
         if isinstance(value, Variable):
@@ -242,3 +243,10 @@ class Evaluation:
         elif isinstance(value, Table):
             for item in value.items.values():
                 yield from self.modules_in(item)
+
+
+def _pieces(value: Repeated, element: Array) -> Pieces:
+    """A list of arrays as the shape functions take it: what differs from one to the next is not known of all."""
+    target = value.loop.node.target if value.loop is not None else None
+    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} if target is not None else set()
+    return Pieces(without(element, names), value.count, value.widths)

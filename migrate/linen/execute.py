@@ -128,6 +128,7 @@ class Execution(LoopExecution):
         self.last_called: set[str] = set()
         self.optional_arguments: set[str] = set()  # array arguments that may be None
         self.evaluated: dict[ast.AST, Abs] = {}
+        self.first_draws: dict[ast.AST, str] = {}  # calls of `make_rng` in first values of variables → stream
         self.in_words: dict[ast.expr, ast.expr] = {}  # what functions say in the words of their callers → in their own
         self.nothing: dict[ast.Call, list[Site]] = {}  # where a factory makes nothing, as the other sites of that call
         self.trackers: set[str] = set()

@@ -214,6 +214,34 @@ def length_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> 
     return bounds[-1] - bounds[0] if len(bounds) == 2 else bounds[0]
 
 
+def count_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Dim | None:
+    """How many items a comprehension has, also over what the constructor has: `[... for k in self.kernel_sizes]`."""
+    generator = node.generators[0]
+    if len(node.generators) > 1 or generator.ifs or not isinstance(node, ast.ListComp):
+        return None
+    over = run.evaluated.get(generator.iter)
+    value = over.value if over is not None else None
+    if isinstance(value, Repeated):
+        return value.count if not value.part else None
+    if isinstance(value, Static) and value.sequence:
+        return Dim.opaque(f"len({value.text})", value.deps)
+    return length_of(run, node)
+
+
+def widths_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, element: Value) -> Dim | None:
+    """The widths of the arrays of `[nn.Dense(s)(x) for s in self.sizes]` together."""
+    count, generator = count_of(run, node), node.generators[0]
+    last = element.shape.dim(-1) if isinstance(element, Array) else None
+    if count is None or last is None or not isinstance(generator.target, ast.Name):
+        return None
+    if generator.target.id not in last.dependencies():
+        return last * count
+    over, atom = run.evaluated[generator.iter].value, last.single_atom()
+    if not isinstance(over, Static) or atom is None or atom.args != (generator.target.id,):
+        return None
+    return Dim.opaque(f"sum({over.text})", over.deps)
+
+
 def unpack_shape(run: Any, value: Value, count: int) -> list[Value] | None:
     """The items of a value that is unpacked into `count` names; None if they are not known."""
     found = shapes.unpack(value, count)

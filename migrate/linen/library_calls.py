@@ -20,7 +20,7 @@ from .module_calls import Transformed, assume_rank
 from .presence import Known
 from .reshaped import is_loose, joined_rest, reshaped_width
 from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
-from .size_lists import SizeList, joined
+from .size_lists import SizeList, joined, stacked, summed
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test
 from .unpacking import dict_call
 from .values import Array, Const, Int, Shape, Tup, Unknown, Value
@@ -84,6 +84,8 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         inner = arguments.positional[0][1].value
         if isinstance(inner, Repeated) and all(site.name is None for site in run.modules_in(inner)):
             return Abs(inner.reversed(), arguments.static, arguments.flags)
+    if name == "sum" and len(args) == 1 and not keywords and isinstance(args[0], SizeList):
+        return Abs(summed(run, args[0]), False, arguments.flags)
     if arguments.starred():
         found: Value = Unknown(name)
     else:
@@ -189,6 +191,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         assume_rank(run, layers.Arg((), window), args[0])
     if qualname in _JOINS and args and isinstance(args[0], SizeList):
         return Abs(joined(run, args[0], [*args[1:2], *keywords.values()]), False, arguments.flags)
+    if qualname == "jax.numpy.stack" and args and isinstance(args[0], SizeList):
+        return Abs(stacked(run, args[0], [*args[1:2], *keywords.values()]), False, arguments.flags)
     found = shapes.call(qualname, args, keywords)
     if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
         found = reshaped_width(args[1:2], found)

@@ -12,8 +12,10 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..catalog import layers
+from .chains import Cycle
 from .late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
-from .sites import Block, For, Local, Localized, LocalizedPart, Make, Module, Repeated, Site, Unmigratable, steps_of
+from .sites import Abs, Block, For, Local, Localized, LocalizedPart, Make, Module, Repeated, Site, Unmigratable, steps_of
 from .values import Value
 
 
@@ -55,11 +57,19 @@ class Followed:
 
 
 def followed(
-    run: Any, node: ast.AST, target: ast.expr, iterator: ast.expr, env: Any, own: Localized | None, several: bool = False
+    run: Any,
+    node: ast.AST,
+    target: ast.expr,
+    iterator: ast.expr,
+    env: Any,
+    own: Localized | None,
+    several: bool = False,
+    over: Abs | None = None,
 ) -> Followed | None:
     """The lists that a loop goes through item by item, their making taken out of the constructor's skeleton up to here.
 
-    `own`: what the loop runs over itself, where the constructor can say that; `several`: only for lists of several loops.
+    `own`: what the loop runs over itself, where the constructor can say that; `several`: only for lists of several loops;
+    `over`: the part of a list that the loop goes through, if not what its text says (see `chains`).
     """
     body: list[ast.AST] = list(node.body) if isinstance(node, ast.For) else []
     if any(isinstance(n, ast.Break | ast.Continue | ast.Return) for part in body for n in ast.walk(part)):
@@ -69,9 +79,13 @@ def followed(
         body = [part for part in ast.iter_child_nodes(around) if part is not node] if around is not None else []
     if not isinstance(node, ast.For | ast.comprehension) or run.trial or run.in_setup:
         return None
-    listed = _lists(run, target, iterator, env)
-    counters = _counters(target, iterator, env)
-    passes = _count(iterator)
+    counters, passes = frozenset[str](), ""
+    if over is not None:
+        part, several = over.value, False
+        made_here = isinstance(part, Repeated) and not any(s.in_setup for s in run.modules_in(part))
+        listed = [part] if isinstance(part, Repeated) and made_here and _is_list(part) else []
+    else:
+        listed, counters, passes = _lists(run, target, iterator, env), _counters(target, iterator, env), _count(iterator)
     of_list = env.get(passes).value if passes.isidentifier() and env.get(passes) is not None else None
     if of_list is not None and _is_list(of_list) and isinstance(of_list.loop, For):
         passes = _count(of_list.loop.node.iter)
@@ -94,7 +108,9 @@ def followed(
     places = [run.block.steps.index(loop) for loop in loops]
     last = max(places)
     for end in (len(run.block.steps), last):  # here, or where the last of the lists is made
-        between = [[s for s in run.block.steps[place + 1 : end] if s not in loops] for place in places]
+        between = [
+            [s for s in run.block.steps[place + 1 : end] if s not in loops and not _is_wrapper(s)] for place in places
+        ]
         if all(movable([loop], steps) for loop, steps in zip(loops, between)):
             break
     else:
@@ -139,6 +155,8 @@ def _lists(run: Any, target: ast.expr, iterator: ast.expr, env: Any) -> list[Rep
 def _is_list(value: Value) -> bool:
     if not isinstance(value, Repeated) or not value.in_order or value.part:
         return False
+    if isinstance(value.element, Cycle):
+        return value.kind == "list" and any(isinstance(item, Module) for item in value.element.items)
     return isinstance(value.element, Module) and value.kind == "list"
 
 
@@ -175,6 +193,12 @@ def _picked(body: Sequence[ast.AST], env: Any) -> Iterator[tuple[str, str]]:
             bound = env.get(child.id) if isinstance(child, ast.Name) and child not in counted else None
             if bound is not None and _is_list(bound.value):
                 yield child.id, ast.unparse(picked[child].slice) if child in picked else ""  # type: ignore[attr-defined]
+
+
+def _is_wrapper(step: Any) -> bool:
+    """Makes it an nn.Sequential or nn.RNN, for which the constructor has nothing?"""
+    layer = layers.lookup(step.site.target) if isinstance(step, Make) and step.site.kind == "layer" else None
+    return layer is not None and layer.wrapper and not step.site.lifted
 
 
 def _plain(loop: For) -> bool:

@@ -20,6 +20,7 @@ from .sites import (
     LocalizedPart,
     Module,
     ShapePart,
+    Site,
     SitePart,
     Static,
 )
@@ -145,7 +146,8 @@ class Localization(Evaluation):
                 holder = self.evaluated.get(node.value)
                 if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:
                     return put(DimPart(self.dim_of(found.value)))  # an argument of a module that is handed in
-            if found is not None and not found.static and not isinstance(node, ast.Lambda):
+            drawn = node in self.first_draws
+            if found is not None and not found.static and not isinstance(node, ast.Lambda) and not drawn:
                 if isinstance(node, ast.Attribute) and node.attr == "shape":
                     base = self.evaluated.get(node.value)
                     if base is not None and isinstance(base.value, Array):

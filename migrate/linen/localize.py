@@ -168,6 +168,9 @@ def localize_call(
     needs: set[str],
 ) -> bool | None:
     """Calls with a meaning of their own in the constructor; None for all others."""
+    if node in run.first_draws:
+        replaced.append((env.source.span(node), (f"rngs.{run.first_draws[node]}()",)))
+        return True
     found = run.evaluated.get(node)
     if found is None:
         return None

@@ -13,8 +13,9 @@ from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
-from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim
+from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
 from .presence import NoneAtFirst
+from .shape_args import is_number
 from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
 from .values import OPAQUE, Array, Const, Int, Shape, Tup, Unknown, Value, size_stem
 
@@ -110,8 +111,8 @@ class LoopExecution(Expressions):
         step: For | None = None
         carries = makes or any(tracker is not None for tracker in phis.values())
         lists = None
-        if sized is None and over is None:
-            lists = list_loops.followed(self, node, target, iterator, env, localized, not carries)
+        if sized is None:
+            lists = list_loops.followed(self, node, target, iterator, env, localized, not carries, over)
         outer, place = self.block, self.mark
         block = lists.step.body if lists is not None else Block()
         step = For(
@@ -364,6 +365,11 @@ class LoopExecution(Expressions):
                 start.names[name] = dataclasses.replace(start.names[name], value=b)
                 found = True
                 continue
+            if is_number(a) and isinstance(b, Array) and not isinstance(a, Array):  # `total = 0`, to which arrays are added
+                bound = targets | {t for t in phis.values() if t is not None}
+                start.names[name] = dataclasses.replace(start.names[name], value=without(b, bound))
+                found = True
+                continue
             if isinstance(a, Array) and isinstance(b, Array):
                 count = max(len(a.shape.dims), len(b.shape.dims))
                 left: Shape | None = a.shape.expand(count)
@@ -442,6 +448,9 @@ class LoopExecution(Expressions):
                 env.names[name] = Abs(now.value, False, old.flags | now.flags)
             elif now.value != old.value:
                 known = list_items.without(now.value, passes)
+                if is_number(old.value) and isinstance(known, Array):  # `total = 0`, to which arrays were added
+                    env.names[name] = Abs(without(known, changing), False, old.flags | now.flags)
+                    continue
                 env.names[name] = now if self.holds_module(now.value) else Abs(merge(old.value, known))
         env.local = {n for n in env.local if n in inner.local} | (inner.local & set(env.names))
 

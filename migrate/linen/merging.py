@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from .bundles import Bundle, common, map_values
@@ -326,6 +326,12 @@ def last_of_both(a: Shape, b: Shape) -> tuple[Shape | None, Shape | None]:
 def local_dim(tracker: str | None) -> Dim | None:
     """The size that a tracked name holds."""
     return None if tracker is None else Dim.local(tracker)
+
+
+def without(array: Array, names: Set[str]) -> Array:
+    """An array of which the sizes that depend on these names are not known."""
+    dims = (None if dim is not None and dim.dependencies() & names else dim for dim in array.shape.dims)
+    return Array(Shape(tuple(dims), array.shape.lead))
 
 
 def with_dim(value: Value, index: int, dim: Dim | None) -> Value:

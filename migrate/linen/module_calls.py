@@ -244,10 +244,10 @@ def _member_result(run: Any, layer: layers.Layer, member: Value, record: CallRec
 
 
 def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecord, source: Any, unknown: Value) -> Value:
-    """What a list that setup filled in loops gives, as nn.Sequential calls it."""
+    """What a list that was filled in loops gives, as nn.Sequential calls it."""
     made = list(run.modules_in(value))
     plain = layer.linen == "flax.linen.Sequential" and len(record.args) == 1 and not record.keywords
-    if not plain or not all(s.in_setup for s in made) or (isinstance(value, Repeated) and value.turned):
+    if not plain or len({s.in_setup for s in made}) > 1 or (isinstance(value, Repeated) and value.turned):
         return unknown
 
     def call(member: Value, given: Value) -> Value:

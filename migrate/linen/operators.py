@@ -104,10 +104,9 @@ class Operators(Evaluation):
 
     def extended(self, a: Value, b: Value, node: ast.AST) -> Value:
         """`+` or `+=` of lists of modules."""
-        if self.in_setup:
-            chained = chains.extended(self, a, b)
-            if chained is not None:
-                return chained
+        chained = chains.extended(self, a, b)
+        if chained is not None:
+            return chained
         if isinstance(a, Tup) and isinstance(b, Tup):
             if self.loops and not self.in_setup:
                 raise Unmigratable("NNX121", "a list of submodules grows in a loop by `+`", node)

@@ -137,6 +137,9 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     name_node, name = _literal_name(run, node, 1, "name", env)
     if not isinstance(collection.value, Const):
         raise Unmigratable("NNX143", "the collection of a variable is not a constant", node)
+    drawn = _drawn_first(node)
+    run.first_draws |= drawn
+    mark, streams = len(run.sites), set(run.used_streams)
     arguments = arguments_of(run, node, env)
     site = Site(
         "variable", node, env.source, str(collection.value.value), loops=tuple(run.loops),
@@ -170,6 +173,9 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         site.shape = shapes.call(init.name, args, {}) if isinstance(init, Global) else Unknown("variable")
     else:
         site.shape = Unknown("variable")
+    if drawn and not site.lazy:  # the constructor draws these, and no call does
+        run.sites[mark:] = [s for s in run.sites[mark:] if s.node not in drawn]
+        run.used_streams = streams
     if site.lazy and (run.in_setup or site.loops or site.name is None or site.name.constant is None):
         raise Unmigratable("NNX112", f"the variable `{_shown(name)}` is made when called, in a loop or in setup", node)
     site.origin = len(run.sites)
@@ -177,6 +183,30 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     if not run.in_setup and not site.lazy:
         run.block.steps.append(Make(site))
     return Abs(Variable(site), False)
+
+
+def _drawn_first(node: ast.Call) -> dict[ast.AST, str]:
+    """The random keys that a variable's first value takes in a lambda, each with its stream."""
+    found: dict[ast.AST, str] = {}
+    for function in [n for n in ast.walk(node) if isinstance(n, ast.Lambda)]:
+        for call in ast.walk(function.body):
+            stream = _stream_of(call)
+            if stream:
+                found[call] = stream
+    return found
+
+
+def _stream_of(node: ast.AST) -> str:
+    """`params` of `self.make_rng()`, `noise` of `self.make_rng('noise')`; "" for anything else."""
+    func = node.func if isinstance(node, ast.Call) else None
+    own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
+    if not own or func.attr != "make_rng" or not isinstance(node, ast.Call):  # type: ignore[union-attr]
+        return ""
+    given = [*node.args, *[k.value for k in node.keywords]]
+    if not given:
+        return "params"
+    one = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else ""
+    return one if isinstance(one, str) and one.isidentifier() else ""
 
 
 def _is_number(run: Any, value: Value) -> bool:

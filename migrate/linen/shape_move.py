@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from .dims import Dim
 from .shape_args import NONE, Call, array_shape, as_shape, int_of, rule
 from .shape_ops import (
@@ -242,6 +244,8 @@ def _maybe_shapes(call: Call, parameter: str) -> list[Shape | None]:
 @rule("concatenate concat", "arrays axis")
 @rule("concatenate", "arrays axis", "jax.lax")
 def _concatenate(call: Call) -> Value:
+    if isinstance(call.value("arrays"), Pieces):
+        return _joined_pieces(call.value("arrays"), call.int("axis", 0))
     shapes = _maybe_shapes(call, "arrays")
     if "axis" in call.bound and call.bound["axis"] == NONE:
         total = Dim.of(0)
@@ -261,8 +265,28 @@ def _concatenate(call: Call) -> Value:
     return Array(joined if joined is not None else concatenate(shapes, call.int("axis", 0)))
 
 
+def _joined_pieces(pieces: Value, axis: Dim) -> Value:
+    """As many arrays of one shape as some size says, one after the other."""
+    assert isinstance(pieces, Pieces)
+    shape, number = pieces.element.shape, axis.value
+    if number is not None and number >= 0 and shape.rank is None:
+        raise needs_rank("concatenate", shape)
+    if number is None:
+        raise stop("concatenate: the axis is not known")
+    number = number - shape.rank if number >= 0 and shape.rank is not None else number
+    one = shape.dim(number)
+    size = pieces.widths if number == -1 else one * pieces.count if one is not None and pieces.count is not None else None
+    return Array(with_dim(shape, number, size))
+
+
 @rule("stack", "arrays axis")
 def _stack(call: Call) -> Value:
+    pieces = call.value("arrays")
+    if isinstance(pieces, Pieces):
+        shape, axis = pieces.element.shape, call.int("axis", 0)
+        if axis.value == 0 and shape.lead is not None and not shape.lead.known:
+            return Array(Shape(shape.dims, dataclasses.replace(shape.lead, head=(pieces.count, *shape.lead.head))))
+        return Array(insert(shape, axis, pieces.count))
     shapes = _maybe_shapes(call, "arrays")
     known = [s for s in shapes if s is not None]
     if not known:

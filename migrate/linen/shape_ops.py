@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
@@ -216,6 +217,11 @@ def reduce(shape: Shape, axes: Sequence[Dim] | None, keepdims: bool) -> Shape:
         if shape.rank is None:
             raise needs_rank("keepdims", shape)
         return Shape.of(*[1] * shape.rank)
+    lead = shape.lead
+    if lead is not None and shape.rank is None and all(a.value is not None and 0 <= a.value < len(lead.head) for a in axes):
+        gone = {a.value for a in axes}  # dimensions that were put in front: `jnp.stack(skips).mean(0)`
+        head = tuple(Dim.of(1) if i in gone else d for i, d in enumerate(lead.head) if keepdims or i not in gone)
+        return Shape(shape.dims, dataclasses.replace(lead, head=head))
     numbers = sorted({negative_axis(shape, axis) for axis in axes})
     for number in numbers:  # the one farthest from the end first; dropping it moves none of the rest
         shape = with_dim(shape, number, *([1] if keepdims else []))

@@ -329,6 +329,8 @@ class Repeated(Value):
     turned: bool = False
     grown: tuple[ast.AST, tuple[Any, ...]] | None = None  # the loop that appends them, and under which conditions
     part: str = ""
+    count: Dim | None = None  # how many there are, where that is known
+    widths: Dim | None = None  # the widths together, where they are arrays
 
     @property
     def in_order(self) -> bool:

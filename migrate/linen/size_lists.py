@@ -12,10 +12,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from . import shapes
 from .dims import Dim
 from .presence import OptionalArray, whole_argument
 from .sites import Block, Localized, LocalizedPart, SizeStep, Track
-from .values import Array, Int, Lead, Shape, Tup, Unknown, Value
+from .values import Array, Int, Lead, Pieces, Shape, Tup, Unknown, Value
 
 _CHANGED = "a list of arrays that is changed in a way that cannot be followed"
 
@@ -229,6 +230,23 @@ def last_item(run: Any, value: SizeList) -> Array:
     step = Track(tracker, Dim.opaque(f"{value.variable}[-1]", frozenset({value.variable})))
     before_statement(run, step, value.variable)
     return item(run, value.variable, Dim.local(tracker))
+
+
+def stacked(run: Any, value: SizeList, axes: list[Value]) -> Value:
+    """`jnp.stack(skips, axis)`: arrays of one shape."""
+    one = last_item(run, value)
+    axis = axes[0] if len(axes) == 1 else Int(Dim.of(0))
+    count = Dim.opaque(f"len({value.variable})", frozenset({value.variable}))
+    tracker = run.tracker("count")
+    before_statement(run, Track(tracker, count), value.variable)
+    return shapes.call("jax.numpy.stack", [Pieces(one, Dim.local(tracker)), axis], {})
+
+
+def summed(run: Any, value: SizeList) -> Value:
+    """`sum(skips)`: arrays that are added one by one have one shape, or one that keeps it."""
+    one = last_item(run, value)
+    total = shapes.binary("+", one, one)
+    return total if total == one else Unknown(_CHANGED)
 
 
 def joined(run: Any, value: SizeList, axes: list[Value]) -> Value:

@@ -356,6 +356,8 @@ class Pieces(Value):
     """A list of arrays of one shape, of which there are as many as some size says: `jnp.split(x, self.heads)`."""
 
     element: Array
+    count: Dim | None = None
+    widths: Dim | None = None  # the sum of the sizes of their last dimensions, which may differ
 
 
 @dataclasses.dataclass(frozen=True)

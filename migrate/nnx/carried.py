@@ -7,6 +7,7 @@ constructor, and set to the next size at the end of every iteration.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ..linen.late_makes import names_in
 from ..linen.merging import dependencies_of
 from ..linen.sites import Site, Unmigratable
 from ..linen.values import Array
+from ..source import SourceFile
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -81,7 +83,8 @@ def loop_of(site: Site) -> ast.ListComp | ast.For | None:
             statement = source.parents.get(node)
             items = node.elt.elts if isinstance(node.elt, ast.Tuple | ast.List) else [node.elt]
             plain = len(node.generators) == 1 and not node.generators[0].ifs and call in items
-            return node if plain and isinstance(statement, ast.Assign) and statement.value is node else None
+            whole = isinstance(statement, ast.Assign) and statement.value is node
+            return node if plain and (whole or _may_stand_before(source, node)) else None
         if isinstance(node, ast.For):
             leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for n in ast.walk(node))
             top = isinstance(source.parents.get(node), ast.FunctionDef)
@@ -89,6 +92,18 @@ def loop_of(site: Site) -> ast.ListComp | ast.For | None:
         if isinstance(node, ast.If | ast.IfExp | ast.FunctionDef | ast.Lambda | ast.While | ast.Try | ast.BoolOp):
             return None
     return None
+
+
+def _may_stand_before(source: SourceFile, node: ast.ListComp) -> bool:
+    """Is a list always made, once, by its statement: as an argument, `self.mlp = nn.Sequential([... for ...])`?"""
+    below: ast.AST = node
+    for parent in source.ancestors(node):
+        if isinstance(parent, ast.Assign):
+            return below is parent.value
+        if not isinstance(parent, ast.Call | ast.keyword | ast.List | ast.Tuple | ast.BinOp | ast.Starred):
+            return False
+        below = parent
+    return False
 
 
 def available(run: Execution, site: Site) -> set[str]:
@@ -122,7 +137,7 @@ def _comprehension(
 ) -> None:
     """`self.layers = [Dense(f) for f in ...]` becomes a loop."""
     source, call = site.anchor()
-    statement = source.parents[comprehension]
+    statement = source.statement_of(comprehension)
     assert isinstance(statement, ast.Assign)
     if comprehension.elt is not call:  # one of several in each item
         writer.put(call, *writer.laid_out(expression, source.indent_of(statement)), source=source)
@@ -135,15 +150,30 @@ def _comprehension(
         expression = (f"{writer.namer.name('flax.nnx.List')}(", source.span(comprehension.elt), ")")
     generator = comprehension.generators[0]
     indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
-    target = source.span(statement.targets[0])
-    parts: list[Part] = [target, f" = {writer.namer.name('flax.nnx.List')}()", newline]
+    whole = statement.value is comprehension
+    target = source.span(statement.targets[0]) if whole else _fresh_list(writer)
+    parts: list[Part] = [target, f" = {writer.namer.name('flax.nnx.List')}()" if whole else " = []", newline]
     for tracker, first, _ in carried:
         parts += [f"{indent}{tracker} = {writer.text.dim(first)}", newline]
     parts += [f"{indent}for ", source.span(generator.target), " in ", source.span(generator.iter), ":", newline]
     parts += [f"{indent}{unit}", target, ".append(", *writer.laid_out(expression, indent + unit), ")"]
     for tracker, _, following in carried:
         parts += [newline, f"{indent}{unit}{tracker} = {writer.text.dim(following)}"]
-    writer.put(statement, *parts, source=source)
+    if whole:
+        writer.put(statement, *parts, source=source)
+    else:
+        writer.insert(source.span(statement).start, *parts, newline, indent, source=source)
+        writer.put(comprehension, target, source=source)
+
+
+def _fresh_list(writer: ClassWriter) -> str:
+    """A name for a list of setup that had none."""
+    run = writer.run
+    taken = set(run.fields) | run.trackers | run.all_names | writer.list_names
+    names = itertools.chain(["layers"], (f"layers_{i}" for i in itertools.count(2)))
+    name = next(n for n in names if n not in taken)
+    writer.list_names.add(name)
+    return name
 
 
 def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expression: Parts) -> None:

@@ -426,8 +426,8 @@ class ClassText:
     def _of_this_pass(self, site: Site, held: str) -> str:
         """The item of a list that the constructor has made in the present pass of its loop."""
         user = self.building
-        places = self.names.places.items()
-        later = [s for s, p in places if p.kind == "list" and p.object == held and user and site.origin < s.origin < user.origin]
+        items = [s for s, place in self.names.places.items() if place.kind == "list" and place.object == held]
+        later = [s for s in items if user is not None and site.origin < s.origin < user.origin]
         if user is None or any((s.loops, s.conditions) != (site.loops, site.conditions) for s in [user, *later]):
             raise Unmigratable("NNX127", "a submodule that is one of a list is passed on", site.node)
         return f"{held}[-{len(later) + 1}]"

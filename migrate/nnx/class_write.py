@@ -60,6 +60,7 @@ class ClassWriter:
         self.moved: list[tuple[SourceFile, Span]] = []
         self.collection_classes: set[str] = set()
         self.asked: set[str] = set()  # fields that text which is put into the methods reads
+        self.list_names: set[str] = set()  # what lists of setup are called that had no name
         self.listed: set[ast.ListComp] = set()  # comprehensions of setup that have become loops
         self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
         text.namer = namer
@@ -152,6 +153,10 @@ class ClassWriter:
             self._count_loop(loop, counter)
         for call, value in self.run.constants.items():
             self._constant(call, value)
+        setup = self.model.own_methods.get("setup")
+        for node, stream in self.run.first_draws.items():  # in a compact method they go with the variable
+            if setup is not None and node in setup.nodes:
+                self.put(node, f"rngs.{stream}()")
         for read in self.run.variable_reads.values():
             self.put(read.node, *self.text.variable_read(read), source=read.source)
         for where, span, parts in lifted_functions.edits(self.text):

@@ -231,10 +231,22 @@ def _variable(text: ClassText, site: Site) -> Parts:
     if not site.init_localized:
         raise Unmigratable("NNX166", f"the variable `{short(site.node)}` has no initial value", site.node)
     init, *rest = site.init_localized
+    value = _body(init, site) if not rest else None
+    if value is not None:
+        return (f"{kind}(", *as_array(text, site, text.expression(value, site)), ")")
     function = text.expression(init, site)
     if _needs_brackets(init, site):
         function = ("(", *function, ")")
     return (f"{kind}(", *as_array(text, site, joined(function, [text.expression(l, site) for l in rest])), ")")
+
+
+def _body(localized: Localized, site: Site) -> Localized | None:
+    """What `lambda: jnp.zeros(n)` gives, for an initializer that is one."""
+    for node in ast.walk(site.node):
+        if isinstance(node, ast.Lambda) and localized.source.span(node) == localized.span:
+            plain = not ast.unparse(node.args)
+            return dataclasses.replace(localized, span=localized.source.span(node.body)) if plain else None
+    return None
 
 
 def as_array(text: ClassText, site: Site, made: Parts) -> Parts:

@@ -36,7 +36,7 @@ def nothing_left(text: ClassText) -> None:
     """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
     run = text.run
     carries = [node for call, asked in run.initial_carries.items() for node in (call, asked.cell.node)]
-    known = [*[s.node for s in run.sites], *run.constants, *run.sows, *run.variable_reads, *carries]
+    known = [*[s.node for s in run.sites], *run.first_draws, *run.constants, *run.sows, *run.variable_reads, *carries]
     followed = {id(node) for node in known}
     for method in text.model.own_methods.values():
         for node in method.nodes:

@@ -31,6 +31,10 @@ def renamed(run: Execution) -> dict[str, str]:
         _check_items(attribute, held.value)
         if isinstance(held.value, Chain):
             _check_chain(run, attribute, held.value)
+        if isinstance(held.value, Repeated) and not isinstance(held.value.element, Module | Either):
+            named = [s for s in run.modules_in(held.value) if s.in_setup and s.name is not None]
+            if named:
+                raise Unmigratable("NNX155", f"an item of `self.{attribute}` has another name in Linen", named[0].node)
         names: dict[str, Site] = {}
         for site, many in _made(held.value):
             if site.in_setup and not site.held:
