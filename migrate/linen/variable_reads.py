@@ -86,7 +86,7 @@ def subscript(run: Any, node: ast.Subscript, env: Any) -> Abs | None:
         if not isinstance(value, Const) or not isinstance(value.value, str):
             return None  # an index into the array, or nothing that can be followed; the inner reading decides
         names.append(value.value)
-    found_shape = _variable_shape(run, site, names[1:]) if len(names) > 1 else None
+    found_shape = _variable_shape(run, site, names[0], names[1:]) if len(names) > 1 else None
     if found_shape is None:
         return None
     read = VariableRead(node, env.source, base, site, names[0], tuple(names[1:]))
@@ -95,9 +95,12 @@ def subscript(run: Any, node: ast.Subscript, env: Any) -> Abs | None:
     return Abs(found_shape, False)
 
 
-def _variable_shape(run: Any, site: Site | None, path: list[str]) -> Value | None:
+def _variable_shape(run: Any, site: Site | None, collection: str, path: list[str]) -> Value | None:
     """The shape of the variable these names lead to; None where they lead to the dict of a submodule's variables."""
     if site is None:
+        own = _own(run, collection, path[0]) if len(path) == 1 else None
+        if own is not None and isinstance(own.shape, Array):
+            return own.shape
         return Array(Shape.unknown()) if len(path) == 1 else _inner(run, path)
     return leads_to(run, site, tuple(path))
 
@@ -152,19 +155,25 @@ def get_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         texts = [v.value for v in names if isinstance(v, Const) and isinstance(v.value, str)]
         if len(texts) == 2:
             run.variable_reads[node] = VariableRead(node, env.source, None, None, texts[0], (texts[1],))
-            return Abs(Array(Shape.unknown()), False)
+            return Abs(_variable_shape(run, None, texts[0], [texts[1]]) or Array(Shape.unknown()), False)
     raise Unmigratable("NNX147", f"`{ast.unparse(node)}` is used", node)
 
 
 def own_variable(run: Any, read: VariableRead) -> Site:
     """The site in the class itself that makes what is read."""
+    site = _own(run, read.collection, read.path[0])
+    if site is None:
+        raise Unmigratable("NNX164", f"`{ast.unparse(read.node)}` is used, which this class does not make", read.node)
+    return site
+
+
+def _own(run: Any, collection: str, name: str) -> Site | None:
     for site in run.sites:
-        if site.kind not in ("param", "variable") or site.loops:
+        if site.kind not in ("param", "variable") or site.loops or site.name is None:
             continue
-        collection = "params" if site.kind == "param" else site.target
-        if collection == read.collection and site.name is not None and site.name.constant == read.path[0]:
+        if ("params" if site.kind == "param" else site.target) == collection and site.name.constant == name:
             return site  # type: ignore[no-any-return]
-    raise Unmigratable("NNX164", f"`{ast.unparse(read.node)}` is used, which this class does not make", read.node)
+    return None
 
 
 __all__ = ["VariableRead", "get_variable", "leads_to", "own_variable", "subscript", "variables_of"]

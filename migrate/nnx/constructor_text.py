@@ -31,6 +31,7 @@ from . import (
     carried,
     constructor_names,
     field_kinds,
+    setup_conditions,
     size_steps,
 )
 from .text_parts import bare, whole
@@ -117,7 +118,9 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         lines, needs = text.built[step.site]
         written = [*[(depth, (said,)) for said in _comments(text, step.site)], *[(depth + d, p) for d, p in lines.before]]
         text.needs = set()
-        written.append((depth, _placed(text, step.site, lines.expression)))
+        when = setup_conditions.called_when(text, step.site)
+        expression = (*lines.expression, f" if {when} else None") if when else lines.expression
+        written.append((depth, _placed(text, step.site, expression)))
         return written, live | needs | text.needs
     if isinstance(step, Local):
         if not (step.names & live):

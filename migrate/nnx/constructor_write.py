@@ -21,6 +21,7 @@ from . import (
     post_init,
     rank_checks,
     shared_scopes,
+    sown,
     unused_locals,
 )
 from .text_parts import length
@@ -43,6 +44,8 @@ def write(writer: ClassWriter) -> None:
     body = indent + source.indent_unit
     lines: list[Parts] = []
     stored = _stored(writer, fields)
+    attributes = {place.attribute for place in writer.text.names.places.values()} | set(writer.model.methods())
+    sown.check_names(writer.run.sows, stored | attributes)
     for field in fields:
         if field.factory is not None:
             lines.append((f"if {field.name} is None:",))

@@ -1,4 +1,4 @@
-"""The conditions under which what setup makes has variables: Linen makes them when it is called."""
+"""The conditions under which a module that is made has variables: Linen makes them when it is called."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def made_when(text: ClassText, site: Site) -> str | None:
     applied = [a.node.func for a in text.run.applied.values() if a.site is site]
     if not (alone and site.in_setup and not site.loops and (paths or applied)):
         return None
-    common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
-    already = site.renders.get("made_under", ())
-    asked_of = [s for s in common if not s.deps and s not in already and _asks_fields(text, s)]
+    asked_of = _asked_of_calls(text, site)
     if paths and not asked_of:
         return None
     calls = {node.func for node, _, _ in site.calls}
@@ -45,8 +43,39 @@ def made_when(text: ClassText, site: Site) -> str | None:
     return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
 
 
+def called_when(text: ClassText, site: Site) -> str:
+    """The condition under which a compact method calls a module that it always makes; "" where there is none.
+
+    `norm = nn.LayerNorm()`, and further on `if self.normalize: x = norm(x)`.
+    """
+    place, statement = text.names.places[site], site.source.parents.get(site.node)
+    named = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
+    if site.in_setup or site.kind not in ("layer", "class") or place.kind != "attribute" or not named or site.loops:
+        return ""
+    asked_of = _asked_of_calls(text, site)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    function = next((a for a in site.source.ancestors(site.node) if isinstance(a, ast.FunctionDef)), None)
+    if not asked_of or not isinstance(target, ast.Name) or function is None or site.through:
+        return ""
+    calls = {node.func for node, _, _ in site.calls}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id == target.id and node is not target:
+            held = site.source.parents.get(node)
+            if node not in calls and held not in calls:
+                return ""  # it is assigned anew, or read for something else
+    return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+
+
+def _asked_of_calls(text: ClassText, site: Site) -> list[Step]:
+    """What the constructor can ask of the conditions that all calls of a module are under, and its making is not."""
+    paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
+    common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
+    already = site.renders.get("made_under", ())
+    return [s for s in common if not s.deps and s not in already and _asks_fields(text, s)]
+
+
 def _asks_fields(text: ClassText, step: Step) -> bool:
-    """Can setup ask it: about fields and optional arguments only?"""
+    """Can the constructor ask it: about fields and optional arguments only?"""
     if asked(step.text) is not None:
         return True
     return all(name in text.run.fields for name in re.findall(r"\bself\.(\w+)", step.text))

@@ -7,7 +7,7 @@ along the axis that `variable_axes` gives its collection.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from ..linen.lifting import axes_by_collection
 from ..linen.sites import Lifted, Site, Unmigratable
@@ -29,6 +29,15 @@ def below(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> frozenset[
     return frozenset(found)
 
 
+def check_names(sows: Iterable[ast.Call], taken: Set[str]) -> None:
+    """Refuse values that are sown under the name of an attribute: Linen keeps a tree for each collection, NNX one for all."""
+    for node in sows:
+        given = [k.value for k in node.keywords if k.arg == "name"]
+        name = given[0] if given else node.args[1] if len(node.args) > 1 else None
+        if isinstance(name, ast.Constant) and name.value in taken:
+            raise Unmigratable("NNX156", f"a value is sown under {name.value!r}, which is an attribute's name", node)
+
+
 def check(lifted: Lifted, how: str, axis: int, sown: Iterable[str]) -> None:
     """Refuse a scan or vmap under which sown values would be stacked along another axis, or could not be kept."""
     declared = axes_by_collection(lifted)
@@ -42,4 +51,4 @@ def check(lifted: Lifted, how: str, axis: int, sown: Iterable[str]) -> None:
             raise Unmigratable("NNX168", reason, lifted.node)
 
 
-__all__ = ["below", "check", "collections_of"]
+__all__ = ["below", "check", "check_names", "collections_of"]
