@@ -345,6 +345,57 @@ class ChainsAndHead(nn.Module):
         return nn.Sequential([nn.Sequential([nn.Dense(s), nn.relu]) for s in self.sizes] + [nn.Dense(2)])(x)
 
 
+class JoinedHead(nn.Module):
+    n: int = 3
+    w: int = 4
+
+    def setup(self):
+        self.layers = [nn.Dense(self.w) for _ in range(self.n)] + [nn.Dense(2)]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = nn.relu(layer(x))
+        return x
+
+
+class JoinedBothSides(nn.Module):
+    n: int = 3
+    w: int = 4
+
+    def setup(self):
+        self.layers = [nn.Dense(7)] + [nn.Dense(self.w) for _ in range(self.n)] + [nn.Dense(2)]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = nn.relu(layer(x))
+        return x
+
+
+class JoinedInChain(nn.Module):
+    n: int = 3
+    w: int = 4
+
+    def setup(self):
+        self.net = nn.Sequential([nn.Dense(self.w) for _ in range(self.n)] + [nn.LayerNorm(), nn.Dense(2)])
+        self.net2 = nn.Sequential([*[nn.Dense(self.w) for _ in range(self.n)], nn.Dense(3)])
+
+    def __call__(self, x):
+        return self.net2(self.net(x))
+
+
+class ListsInARow(nn.Module):
+    n: int = 3
+    w: int = 4
+
+    def setup(self):
+        layers = [nn.Dense(self.w) for _ in range(self.n)]
+        self.a = nn.Sequential(layers)
+        self.b, self.c = nn.Sequential([nn.Dense(self.w) for _ in range(self.n)]), nn.Dense(3)
+
+    def __call__(self, x):
+        return self.c(self.b(self.a(x)))
+
+
 CASES = [
     ("Stacks", {}, [(2, 5, 4)], {}),
     ("Stacks2", {}, [(2, 5, 4)], {}),
@@ -371,4 +422,8 @@ CASES = [
     ("ChainStarred", {}, [(2, 5, 4)], {}),
     ("ChainOfChains", {}, [(2, 5, 4)], {}),
     ("ChainsAndHead", {}, [(2, 5, 4)], {}),
+    ("JoinedHead", {}, [(2, 5, 4)], {}),
+    ("JoinedBothSides", {}, [(2, 5, 4)], {}),
+    ("JoinedInChain", {}, [(2, 5, 4)], {}),
+    ("ListsInARow", {}, [(2, 5, 4)], {}),
 ]

@@ -221,12 +221,12 @@ REFUSED = {
       skips.append(x)
     return x
 """,
-    "lists of sizes that change, joined": """class M(nn.Module):
+    "two lists of sizes that change, joined": """class M(nn.Module):
   n: int = 3
   w: int = 4
 
   def setup(self):
-    self.layers = [nn.Dense(self.w) for _ in range(self.n)] + [nn.Dense(2)]
+    self.layers = [nn.Dense(self.w) for _ in range(self.n)] + [nn.Dense(i) for i in range(3)]
 
   def __call__(self, x):
     for layer in self.layers:
