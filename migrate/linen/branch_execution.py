@@ -19,7 +19,7 @@ from .function_choices import FunctionChoice, chosen_function
 from .given_functions import ChosenFunction
 from .merging import Choice, Either, decided, dependencies_of, last_of_both, question, same_width, under_step
 from .nothing_made import makes_nothing
-from .presence import Step, either_result, step_of
+from .presence import Step, asked, either_result, step_of
 from .sites import (
     Abs,
     Block,
@@ -281,7 +281,7 @@ def _merge_tracked(
                 left, right = one, other
         if len(left.dims) == len(right.dims) and left.lead == right.lead:
             pairs = list(zip(left.dims, right.dims))
-            dims = [_tracked_dim(run, x, y, then, orelse, i - len(pairs), left) for i, (x, y) in enumerate(pairs)]
+            dims = [_tracked_dim(run, x, y, then, orelse, i - len(pairs), left, sides) for i, (x, y) in enumerate(pairs)]
             return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
     if not calltime:
         a, b = _as_size(run, a, b), _as_size(run, b, a)
@@ -289,7 +289,7 @@ def _merge_tracked(
         if static:
             conditional_items.note_count(run, name, a.value, b.value, sides)
             return Abs(Int(Dim.local(name)), True, flags)
-        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse, 0)
+        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse, 0, None, sides)
         return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
     if run.in_setup and run.repeating and sides is not None and not sides[0].deps:
         # A list that is filled or stays empty, by a condition that is the same in all passes of the loop.
@@ -315,14 +315,28 @@ def _as_size(run: Execution, value: Abs, other: Abs) -> Abs:
 
 
 def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block, sides: tuple[Step, Step] | None) -> Abs | None:
-    """Two arrays, of which a condition of the constructor decides; None for anything else."""
+    """Two arrays, or displays of arrays, of which a condition of the constructor decides; None for anything else."""
+    one, other = a.value, b.value
+    if isinstance(one, Tup) and isinstance(other, Tup) and len(one.items) == len(other.items):
+        if not all(type(item) is Array for item in (*one.items, *other.items)):
+            return None
+        pairs = [(Abs(x), Abs(y)) for x, y in zip(one.items, other.items)]
+        items = [_merge_tracked(run, "", x, y, then, orelse, False, sides).value for x, y in pairs]
+        return Abs(Tup(tuple(items), one.kind), False, a.flags | b.flags)
     if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
         return None
     return _merge_tracked(run, "", a, b, then, orelse, False, sides)
 
 
 def _tracked_dim(
-    run: Execution, a: Dim | None, b: Dim | None, then: Block, orelse: Block, index: int, shape: Shape | None = None
+    run: Execution,
+    a: Dim | None,
+    b: Dim | None,
+    then: Block,
+    orelse: Block,
+    index: int,
+    shape: Shape | None = None,
+    sides: tuple[Step, Step] | None = None,
 ) -> Dim | None:
     """A size that a condition decides; `index`: its place in a shape, from the end, or 0."""
     if a is None or b is None or a == b:
@@ -330,4 +344,7 @@ def _tracked_dim(
     name = run.tracker(size_stem(index or -1, shape))
     then.steps.append(Track(name, a))
     orelse.steps.append(Track(name, b))
+    if sides is not None and not sides[0].deps and asked(sides[0].text) is None:
+        one, other = (a, b) if sides[0].holds else (b, a)
+        run.closed[name] = Dim.cond(sides[0].text, run.settled(one), run.settled(other))
     return Dim.local(name)

@@ -126,6 +126,12 @@ class Dim:
     @staticmethod
     def _collect(terms: dict[Monomial, int], order: tuple[Atom, ...] = ()) -> Dim:
         kept = [(m, c) for m, c in terms.items() if c]
+        conditional = [(m[0], c) for m, c in kept if len(m) == 1 and m[0].kind == "cond"]
+        if len(conditional) > 1 and len({a.args[0] for a, _ in conditional}) == 1:
+            then, other = (sum((a.args[side] * c for a, c in conditional), Dim.of(0)) for side in (1, 2))
+            if then == other:  # what one has more on one side of the condition, the other has on the other
+                rest = {m: c for m, c in kept if not (len(m) == 1 and m[0].kind == "cond")}
+                return Dim._collect(rest, order) + then
         if len(kept) > 1:
             kept.sort(key=lambda t: (-len(t[0]), [a.sort_key() for a in t[0]]))
         return Dim(tuple(kept), order)

@@ -30,7 +30,7 @@ from . import (
 from .agreeing import Agreement
 from .applied import Applied
 from .classes import ClassModel, Field, Method
-from .dims import Atom, Dim
+from .dims import Dim
 from .environment import Env, Returned
 from .last_pass import Pass
 from .lifting import lift_method, run_method
@@ -244,12 +244,13 @@ class Execution(LoopExecution):
     def outward(self, value: Value) -> Value:
         """A result without the constructor's own variables: sizes after a loop in terms of the fields."""
 
-        def change(atom: Atom) -> Dim | None:
-            return self.closed.get(atom.args[0]) if atom.kind == "local" else None
-
         if dependencies_of(value) & set(self.before_last):
             value = list_items.without(value, frozenset(self.before_last))
-        return map_dims(value, lambda dim: dim.substitute(change))
+        return map_dims(value, self.settled)
+
+    def settled(self, dim: Dim) -> Dim:
+        """A size without the constructor's own variables, as far as it is known in terms of the fields."""
+        return dim.substitute(lambda atom: self.closed.get(atom.args[0]) if atom.kind == "local" else None)
 
     def sites_of(self, entry: str) -> list[Site]:
         return [s for s in self.sites if s.method == entry]

@@ -301,8 +301,17 @@ class ClassText:
         """A size as the constructor says it."""
         if self.closing:  # setup does not run the loops of the call: sizes behind them, as the last iteration leaves them
             dim = dim.substitute(lambda a: self.run.closed.get(a.args[0]) if a.kind == "local" else None)
+        plainer = dim.substitute(self._either)
+        if plainer is not dim and not any(atom.kind == "cond" for atom in plainer.atoms()):
+            dim = plainer  # `a + b` of the two halves of x, whichever of them a is
         self.needs |= self.needed(dim.dependencies())
         return dim.text(self._atom)
+
+    def _either(self, atom: Atom) -> Dim | None:
+        """The sizes that a condition of the fields has assigned to a variable of the constructor."""
+        found = self.run.closed.get(atom.args[0]) if atom.kind == "local" else None
+        one = found.single_atom() if found is not None else None
+        return found if one is not None and one.kind == "cond" else None
 
     def _atom(self, atom: Atom) -> str | None:
         if atom.kind == "field":

@@ -30,7 +30,7 @@ def below(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> frozenset[
 
 
 def check_names(sows: Iterable[ast.Call], taken: Set[str]) -> None:
-    """Refuse values that are sown under the name of an attribute: Linen keeps a tree for each collection, NNX one for all."""
+    """Refuse values that are sown under the name of an attribute: in NNX all collections are one tree."""
     for node in sows:
         given = [k.value for k in node.keywords if k.arg == "name"]
         name = given[0] if given else node.args[1] if len(node.args) > 1 else None
