@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
+# Numbers of numpy, jax.numpy and math.
+NUMBERS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "euler_gamma": 0.5772156649015329}
+
 # jax.numpy and numpy: the result has the first argument's shape; other arguments are scalars or flags.
 NUMPY_UNARY = """
 abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh around asin asinh atan atanh bitwise_invert

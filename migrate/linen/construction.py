@@ -55,7 +55,7 @@ def construct(
     if run.in_setup and run.loops:
         for bound in site.bound.values():
             for inner in run.modules_in(bound.abs.value):
-                if inner.in_setup and inner.within is None and inner.loops == site.loops:
+                if inner.in_setup and inner.within is None and inner.loops[: len(site.loops)] == site.loops:
                     inner.within = site
     if not run.in_setup:
         run.block.steps.append(Make(site))

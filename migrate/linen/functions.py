@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from typing import Any
 
-from ..catalog import layers
+from ..catalog import layers, shape_table
 from . import (
     aliases,
     caller_words,
@@ -65,6 +65,9 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
     found = run.project.definition(qualname)
     if qualname in ("jax.numpy.newaxis", "numpy.newaxis"):
         return Abs(Const(None), static=True)
+    module, _, name = qualname.rpartition(".")
+    if module in ("jax.numpy", "numpy", "math") and name in shape_table.NUMBERS:
+        return Abs(Const(shape_table.NUMBERS[name]), static=True)
     if found is None:
         inside = held_class(run, qualname)
         if inside is not None:

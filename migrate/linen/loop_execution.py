@@ -16,7 +16,7 @@ from .iteration import name_elements, unrolled
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
 from .presence import NoneAtFirst
 from .shape_args import is_number
-from .sites import Abs, Block, For, Local, Localized, Site, Static, Track, Unmigratable, steps_of
+from .sites import Abs, Block, For, Local, Localized, Repeated, Site, Static, Track, Unmigratable, steps_of
 from .values import OPAQUE, Array, Const, Int, Shape, Tup, Unknown, Value, size_stem
 
 
@@ -68,6 +68,9 @@ class LoopExecution(Expressions):
             return None
         elements = self.elements(iterator, iterated, env) if over is None else Abs(Unknown("an item of a list"))
         localized = self.localize(iterator, env) if iterated.static else None
+        own_words = self.in_setup and env.in_method() and over is None and not self.holds_module(iterated.value)
+        if localized is None and own_words:
+            localized = Localized(env.source.span(iterator), env.source, (), frozenset())  # setup's own words stay
         sized = size_lists.loop_iterator(self, iterator, env) if localized is None and over is None else None
         if sized is not None:
             localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
@@ -174,7 +177,7 @@ class LoopExecution(Expressions):
                     self.closed[tracker] = last
         if last_env is not None:
             last_pass.leave(inner, last_env, phis)
-        short = self._carry_sizes(target, iterator, start, inner, phis, over is not None, step)
+        short = self._carry_sizes(target, iterator, start, inner, phis, over, step)
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
         forgotten |= dict.fromkeys(spent)
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(node))
@@ -218,7 +221,7 @@ class LoopExecution(Expressions):
         start: Env,
         inner: Env,
         phis: Mapping[tuple[str, int], str | None],
-        ordered: bool,
+        over: Abs | None,
         step: For,
     ) -> dict[str, frozenset[Site]]:
         """A loop over a list made in setup: the sizes that its elements see follow the loop that made them.
@@ -228,6 +231,8 @@ class LoopExecution(Expressions):
         followed: dict[str, frozenset[Site]] = {}
         if not phis or self.trial:
             return followed
+        ordered = over is not None
+        through = over.value.loop if over is not None and isinstance(over.value, Repeated) else None
         short = not ordered and not self.running_loops and all_but_last.is_all_but_last(iterator)
         made = {s for s in self.sites if s.loops and s.call is not None}
         for site in made:
@@ -237,7 +242,7 @@ class LoopExecution(Expressions):
                     self._agree_all(site, start, inner, phis)
                 continue
             assert site.call is not None
-            item = site.outermost()
+            item = site.item_of(through)
             used = frozenset().union(*[dependencies_of(v) for v in [*site.call.args, *site.call.keywords.values()]])
             for (name, index), tracker in phis.items():
                 if tracker is None or tracker not in used:
@@ -255,7 +260,8 @@ class LoopExecution(Expressions):
                         raise Unmigratable("NNX114", reason, site.node)
                     continue
                 if first is not None and following is not None:
-                    known = self.all_carried.setdefault(site, [])
+                    self.all_carried.setdefault(site, [])
+                    known = self.all_carried.setdefault(item, [])
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
                         followed[tracker] = followed.get(tracker, frozenset()) | {site}

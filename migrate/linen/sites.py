@@ -172,9 +172,11 @@ class Site:
         """Does it stand in setup's own text, which the constructor keeps?"""
         return self.in_setup and not self.through and self.source is source
 
-    def outermost(self) -> Site:
-        """The item of a list that it is part of."""
-        return self if self.within is None else self.within.outermost()
+    def item_of(self, loop: For | None = None) -> Site:
+        """The item of a list that it is part of: of that which `loop` makes, or of the outermost."""
+        if self.within is None or (loop is not None and self.loops[-1:] == (loop,)):
+            return self
+        return self.within.item_of(loop)
 
     def place_key(self) -> tuple[object, ...]:
         """The same for everything that is made at one place of the class's own code."""

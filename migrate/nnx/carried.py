@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts
@@ -31,7 +31,7 @@ def write(writer: ClassWriter, site: Site, carried: Carried, expression: Parts) 
     """The edits of one site of such a list."""
     known = available(writer.run, site) | {tracker for tracker, _, _ in carried}
     told = writer.run.trackers | writer.run.width_names
-    parts = [s for s in writer.run.sites if s.outermost() is site and s in writer.text.built]
+    parts = [s for s in writer.run.sites if s.item_of() is site.item_of() and s in writer.text.built]
     if any(writer.text.built[part][1] & told - known for part in parts):
         raise Unmigratable("NNX114", "a size of setup depends on what a loop of the call takes from a list", site.node)
     for _, first, following in carried:
@@ -44,16 +44,6 @@ def write(writer: ClassWriter, site: Site, carried: Carried, expression: Parts) 
         _loop(writer, site, loop, carried, expression)
     else:
         raise Unmigratable("NNX114", "input sizes that change along a list of modules cannot be followed", site.node)
-
-
-def of_items(found: Mapping[Site, Carried]) -> dict[Site, list[tuple[str, Dim, Dim]]]:
-    """The sizes that each item of a list takes, with those that parts of it take: an RNN those of its cell."""
-    sizes: dict[Site, list[tuple[str, Dim, Dim]]] = {}
-    for site, own in found.items():
-        sizes.setdefault(site, [])
-        held = sizes.setdefault(site.outermost(), [])
-        held += [size for size in own if all(size[0] != tracker for tracker, _, _ in held)]
-    return sizes
 
 
 def keep_needed(text: ClassText) -> None:

@@ -123,7 +123,7 @@ class ClassText:
         """Name and build everything once; raises Unmigratable."""
         refusals.refuse(self)
         outside_chains.prepare(self)
-        self.run.carried = carried.of_items(self.run.all_carried)
+        self.run.carried = {site: list(sizes) for site, sizes in self.run.all_carried.items()}
         try:
             self.setup_params = setup_params.check(self.run, self.model)
         except Unmigratable as refusal:
