@@ -27,6 +27,7 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     if run.trial and not site.in_setup:
         return  # the loops may yet be joined: see `list_loops`
     for name in changing & pass_names(run):
+        runs |= _under_its_name(run, site, name)
         if picked or name not in runs or run.list_scopes.get(name, runs[name]) != runs[name]:
             raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
     run.list_scopes.update(runs)
@@ -40,6 +41,21 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         if differ and (picked or other_picked):
             raise Unmigratable("NNX114", "items of a list are picked, and are given inputs of several sizes", site.node)
     before.append((widths, picked))
+
+
+def _under_its_name(run: Any, site: Site, name: str) -> dict[str, str]:
+    """A name that another list's loop has for the pass, where the site's own has none for it:
+    `[nn.Conv(f, (3, 3)) for f in self.widths]` beside `[nn.BatchNorm() for _ in self.widths]`.
+    """
+    loop = site.loops[-1] if site.loops else None
+    unnamed = loop is not None and site.in_setup and ast.unparse(loop.node.target) == "_"
+    if loop is None or not unnamed or site.renders.get("pass_name", name) != name:
+        return {}
+    texts = {text for other in run.sites for held in other.loops for n, text in _what_runs(held).items() if n == name}
+    if texts != {ast.unparse(loop.node.iter)}:
+        return {}
+    site.renders["pass_name"] = name  # the writer gives it to the loop
+    return {name: texts.pop()}
 
 
 def _is_outside(run: Any, site: Site) -> bool:
@@ -131,6 +147,15 @@ def _is_picked(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
 
 def _binds(target: ast.expr, name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(target))
+
+
+def part_with(site: Site, iterator: ast.expr) -> ast.expr:
+    """`self.layers` of `zip(self.layers, skips[::-1])`: what a loop goes through of the list that holds a module."""
+    if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id in ("zip", "enumerate"):
+        for part in iterator.args:
+            if site.container and any(isinstance(n, ast.Attribute) and n.attr == site.container for n in ast.walk(part)):
+                return part_with(site, part)
+    return iterator
 
 
 def in_order(run: Any, site: Site, iterator: ast.expr) -> bool:

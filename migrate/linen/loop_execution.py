@@ -249,9 +249,10 @@ class LoopExecution(Expressions):
                     continue
                 first, after = dim_at(start.names[name].value, index), inner.get(name)
                 following = dim_at(after.value, index) if after is not None else None
-                sliced = any(isinstance(n, ast.Slice) for n in ast.walk(iterator))
+                own = list_items.part_with(item, iterator)
+                sliced = any(isinstance(n, ast.Slice) for n in ast.walk(own))
                 reason = ""
-                if (sliced and not short) or (not ordered and not list_items.in_order(self, item, iterator)):
+                if (sliced and not short) or (not ordered and not list_items.in_order(self, item, own)):
                     reason = "a list whose sizes change is not called in its order"
                 elif not ordered and not _runs_along(item, target, iterator):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"

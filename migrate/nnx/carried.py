@@ -112,7 +112,8 @@ def check_passes(run: Execution, site: Site, needs: set[str]) -> None:
     if not site.in_setup or site.call is None:
         return
     others = {name for s in run.sites if s.in_setup for loop in s.loops for name in names_in(loop.target)}
-    foreign = needs & others - {name for loop in site.loops for name in names_in(loop.target)}
+    own = {name for loop in site.loops for name in names_in(loop.target)} | {site.renders.get("pass_name")}
+    foreign = needs & others - own
     if any(dependencies_of(value) & foreign for value in [*site.call.args, *site.call.keywords.values()]):
         raise Unmigratable("NNX114", "a size of setup depends on which item of a list is called", site.node)
 

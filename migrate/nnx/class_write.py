@@ -60,6 +60,7 @@ class ClassWriter:
         self.moved: list[tuple[SourceFile, Span]] = []
         self.collection_classes: set[str] = set()
         self.asked: set[str] = set()  # fields that text which is put into the methods reads
+        self.named_loops: set[ast.AST] = set()  # targets `_` of loops that take the name of another loop
         self.list_names: set[str] = set()  # what lists of setup are called that had no name
         self.listed: set[ast.ListComp] = set()  # comprehensions of setup that have become loops
         self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
@@ -259,6 +260,10 @@ class ClassWriter:
     def _setup_site(self, site: Site) -> None:
         expression = self.text.built[site][0].expression
         self.put_functions(site)
+        target = site.loops[-1].node.target if "pass_name" in site.renders else None
+        if target is not None and target not in self.named_loops:
+            self.named_loops.add(target)
+            self.put(target, site.renders["pass_name"], source=site.source)
         for name, option in lifted.kept_options(self.text, site).values():
             statement = site.source.statement_of(site.node)
             after = f"{site.source.newline}{site.source.indent_of(statement)}"
