@@ -10,6 +10,7 @@ not negative.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import math
 import re
@@ -543,7 +544,7 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
     if kind in ("max", "min"):
         return f"{kind}({', '.join(d.text(render) for d in args)})", ATOM
     if kind == "cond":
-        return f"({args[1].text(render)} if {args[0]} else {args[2].text(render)})", ATOM
+        return f"({args[1].text(render)} if {condition(args[0])} else {args[2].text(render)})", ATOM
     if kind == "byrank":
         return f"({args[2].text(render)} if {args[0]}.ndim == {args[1]} else {args[3].text(render)})", ATOM
     if kind == "expr":
@@ -551,6 +552,15 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
         text = str(args[0]).format(*[d.text(render) if alone else d.operand_text(render) for d in args[1:]])
         return text, level_of(text)
     raise ValueError(f"unknown kind of atom: {kind}")
+
+
+def condition(test: str) -> str:
+    """A condition as it stands behind an `if`, where it may be a choice itself: `True if i < n else False`."""
+    choice = ast.parse(test, mode="eval").body if " if " in test else None
+    if not isinstance(choice, ast.IfExp):
+        return test
+    sides = [side.value if isinstance(side, ast.Constant) else None for side in (choice.body, choice.orelse)]
+    return ast.unparse(choice.test) if sides == [True, False] else f"({test})"
 
 
 def _floordiv_text(above: Dim, below: Dim, render: Render | None) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts
+from ..linen.arguments import stored_names
 from ..linen.dims import Dim
 from ..linen.execute import Execution
 from ..linen.late_makes import names_in
@@ -157,6 +158,40 @@ def _comprehension(
         writer.put(comprehension, target, source=source)
 
 
+def check_time(run: Execution, site: Site) -> None:
+    """What a size says of a number of setup's, it says of the number as the last loop or condition left it."""
+    setup = run.model.method("setup")
+    if setup is None or not site.in_own_words(setup.source) or site.call is None:
+        return
+    given = [*site.call.args, *site.call.keywords.values()]
+    for name in frozenset().union(*[dependencies_of(value) for value in given]):
+        stores = [n for n in setup.nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+        around = set(site.source.ancestors(site.node))
+        settled, plain = 0, 0
+        for store in stores:
+            blocks = [a for a in site.source.ancestors(store) if isinstance(a, _BLOCKS) and a not in around]
+            ends = [block.end_lineno or 0 for block in blocks]
+            if max([*ends, store.lineno]) >= site.node.lineno or site.source.statement_of(store) in around:
+                continue
+            settled, plain = max([settled, *ends]), max(plain, 0 if blocks else store.lineno)
+        if plain > settled and (settled or any(isinstance(a, ast.For) for a in around)):
+            raise Unmigratable("NNX114", f"setup changes `{name}`, in which sizes of its modules are said", site.node)
+
+
+_BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try)
+
+
+def _end_of_pass(source: SourceFile, loop: ast.For, following: Dim) -> tuple[int | None, int]:
+    """Where a pass knows a size for the next one, and where it ends.
+
+    None: its end will do. Otherwise the pass changes what the size is said in, and it has to be kept before that.
+    """
+    read = {str(name) for name in following.dependencies()}
+    end = source.line_span(loop.body[-1]).end
+    changing = [part for part in loop.body if read & stored_names(part)]
+    return (source.line_span(changing[0]).start if changing else None), end
+
+
 def _fresh_list(writer: ClassWriter) -> str:
     """A name for a list of setup that had none."""
     run = writer.run
@@ -176,6 +211,11 @@ def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expr
         if (loop, tracker) in writer.carried:  # two modules of one iteration
             continue
         writer.carried.add((loop, tracker))
-        before, after = source.line_span(loop).start, source.line_span(loop.body[-1]).end
+        before = source.line_span(loop).start
+        known, after = _end_of_pass(source, loop, following)
         writer.insert(before, f"{indent}{tracker} = {writer.text.dim(first)}{newline}", source=source)
-        writer.insert(after, f"{inner}{tracker} = {writer.text.dim(following)}{newline}", source=source)
+        said = writer.text.dim(following)
+        if known is not None:
+            writer.insert(known, f"{inner}next_{tracker} = {said}{newline}", source=source)
+            said = f"next_{tracker}"
+        writer.insert(after, f"{inner}{tracker} = {said}{newline}", source=source)

@@ -16,7 +16,7 @@ from ..catalog import layers
 from ..edits import Part, Parts, Span
 from ..linen import all_but_last
 from ..linen.analyser import Analyser
-from ..linen.dims import ATOM, Atom, Dim, level_of
+from ..linen.dims import ATOM, Atom, Dim, condition, level_of
 from ..linen.execute import Execution
 from ..linen.passed import attribute_name, held_modules
 from ..linen.presence import asked
@@ -204,6 +204,7 @@ class ClassText:
                 told = self.run.trackers | self.run.width_names  # by what the call does
                 unmet = self.needs & told if site.in_setup and site not in self.run.carried else set()
                 carried.check_passes(self.run, site, self.needs)
+                carried.check_time(self.run, site)
                 if self.needs & set(self.run.before_last):
                     reason = "a size is asked for that is known before the last item of a list only"
                     raise Unmigratable("NNX114", reason, site.node)
@@ -343,7 +344,7 @@ class ClassText:
                 self.optional.add(question[0])
                 self.used.setdefault(question[0], {-1})
                 test = f"{self.size_name(question[0])} is not None"
-            return f"({then.text(self._atom)} if {self.own_text(test)} else {other.text(self._atom)})"
+            return f"({then.text(self._atom)} if {self.own_text(condition(test))} else {other.text(self._atom)})"
         return None
 
     def own_text(self, text: str) -> str:
