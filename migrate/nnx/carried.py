@@ -89,7 +89,7 @@ def _may_stand_before(source: SourceFile, node: ast.ListComp) -> bool:
     """Is a list always made, once, by its statement: as an argument, `self.mlp = nn.Sequential([... for ...])`?"""
     below: ast.AST = node
     for parent in source.ancestors(node):
-        if isinstance(parent, ast.Assign):
+        if isinstance(parent, ast.Assign | ast.Return):
             return below is parent.value
         if not isinstance(parent, ast.Call | ast.keyword | ast.List | ast.Tuple | ast.BinOp | ast.Starred):
             return False
@@ -164,7 +164,8 @@ def check_time(run: Execution, site: Site) -> None:
     if setup is None or not site.in_own_words(setup.source) or site.call is None:
         return
     given = [*site.call.args, *site.call.keywords.values()]
-    for name in frozenset().union(*[dependencies_of(value) for value in given]):
+    passes = {name for loop in site.loops for name in names_in(loop.target)} | {site.renders.get("pass_name")}
+    for name in frozenset().union(*[dependencies_of(value) for value in given]) - passes:
         stores = [n for n in setup.nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
         around = set(site.source.ancestors(site.node))
         settled, plain = 0, 0

@@ -35,6 +35,7 @@ from . import (
     setup_conditions,
     setup_containers,
     setup_helpers,
+    setup_methods,
     setup_names,
     setup_values,
     shared_scopes,
@@ -140,6 +141,7 @@ class ClassWriter:
         for method in own:
             self._rewrite_body(method)
         setup_helpers.write(self)
+        setup_methods.write(self)
         if self.text.computed is not None:
             setup_values.write(self, self.text.computed)
         factories.rewrite(self)

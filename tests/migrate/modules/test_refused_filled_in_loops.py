@@ -221,6 +221,68 @@ REFUSED = {
       skips.append(x)
     return x
 """,
+    "a number changed between two modules of a pass": """class M(nn.Module):
+  n: int = 2
+
+  def setup(self):
+    blocks = []
+    d = 4
+    for _ in range(self.n):
+      blocks.append(nn.Dense(d))
+      d += 1
+      blocks.append(nn.Dense(d))
+    self.blocks = blocks
+
+  def __call__(self, x):
+    for block in self.blocks:
+      x = block(x)
+    return x
+""",
+    "a number changed behind the loop": """class M(nn.Module):
+  n: int = 2
+
+  def setup(self):
+    d = 4
+    blocks = []
+    for _ in range(self.n):
+      blocks.append(nn.Dense(d))
+      d = d * 2
+    self.blocks = blocks
+    self.mid = nn.Dense(d)
+    d = d // 2
+    self.out = nn.Dense(d)
+    self.last = nn.Dense(2)
+
+  def __call__(self, x):
+    for block in self.blocks:
+      x = block(x)
+    return self.last(self.out(self.mid(x)))
+""",
+    "norms in another order than the layers before them": """class M(nn.Module):
+  widths: Any = (4, 5)
+
+  def setup(self):
+    self.layers = [nn.Dense(f) for f in self.widths]
+    self.norms = [nn.LayerNorm() for _ in self.widths]
+
+  def __call__(self, x):
+    for layer, norm in zip(self.layers, self.norms[::-1]):
+      x = nn.relu(norm(layer(x)))
+    return x
+""",
+    "names of passes that run over something else": """class M(nn.Module):
+  widths: Any = (4, 5)
+  count: int = 2
+
+  def setup(self):
+    self.layers = [nn.Dense(f) for f in self.widths]
+    self.norms = [nn.LayerNorm() for _ in range(self.count)]
+
+  def __call__(self, x):
+    for layer, norm in zip(self.layers, self.norms):
+      x = nn.relu(norm(layer(x)))
+    return x
+""",
     "two lists of sizes that change, joined": """class M(nn.Module):
   n: int = 3
   w: int = 4
