@@ -218,7 +218,7 @@ def reduce(shape: Shape, axes: Sequence[Dim] | None, keepdims: bool) -> Shape:
             raise needs_rank("keepdims", shape)
         return Shape.of(*[1] * shape.rank)
     lead = shape.lead
-    if lead is not None and shape.rank is None and all(a.value is not None and 0 <= a.value < len(lead.head) for a in axes):
+    if lead is not None and not lead.known and all(a.value is not None and 0 <= a.value < len(lead.head) for a in axes):
         gone = {a.value for a in axes}  # dimensions that were put in front: `jnp.stack(skips).mean(0)`
         head = tuple(Dim.of(1) if i in gone else d for i, d in enumerate(lead.head) if keepdims or i not in gone)
         return Shape(shape.dims, dataclasses.replace(lead, head=head))

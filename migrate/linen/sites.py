@@ -174,7 +174,7 @@ class Site:
 
     def item_of(self, loop: For | None = None) -> Site:
         """The item of a list that it is part of: of that which `loop` makes, or of the outermost."""
-        if self.within is None or (loop is not None and self.loops[-1:] == (loop,)):
+        if self.within is None or (loop is not None and self.loops[-1:] == (loop,) != self.within.loops[-1:]):
             return self
         return self.within.item_of(loop)
 
