@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .classes import ClassModel
+from .classes import ClassModel, Field
 from .sites import Factory, Site
 
 _KEPT = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
@@ -44,12 +44,13 @@ def _stays(run: Any, target: str) -> None:
 
 
 def movable(analyser: Any, model: ClassModel, name: str) -> bool:
-    """Is the field a flag with a default that nothing but the class's own `__call__` reads?"""
+    """Is the field a flag that nothing but the class's own `__call__` reads?"""
     field = next((f for f in model.own_fields if f.name == name), None)
     method = model.own_methods.get("__call__")
     if field is None or method is None or len(analyser.classes.lineage(model.qualname)) > 1:
         return False
-    if not (isinstance(field.default, ast.Constant) and isinstance(field.default.value, bool)):
+    given = isinstance(field.default, ast.Constant) and isinstance(field.default.value, bool)
+    if not given and not _may_have_default(model, field):
         return False
     arguments = method.node.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs or not set(method.decorators) <= _KEPT:
@@ -64,6 +65,14 @@ def movable(analyser: Any, model: ClassModel, name: str) -> bool:
     if any(n in compared for n in own):
         return False  # `self.train is None` tells apart what a truth test does not
     return bool(own) and reads and name not in called and not asked and not again
+
+
+def _may_have_default(model: ClassModel, field: Field) -> bool:
+    """Is it a `train: bool` without a default, and no such field behind it?"""
+    annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
+    behind = model.own_fields[model.own_fields.index(field) + 1 :]
+    own = field.default is None and field.factory is None and annotation == "bool"
+    return own and all(f.default is not None or f.factory is not None or f.kw_only for f in behind)
 
 
 def _is_self(node: ast.expr) -> bool:

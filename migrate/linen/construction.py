@@ -48,7 +48,7 @@ def construct(
     out instead of calling it by its name."""
     if arguments is None:
         arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
-    inline = inline or _of_function(run, factory, node, env)
+    inline = inline or _of_function(run, factory, node, env) or _holds_flags(run, factory, node, env)
     site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
     site.alternatives = tuple(others)
     run.sites.append(site)
@@ -61,6 +61,18 @@ def construct(
         run.block.steps.append(Make(site))
         site.renders["block"] = run.block
     return Abs(Module(site, bool(run.loops)), False)
+
+
+def _holds_flags(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:
+    """Does a partial of a project's class hold flags of the call, so that no name of the constructor's can stand for it?"""
+    if run.analyser.classes.get(factory.target) is None or factory.field or factory.lifted or factory.alternatives:
+        return False
+    said = all(b.localized is not None for b in factory.positional)
+    if not said or factory.source is not env.source or not isinstance(factory.node, ast.Call):
+        return False
+    late = [b for b in factory.args.values() if b.localized is None]
+    flags = all(b.abs.flags and b.node is not None and not isinstance(b.abs.value, Factory) for b in late)
+    return bool(late) and flags and run.localize(node.func, env) is None
 
 
 def _of_function(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:

@@ -20,6 +20,9 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     """Refuse a call of an item whose place in the list does not say the sizes that it is given."""
     if run.in_setup or not _is_outside(run, site):
         return
+    if _called_in_some(run, site, node, env):
+        reason = "items of a list are called in some passes of a loop only, and Linen makes no variables for the others"
+        raise Unmigratable("NNX157", reason, node)
     runs = {name: text for loop in site.loops for name, text in _what_runs(loop).items()}
     given = [v for v in (*record.args, *record.keywords.values()) if isinstance(v, Array)]
     changing = frozenset().union(*[dependencies_of(v) for v in given])
@@ -43,6 +46,46 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     before.append((widths, picked))
 
 
+def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
+    """Does a loop go through as many passes as the list has items, and call one only where its counter is this or that?"""
+    tests: list[ast.expr] = []
+    below: ast.AST = node
+    for parent in env.source.ancestors(node):
+        if isinstance(parent, ast.If | ast.IfExp) and below is not parent.test:
+            said = ast.unparse(node.func)
+            sides = [parent.body, parent.orelse] if isinstance(parent, ast.IfExp) else [*parent.body, *parent.orelse]
+            other = [n for side in sides for n in ast.walk(side) if isinstance(n, ast.Call) and n is not node]  # type: ignore[arg-type]
+            if not any(ast.unparse(call.func) == said for call in other):
+                tests.append(parent.test)
+        if isinstance(parent, ast.For):
+            counters = _counters(parent.target, parent.iter)
+            asked = any(isinstance(n, ast.Name) and n.id in counters for test in tests for n in ast.walk(test))
+            index = ast.unparse(node.func.slice) if isinstance(node.func, ast.Subscript) else ""
+            own = isinstance(node.func, ast.Name) and _binds(parent.target, node.func.id)
+            return asked and (own or (index in counters and _passes(run, parent.iter) == _passes_of(run, site)))
+        if isinstance(parent, ast.FunctionDef | ast.Lambda):
+            return False
+        below = parent
+    return False
+
+
+def _passes(run: Any, iterator: ast.expr) -> str:
+    """What has as many items as a loop has passes: `self.widths` of a list that was made over them."""
+    if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and len(iterator.args) == 1:
+        inner = iterator.args[0]
+        length = isinstance(inner, ast.Call) and ast.unparse(inner.func) == "len" and len(inner.args) == 1
+        if iterator.func.id in ("enumerate", "list", "tuple") or (iterator.func.id == "range" and length):
+            return _passes(run, inner.args[0] if length and isinstance(inner, ast.Call) else inner)
+    going = run.evaluated[iterator].value if iterator in run.evaluated else None
+    if isinstance(going, Repeated) and going.loop is not None and not going.part:
+        return _passes(run, going.loop.node.iter)
+    return ast.unparse(iterator)
+
+
+def _passes_of(run: Any, site: Site) -> str:
+    return _passes(run, site.loops[-1].node.iter) if len(site.loops) == 1 else ""
+
+
 def _under_its_name(run: Any, site: Site, name: str) -> dict[str, str]:
     """A name that another list's loop has for the pass, where the site's own has none for it:
     `[nn.Conv(f, (3, 3)) for f in self.widths]` beside `[nn.BatchNorm() for _ in self.widths]`.
@@ -52,9 +95,12 @@ def _under_its_name(run: Any, site: Site, name: str) -> dict[str, str]:
     if loop is None or not unnamed or site.renders.get("pass_name", name) != name:
         return {}
     texts = {text for other in run.sites for held in other.loops for n, text in _what_runs(held).items() if n == name}
-    if texts != {ast.unparse(loop.node.iter)}:
+    said = ast.unparse(loop.node.iter)
+    if len(texts) > 1 or said not in {form for text in texts for form in (text, f"range(len({text}))")}:
         return {}
     site.renders["pass_name"] = name  # the writer gives it to the loop
+    if said not in texts:
+        site.renders["pass_over"] = min(texts)
     return {name: texts.pop()}
 
 

@@ -15,6 +15,7 @@ def edits(writer: ClassWriter) -> None:
     """`def __call__(self, x, *, decode: bool | None = None)`, which falls back on the field.
 
     A caller may give None, which is false, where the field's default is true: what stands for nothing is then `...`.
+    Where the field has no default, either the constructor or the call has to give it.
     """
     names = sorted(writer.run.call_fields)
     defaults = {f.name: f.default for f in writer.model.own_fields}
@@ -36,7 +37,12 @@ def edits(writer: ClassWriter) -> None:
     body = method.node.body
     described = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1
     first = body[1] if described else body[0]
-    lines = [f"{name} = self.{name} if {name} is {absent[name]} else {name}" for name in names]
+    lines = [
+        f"{name} = self.{name} if {name} is {absent[name]} else {name}"
+        if defaults[name] is not None
+        else f'{name} = {writer.namer.parity("merge_param")}("{name}", self.{name}, {name})'
+        for name in names
+    ]
     between = f"{source.newline}{source.indent_of(first)}"
     writer.insert(source.span(first).start, "".join(line + between for line in lines), source=source)
 

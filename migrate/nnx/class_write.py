@@ -266,6 +266,8 @@ class ClassWriter:
         if target is not None and target not in self.named_loops:
             self.named_loops.add(target)
             self.put(target, site.renders["pass_name"], source=site.source)
+            if "pass_over" in site.renders:  # `range(len(self.widths))`
+                self.put(site.loops[-1].node.iter, site.renders["pass_over"], source=site.source)
         for name, option in lifted.kept_options(self.text, site).values():
             statement = site.source.statement_of(site.node)
             after = f"{site.source.newline}{site.source.indent_of(statement)}"

@@ -215,12 +215,14 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
             parts += [" | None = None" if annotation else "=None"]
         elif field.default is not None:
             parts += [" = " if annotation else "=", _default(writer, field.default, field, deeper)]
+        elif field.name in writer.run.call_fields:  # its call is given it
+            parts += [" | None = None"]
         (only if field.kw_only else plain).append(tuple(parts))
     seen_default = False
     for field in fields:
         if field.kw_only:
             continue
-        has = field.default is not None or field.factory is not None
+        has = field.default is not None or field.factory is not None or field.name in writer.run.call_fields
         if seen_default and not has:
             raise Unmigratable("NNX174", f"the field {field.name} without a default follows one with", field.node)
         seen_default = has

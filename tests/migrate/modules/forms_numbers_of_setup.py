@@ -151,6 +151,61 @@ class Residual(nn.Module):
         return x
 
 
+class Counted(nn.Module):
+    features: tuple = (4, 5)
+
+    def setup(self):
+        self.layers = [nn.Dense(f) for f in self.features]
+        self.norms = [nn.LayerNorm() for _ in range(len(self.features))]
+
+    def __call__(self, x):
+        for i, layer in enumerate(self.layers):
+            x = nn.relu(self.norms[i](layer(x)))
+        return x
+
+
+class OneLess(nn.Module):
+    n: int = 3
+
+    def setup(self):
+        self.ls = [nn.Dense(4) for _ in range(self.n)]
+        self.ns = [nn.LayerNorm() for _ in range(self.n - 1)]
+
+    def __call__(self, x):
+        for i, l in enumerate(self.ls):
+            x = l(x)
+            if i < self.n - 1:
+                x = self.ns[i](x)
+        return x
+
+
+class BothSides(nn.Module):
+    n: int = 3
+
+    def setup(self):
+        self.ls = [nn.Dense(4) for _ in range(self.n)]
+
+    def __call__(self, x):
+        for i, l in enumerate(self.ls):
+            if i < self.n - 1:
+                x = nn.relu(l(x))
+            else:
+                x = l(x)
+        return x
+
+
+class EitherWay(nn.Module):
+    n: int = 3
+
+    def setup(self):
+        self.ls = [nn.Dense(4) for _ in range(self.n)]
+
+    def __call__(self, x):
+        for i in range(self.n):
+            x = self.ls[i](x) if i % 2 == 0 else nn.relu(self.ls[i](x))
+        return x
+
+
 CASES = [
     ("WidthDoubled", {}, [(2, 3)], {}),
     ("WidthDoubledBefore", {}, [(2, 3)], {}),
@@ -163,4 +218,8 @@ CASES = [
     ("Residual", {}, [(2, 3)], {}),
     ("UnderFlag", {"flag": False}, [(2, 3)], {}),
     ("LoopThenFlag", {"flag": False}, [(2, 3)], {}),
+    ("Counted", {}, [(2, 4)], {}),
+    ("OneLess", {}, [(2, 4)], {}),
+    ("BothSides", {}, [(2, 4)], {}),
+    ("EitherWay", {}, [(2, 4)], {}),
 ]
