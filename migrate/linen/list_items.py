@@ -20,9 +20,7 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     """Refuse a call of an item whose place in the list does not say the sizes that it is given."""
     if run.in_setup or not _is_outside(run, site):
         return
-    if _called_in_some(run, site, node, env):
-        reason = "items of a list are called in some passes of a loop only, and Linen makes no variables for the others"
-        raise Unmigratable("NNX157", reason, node)
+    _note_passes(run, site, node, env)
     runs = {name: text for loop in site.loops for name, text in _what_runs(loop).items()}
     given = [v for v in (*record.args, *record.keywords.values()) if isinstance(v, Array)]
     changing = frozenset().union(*[dependencies_of(v) for v in given])
@@ -46,9 +44,57 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     before.append((widths, picked))
 
 
-def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
+_JUMPS = (ast.Continue, ast.Break)
+
+
+@dataclasses.dataclass(frozen=True)
+class Passes:
+    """The passes of the loop of a call in which it calls an item: those where `test` holds, which asks for `counter`."""
+
+    test: ast.expr
+    counter: str
+
+
+def _note_passes(run: Any, site: Site, node: ast.Call, env: Any) -> None:
+    """Where a loop calls some items of a list only, the others are None: Linen makes no variables for them.
+
+    Raises Unmigratable where the constructor cannot ask which.
+    """
+    found = _called_in_some(run, site, node, env)
+    known = site.renders.get("passes")
+    if known == "all" or found is None:
+        site.renders["passes"] = "all"
+        return
+    alike = known is None or ast.dump(known.test) == ast.dump(found.test)
+    if not alike or not _is_said_in_setup(run, site, node, found):
+        reason = "items of a list are called in some passes of a loop only, and Linen makes no variables for the others"
+        raise Unmigratable("NNX157", reason, node)
+    site.renders["passes"] = found
+
+
+def _is_said_in_setup(run: Any, site: Site, node: ast.Call, passes: Passes) -> bool:
+    """Means the condition the same where setup makes the list: of fields, of lists that it has made, and of the counter?"""
+    setup = run.model.method("setup")
+    if setup is None or not site.in_own_words(setup.source) or len(site.loops) > 1:
+        return False
+    target, over = site.loops[-1].node.target, site.loops[-1].node.iter
+    bound = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    counted = isinstance(over, ast.Call) and ast.unparse(over.func) == "range" and len(over.args) == 1
+    if passes.counter in bound and not (counted and bound == {passes.counter}):
+        return False
+    for part in ast.walk(passes.test):
+        if isinstance(part, ast.Name) and part.id not in (passes.counter, "self", "len"):
+            return False
+        if isinstance(part, ast.Attribute) and part.attr not in run.fields:
+            stores = [n for n in setup.nodes if isinstance(n, ast.Attribute) and n.attr == part.attr]
+            if not any(isinstance(n.ctx, ast.Store) and n.lineno < site.node.lineno for n in stores):
+                return False
+    return True
+
+
+def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> Passes | None:
     """Does a loop go through as many passes as the list has items, and call one only where its counter is this or that?"""
-    tests: list[ast.expr] = []
+    tests: list[tuple[ast.expr, bool]] = []
     below: ast.AST = node
     for parent in env.source.ancestors(node):
         if isinstance(parent, ast.If | ast.IfExp) and below is not parent.test:
@@ -56,17 +102,24 @@ def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
             sides = [parent.body, parent.orelse] if isinstance(parent, ast.IfExp) else [*parent.body, *parent.orelse]
             other = [n for side in sides for n in ast.walk(side) if isinstance(n, ast.Call) and n is not node]  # type: ignore[arg-type]
             if not any(ast.unparse(call.func) == said for call in other):
-                tests.append(parent.test)
+                body = parent.body if isinstance(parent.body, list) else [parent.body]
+                tests.append((parent.test, below in body))
         if isinstance(parent, ast.For):
             counters = _counters(parent.target, parent.iter)
-            asked = any(isinstance(n, ast.Name) and n.id in counters for test in tests for n in ast.walk(test))
+            jumps = [n for n in ast.walk(parent) if isinstance(n, ast.If) and any(isinstance(s, _JUMPS) for s in n.body)]
+            tests += [(jump.test, False) for jump in jumps if jump.lineno < node.lineno]
+            asking = [(t, h) for t, h in tests if any(isinstance(n, ast.Name) and n.id in counters for n in ast.walk(t))]
             index = ast.unparse(node.func.slice) if isinstance(node.func, ast.Subscript) else ""
             own = isinstance(node.func, ast.Name) and _binds(parent.target, node.func.id)
-            return asked and (own or (index in counters and _passes(run, parent.iter) == _passes_of(run, site)))
+            if not asking or not (own or (index in counters and _passes(run, parent.iter) == _passes_of(run, site))):
+                return None
+            test, holds = asking[0]
+            alone = len(asking) == len(tests) == 1 and holds
+            return Passes(test if alone else ast.Name("_"), min(counters))
         if isinstance(parent, ast.FunctionDef | ast.Lambda):
-            return False
+            return None
         below = parent
-    return False
+    return None
 
 
 def _passes(run: Any, iterator: ast.expr) -> str:
@@ -262,4 +315,4 @@ def _what_runs(loop: For) -> dict[str, str]:
     return found
 
 
-__all__ = ["check_call", "given_back", "pass_names", "without"]
+__all__ = ["Passes", "check_call", "given_back", "pass_names", "without"]

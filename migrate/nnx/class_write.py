@@ -11,6 +11,7 @@ from ..linen.applied import DENSE_OPTIONS, Applied
 from ..linen.classes import Method
 from ..linen.execute import Execution
 from ..linen.layer_fields import WHOLE
+from ..linen.list_items import Passes
 from ..linen.merging import members
 from ..linen.passed import held_modules
 from ..linen.put_variables import PUT
@@ -262,12 +263,7 @@ class ClassWriter:
     def _setup_site(self, site: Site) -> None:
         expression = self.text.built[site][0].expression
         self.put_functions(site)
-        target = site.loops[-1].node.target if "pass_name" in site.renders else None
-        if target is not None and target not in self.named_loops:
-            self.named_loops.add(target)
-            self.put(target, site.renders["pass_name"], source=site.source)
-            if "pass_over" in site.renders:  # `range(len(self.widths))`
-                self.put(site.loops[-1].node.iter, site.renders["pass_over"], source=site.source)
+        self._name_pass(site)
         for name, option in lifted.kept_options(self.text, site).values():
             statement = site.source.statement_of(site.node)
             after = f"{site.source.newline}{site.source.indent_of(statement)}"
@@ -279,10 +275,34 @@ class ClassWriter:
             return
         source, call = site.anchor()
         laid = self.laid_out(expression, source.indent_of(source.statement_of(call)))
+        passes = site.renders.get("passes")
+        if isinstance(passes, Passes):
+            laid = (*laid, " if ", source.span(passes.test), " else None")
         when = setup_conditions.made_when(self.text, site)
         if when is not None:
             laid = (*laid, f" if {when} else None") if when else ("None",)
         self.put(call, *laid, source=source)
+
+    def _name_pass(self, site: Site) -> None:
+        """The name that a size, or a condition of the call, has for the pass of setup's loop that makes an item."""
+        passes, name = site.renders.get("passes"), site.renders.get("pass_name")
+        loop = site.loops[-1].node if site.loops else None
+        if loop is None or loop.target in self.named_loops or not (name or isinstance(passes, Passes)):
+            return
+        self.named_loops.add(loop.target)
+        over = site.renders.get("pass_over") or site.source.span(loop.iter)
+        counts = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range" and len(loop.iter.args) == 1
+        own = ast.unparse(loop.target)
+        if isinstance(passes, Passes) and own != passes.counter:
+            if counts and own == "_" and name is None:
+                self.put(loop.target, passes.counter, source=site.source)
+                return
+            self.put(loop.target, f"{passes.counter}, {name or own}", source=site.source)
+            self.put(loop.iter, "enumerate(", over, ")", source=site.source)
+        elif name:
+            self.put(loop.target, name, source=site.source)
+            if "pass_over" in site.renders:  # `range(len(self.widths))`
+                self.put(loop.iter, over, source=site.source)
 
     def put_functions(self, site: Site) -> None:
         """The functions that make a stack of modules, ahead of the statement of `setup` that makes it."""

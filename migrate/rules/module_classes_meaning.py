@@ -143,7 +143,7 @@ RULES = (
     stays(
         "NNX156",
         "name-taken",
-        "a submodule has the name of a field, a list of modules or a method",
+        "a submodule has the name of a field, a list of modules or a method, or a value is sown under that of an attribute",
         "One attribute cannot be both.",
         "In NNX all of them are attributes of one object.",
         "rename one of them; keep old checkpoints with `rename=`.",
@@ -151,10 +151,11 @@ RULES = (
     stays(
         "NNX157",
         "conditional-in-loop",
-        "a module in a loop is made or not depending on the call",
-        "Which number the modules get would depend on an argument of `__call__`.",
+        "a module in a loop is made or not depending on the call, or items of a list are called in some passes only",
+        "Which number the modules get would depend on an argument of `__call__`; Linen makes no variables for items that "
+        "nothing calls.",
         STRUCTURE,
-        "make the condition a field.",
+        "make the condition a field; leave out the items that nothing calls (`range(n - 1)`).",
     ),
     stays(
         "NNX158",

@@ -206,6 +206,72 @@ class EitherWay(nn.Module):
         return x
 
 
+class AllButTheLast(nn.Module):
+    n: int = 3
+
+    def setup(self):
+        self.ls = [nn.Dense(4) for _ in range(self.n)]
+        self.ns = [nn.LayerNorm() for _ in range(self.n)]
+
+    def __call__(self, x):
+        for i, l in enumerate(self.ls):
+            x = l(x)
+            if i < self.n - 1:
+                x = self.ns[i](x)
+        return x
+
+
+class AllButTheLastOfWidths(nn.Module):
+    feats: tuple = (4, 5)
+
+    def setup(self):
+        self.ls = [nn.Dense(f) for f in self.feats]
+        self.ns = [nn.LayerNorm() for _ in range(len(self.feats))]
+
+    def __call__(self, x):
+        for i, l in enumerate(self.ls):
+            x = l(x)
+            if i != len(self.ls) - 1:
+                x = nn.relu(self.ns[i](x))
+        return x
+
+
+class CalledElsewhereToo(nn.Module):
+    n: int = 3
+
+    def setup(self):
+        self.ls = [nn.Dense(4) for _ in range(self.n)]
+        self.ns = [nn.LayerNorm() for _ in range(self.n)]
+
+    def __call__(self, x):
+        for i in range(self.n):
+            x = self.ls[i](x)
+            if i > 0:
+                x = self.ns[i](x)
+        for n in self.ns:
+            x = n(x)
+        return x
+
+
+class AllButTheLastAppended(nn.Module):
+    n: int = 3
+
+    def setup(self):
+        ls, ns = [], []
+        for i in range(self.n):
+            ls.append(nn.Dense(4 + i))
+            ns.append(nn.LayerNorm())
+        self.ls = ls
+        self.ns = ns
+
+    def __call__(self, x):
+        for i, (l, n) in enumerate(zip(self.ls, self.ns)):
+            x = l(x)
+            if i < self.n - 1:
+                x = n(x)
+        return x
+
+
 CASES = [
     ("WidthDoubled", {}, [(2, 3)], {}),
     ("WidthDoubledBefore", {}, [(2, 3)], {}),
@@ -222,4 +288,8 @@ CASES = [
     ("OneLess", {}, [(2, 4)], {}),
     ("BothSides", {}, [(2, 4)], {}),
     ("EitherWay", {}, [(2, 4)], {}),
+    ("AllButTheLast", {}, [(2, 4)], {}),
+    ("AllButTheLastOfWidths", {}, [(2, 4)], {}),
+    ("CalledElsewhereToo", {}, [(2, 4)], {}),
+    ("AllButTheLastAppended", {}, [(2, 4)], {}),
 ]
