@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-# Numbers of numpy, jax.numpy and math.
-NUMBERS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "euler_gamma": 0.5772156649015329}
+# Numbers of numpy, jax.numpy and math; not those that Python has no literal for.
+NUMBERS = {"pi": math.pi, "e": math.e, "tau": math.tau, "euler_gamma": 0.5772156649015329}
 
 # jax.numpy and numpy: the result has the first argument's shape; other arguments are scalars or flags.
 NUMPY_UNARY = """

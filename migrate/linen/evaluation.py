@@ -249,4 +249,5 @@ def _pieces(value: Repeated, element: Array) -> Pieces:
     """A list of arrays as the shape functions take it: what differs from one to the next is not known of all."""
     target = value.loop.node.target if value.loop is not None else None
     names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} if target is not None else set()
-    return Pieces(without(element, names), value.count, value.widths)
+    whole = not value.part
+    return Pieces(without(element, names), value.count if whole else None, value.widths if whole else None)

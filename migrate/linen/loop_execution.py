@@ -374,7 +374,8 @@ class LoopExecution(Expressions):
                 continue
             if is_number(a) and isinstance(b, Array) and not isinstance(a, Array):  # `total = 0`, to which arrays are added
                 bound = targets | {t for t in phis.values() if t is not None}
-                start.names[name] = dataclasses.replace(start.names[name], value=without(b, bound))
+                start.names[name] = Abs(without(b, bound), False, start.names[name].flags)
+                start.local.discard(name)
                 found = True
                 continue
             if isinstance(a, Array) and isinstance(b, Array):
