@@ -34,7 +34,7 @@ from . import (
     setup_conditions,
     size_steps,
 )
-from .text_parts import bare, whole
+from .text_parts import bare, is_name, whole
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -216,7 +216,8 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
             lines.append((depth, ("else:",)))
             lines += orelse
     else:
-        lines.append((depth, ("if not (", *test, "):")))
+        alone = is_name(test, text.source.text)
+        lines.append((depth, ("if not ", *test, ":") if alone else ("if not (", *test, "):")))
         lines += orelse
     return lines, a | b | text.needs
 

@@ -107,10 +107,24 @@ def bare(parts: Parts) -> Parts:
     return (inner[1:-1].strip(),)
 
 
+_NAME = re.compile(r"[\w.]+")
+
+
+def _old_text(parts: Parts, old: str) -> str:
+    """What parts say in `old`, before what is changed in it."""
+    spans = [part.span if isinstance(part, Overlay) else part for part in parts]
+    return "".join(span if isinstance(span, str) else old[span.start : span.end] for span in spans)
+
+
+def is_name(parts: Parts, old: str) -> bool:
+    """Do parts say a name or an attribute, also after what is changed in their text (`old`)?"""
+    changes = [said for part in parts if isinstance(part, Overlay) for edit in part.edits for said in edit.parts]
+    return all(isinstance(said, str) and _NAME.fullmatch(said) for said in (*changes, _old_text(parts, old)))
+
+
 def whole(parts: Parts, old: str) -> Parts:
     """A condition or iterator that a line says: in brackets where its text (in `old`) goes over several lines."""
-    spans = [part.span if isinstance(part, Overlay) else part for part in parts]
-    said = "".join(span if isinstance(span, str) else old[span.start : span.end] for span in spans)
+    said = _old_text(parts, old)
     if "\n" not in said:
         return parts
     try:
