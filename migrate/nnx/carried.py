@@ -103,9 +103,17 @@ def available(run: Execution, site: Site) -> set[str]:
     for other, carried in run.carried.items():
         loop = loop_of(other)
         if loop is not None and other.anchor()[0] is site.anchor()[0]:
-            if (loop.end_lineno or 0) < site.anchor()[1].lineno:
+            if (loop.end_lineno or 0) < site.anchor()[1].lineno or _is_joined_behind(site, loop):
                 found |= {tracker for tracker, _, _ in carried}
     return found
+
+
+def _is_joined_behind(site: Site, loop: ast.ListComp | ast.For) -> bool:
+    """`[nn.Dense(f) for f in self.widths] + [nn.Dense(5)]`: the loop of the first list goes before the statement."""
+    source, call = site.anchor()
+    if not isinstance(loop, ast.ListComp) or source.statement_of(loop) is not source.statement_of(call):
+        return False
+    return (loop.end_lineno or 0, loop.end_col_offset or 0) <= (call.lineno, call.col_offset)
 
 
 def check_passes(run: Execution, site: Site, needs: set[str]) -> None:
@@ -130,7 +138,6 @@ def _comprehension(
     """`self.layers = [Dense(f) for f in ...]` becomes a loop."""
     source, call = site.anchor()
     statement = source.statement_of(comprehension)
-    assert isinstance(statement, ast.Assign)
     if comprehension.elt is not call:  # one of several in each item
         writer.put(call, *writer.laid_out(expression, source.indent_of(statement)), source=source)
         if comprehension in writer.listed:
@@ -142,8 +149,9 @@ def _comprehension(
         expression = (f"{writer.namer.name('flax.nnx.List')}(", source.span(comprehension.elt), ")")
     generator = comprehension.generators[0]
     indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
-    whole = statement.value is comprehension
-    target = source.span(statement.targets[0]) if whole else _fresh_list(writer)
+    assigned = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is comprehension else None
+    whole = assigned is not None
+    target = source.span(assigned) if assigned is not None else _fresh_list(writer)
     parts: list[Part] = [target, f" = {writer.namer.name('flax.nnx.List')}()" if whole else " = []", newline]
     for tracker, first, _ in carried:
         parts += [f"{indent}{tracker} = {writer.text.dim(first)}", newline]

@@ -396,6 +396,55 @@ class ListsInARow(nn.Module):
         return self.c(self.b(self.a(x)))
 
 
+class WidthsAndHead(nn.Module):
+    widths: Sequence[int] = (8, 4, 6)
+
+    def setup(self):
+        self.layers = [nn.Dense(f, use_bias=False) for f in self.widths] + [nn.Dense(5)]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class TwoListsJoined(nn.Module):
+    widths: Sequence[int] = (8, 4, 6)
+
+    def setup(self):
+        self.layers = [nn.Dense(3)] + [nn.Dense(f) for f in self.widths] + [nn.Dense(f) for f in self.widths] + [nn.Dense(5)]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class WidthsOfMethod(nn.Module):
+    widths: Sequence[int] = (4, 6)
+
+    def setup(self):
+        self.layers = self.make()
+
+    def make(self):
+        return [nn.Dense(width, use_bias=False) for width in self.widths]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class WidthsInChain(nn.Module):
+    widths: Sequence[int] = (4, 6)
+
+    def setup(self):
+        self.net = nn.Sequential([*[nn.Dense(f) for f in self.widths], nn.LayerNorm(), nn.Dense(2)])
+
+    def __call__(self, x):
+        return self.net(x)
+
+
 CASES = [
     ("Stacks", {}, [(2, 5, 4)], {}),
     ("Stacks2", {}, [(2, 5, 4)], {}),
@@ -426,4 +475,8 @@ CASES = [
     ("JoinedBothSides", {}, [(2, 5, 4)], {}),
     ("JoinedInChain", {}, [(2, 5, 4)], {}),
     ("ListsInARow", {}, [(2, 5, 4)], {}),
+    ("WidthsAndHead", {}, [(2, 3)], {}),
+    ("TwoListsJoined", {}, [(2, 3)], {}),
+    ("WidthsOfMethod", {}, [(2, 3)], {}),
+    ("WidthsInChain", {}, [(2, 3)], {}),
 ]

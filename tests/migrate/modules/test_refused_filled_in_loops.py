@@ -319,18 +319,6 @@ REFUSED = {
         x = ns[i](x)
     return x
 """,
-    "two lists of sizes that change, joined": """class M(nn.Module):
-  n: int = 3
-  w: int = 4
-
-  def setup(self):
-    self.layers = [nn.Dense(self.w) for _ in range(self.n)] + [nn.Dense(i) for i in range(3)]
-
-  def __call__(self, x):
-    for layer in self.layers:
-      x = nn.relu(layer(x))
-    return x
-""",
     "the size before the last item, for another layer": """class M(nn.Module):
   widths: Any = (4, 5, 6)
 
