@@ -351,21 +351,30 @@ class ClassText:
         """`self.field` → the constructor's argument."""
 
         def said(match: re.Match[str]) -> str:
-            field, attribute = match[1], match[2]
+            field, attribute = match[1], match[2].removeprefix(".")
             if field not in self.run.fields:
                 inner = re.match(r"self(?:\.\w+)+", text[match.start() :])
                 field_kinds.check_order(self, field, inner[0].rpartition(".")[2] if inner else attribute)
                 return match[0]
-            if attribute is None:
+            if not attribute:
                 return self.field(field)
-            return f"{self.field(field)}.{self.held_attribute(field, attribute)}"
+            return f"{self.field(field)}.{self._held_path(self.run, field, attribute.split('.'))}"
 
-        return re.sub(r"\bself\.(\w+)(?:\.(\w+))?", said, text)
+        return re.sub(r"\bself\.(\w+)((?:\.\w+)*)", said, text)
 
-    def held_attribute(self, field: str, attribute: str) -> str:
+    def _held_path(self, run: Execution, field: str, attributes: list[str]) -> str:
+        """How NNX calls an attribute of what a field holds, which may be that of what is handed on to it in turn."""
+        kinds = {module.site.target for name, module in held_modules(run) if name == field and module.site.kind == "class"}
+        if len(attributes) == 1 or len(kinds) != 1:
+            return ".".join([self.held_attribute(run, field, attributes[0]), *attributes[1:]])
+        self.analyser.read_attributes.add(attributes[0])
+        inner = self.analyser.execution(kinds.pop())
+        return f"{attributes[0]}.{self._held_path(inner, attributes[0], attributes[1:])}"
+
+    def held_attribute(self, run: Execution, field: str, attribute: str) -> str:
         """How NNX calls an attribute of what a field holds; of a class of the project it is then read from outside."""
         names = set()
-        for name, module in held_modules(self.run):
+        for name, module in held_modules(run):
             if name == field:
                 names.add(attribute_name(module.site, attribute))
                 if module.site.kind == "class":

@@ -445,6 +445,16 @@ class WidthsInChain(nn.Module):
         return self.net(x)
 
 
+class WidthOfHandedTwice(nn.Module):
+    """The width of what comes back is asked of the innermost of the modules that were handed on."""
+
+    @nn.compact
+    def __call__(self, x):
+        for _ in range(2):
+            x = Residual(PreNorm(nn.Dense(x.shape[-1])))(x)
+        return nn.Dense(3)(x)
+
+
 CASES = [
     ("Stacks", {}, [(2, 5, 4)], {}),
     ("Stacks2", {}, [(2, 5, 4)], {}),
@@ -479,4 +489,5 @@ CASES = [
     ("TwoListsJoined", {}, [(2, 3)], {}),
     ("WidthsOfMethod", {}, [(2, 3)], {}),
     ("WidthsInChain", {}, [(2, 3)], {}),
+    ("WidthOfHandedTwice", {}, [(2, 3)], {}),
 ]
