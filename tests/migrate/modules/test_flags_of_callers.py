@@ -55,13 +55,6 @@ class Elsewhere(nn.Module):
     return x * (2 if self.flag else 1)
 
 
-class Required(nn.Module):
-  flag: bool
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dense(3)(x) * (2 if self.flag else 1)
-
-
 class Sized(nn.Module):
   flag: bool = False
   @nn.compact
@@ -87,7 +80,6 @@ class M(nn.Module):
     return """
 REFUSED = {
     "a flag that another method reads": ("NNX113", "Elsewhere(flag=flag)(x)"),
-    "a flag without a default": ("NNX113", "Required(flag=flag)(x)"),
     "a flag of a class that others derive from": ("NNX113", "Flagged(flag=flag)(x)"),
     "a flag of what a field makes": ("NNX113", "self.kind(flag=flag)(x)"),
     "a flag under a lifted transform": ("NNX113", "nn.remat(Elsewhere)(flag=flag)(x)"),

@@ -41,7 +41,7 @@ REFUSED = {
         "  self.net = nn.Sequential(layers)\ndef __call__(self, x):\n  return self.net(x)",
     ),
     "left early": (
-        "NNX110",
+        "NNX157",
         COMPACT + "  for i, layer in enumerate(layers):\n    if i == 2:\n      break\n    x = layer(x)\n  return x",
     ),
     "two lists of one class side by side": (
