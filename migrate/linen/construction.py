@@ -14,6 +14,7 @@ from .choices import RAISED, FactoryChoice, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .higher_order import run_functions
 from .lifting import LIFTED, WHOLE, options_of, partial_lift
+from .loop_names import means_the_same
 from .lost_factories import one_of
 from .nothing_made import NOTHING
 from .passed import check_passing, check_wrapping
@@ -71,6 +72,9 @@ def _holds_flags(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:
     if not said or factory.source is not env.source or not isinstance(factory.node, ast.Call):
         return False
     late = [b for b in factory.args.values() if b.localized is None]
+    needs = frozenset().union(*(b.localized.needs for b in [*factory.positional, *factory.args.values()] if b.localized))
+    if not all(means_the_same(factory.source, name, factory.node, node) for name in needs):
+        return False
     flags = all(b.abs.flags and b.node is not None and not isinstance(b.abs.value, Factory) for b in late)
     return bool(late) and flags and run.localize(node.func, env) is None
 

@@ -11,6 +11,7 @@ import dataclasses
 from typing import Any
 
 from .dims import Atom, Dim
+from .loop_names import changes_in, may_bind
 from .merging import dependencies_of, map_dims
 from .sites import CallRecord, For, Repeated, Site, Static, Unmigratable
 from .values import Array, Int, Tup, Unknown, Value
@@ -82,6 +83,8 @@ def _is_said_in_setup(run: Any, site: Site, node: ast.Call, passes: Passes) -> b
     counted = isinstance(over, ast.Call) and ast.unparse(over.func) == "range" and len(over.args) == 1
     if passes.counter in bound and not (counted and bound == {passes.counter}):
         return False
+    if passes.counter not in bound and not may_bind(site.source, site.loops[-1].node, passes.counter):
+        return False
     for part in ast.walk(passes.test):
         if isinstance(part, ast.Name) and part.id not in (passes.counter, "self", "len"):
             return False
@@ -114,12 +117,21 @@ def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> Passes | 
             if not asking or not (own or (index in counters and _passes(run, parent.iter) == _passes_of(run, site))):
                 return None
             test, holds = asking[0]
-            alone = len(asking) == len(tests) == 1 and holds
+            alone = len(asking) == len(tests) == 1 and holds and _from_first(parent.iter)
             return Passes(test if alone else ast.Name("_"), min(counters))
         if isinstance(parent, ast.FunctionDef | ast.Lambda):
             return None
         below = parent
     return None
+
+
+def _from_first(iterator: ast.expr) -> bool:
+    """Are the items of a loop counted from the first of their list: not of `reversed(self.layers)`, `self.layers[1:]`?"""
+    if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name):
+        counted = iterator.func.id in ("enumerate", "zip") and not iterator.keywords
+        counted = counted and (iterator.func.id == "zip" or len(iterator.args) == 1)
+        return iterator.func.id == "range" or (counted and all(_from_first(part) for part in iterator.args))
+    return isinstance(iterator, ast.Name | ast.Attribute)
 
 
 def _passes(run: Any, iterator: ast.expr) -> str:
@@ -147,6 +159,8 @@ def _under_its_name(run: Any, site: Site, name: str) -> dict[str, str]:
     unnamed = loop is not None and site.in_setup and ast.unparse(loop.node.target) == "_"
     if loop is None or not unnamed or site.renders.get("pass_name", name) != name:
         return {}
+    if not may_bind(site.source, loop.node, name):
+        return {}  # setup means something else by it
     texts = {text for other in run.sites for held in other.loops for n, text in _what_runs(held).items() if n == name}
     said = ast.unparse(loop.node.iter)
     if len(texts) > 1 or said not in {form for text in texts for form in (text, f"range(len({text}))")}:
@@ -292,10 +306,12 @@ def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:
 def _what_runs(loop: For) -> dict[str, str]:
     """Each name that a loop binds, with what it runs over."""
     found: dict[str, str] = {}
+    changes = any(changes_in(loop.source, n.id, loop.node) for n in ast.walk(loop.node.iter) if isinstance(n, ast.Name))
+    where = f" in line {loop.node.iter.lineno}" if changes else ""  # the same words mean something else elsewhere
 
     def bind(target: ast.expr, iterator: ast.expr) -> None:
         if isinstance(target, ast.Name):
-            found[target.id] = ast.unparse(iterator)
+            found[target.id] = f"{ast.unparse(iterator)}{where}"
             return
         called = iterator.func.id if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) else ""
         items = target.elts if isinstance(target, ast.Tuple | ast.List) else []
@@ -309,7 +325,7 @@ def _what_runs(loop: For) -> dict[str, str]:
         for place, item in enumerate(items):
             for name in ast.walk(item):
                 if isinstance(name, ast.Name):
-                    found[name.id] = f"{place} of {ast.unparse(iterator)}"
+                    found[name.id] = f"{place} of {ast.unparse(iterator)}{where}"
 
     bind(loop.node.target, loop.node.iter)
     return found

@@ -15,6 +15,7 @@ from typing import Any
 from ..catalog import layers
 from .chains import Cycle
 from .late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
+from .loop_names import hidden_by
 from .sites import Abs, Block, For, Local, Localized, LocalizedPart, Make, Module, Repeated, Site, Unmigratable, steps_of
 from .values import Value
 
@@ -126,8 +127,8 @@ def followed(
     for step in steps:
         if isinstance(step, Make):
             step.site.renders["block"] = block
-    hidden = frozenset(n for loop in loops if isinstance(loop.node, ast.comprehension) for n in names_in(loop.target))
-    step = For(node, joined[0], joined[1], block, env.source, counter, hidden=hidden - {"_"})
+    hidden = hidden_by(run, node, env).union(*(loop.hidden for loop in loops))
+    step = For(node, joined[0], joined[1], block, env.source, counter, hidden=hidden)
     return Followed(tuple(loops), step, names, None if here else last + 1 - len(loops), after, made)
 
 

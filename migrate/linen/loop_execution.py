@@ -13,6 +13,7 @@ from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
+from .loop_names import hidden_by
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
 from .presence import NoneAtFirst
 from .shape_args import is_number
@@ -125,6 +126,7 @@ class LoopExecution(Expressions):
             block,
             env.source,
             counter,
+            hidden=hidden_by(self, node, env),
         )
         if lists is not None:
             step = lists.step

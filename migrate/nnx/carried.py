@@ -7,7 +7,6 @@ constructor, and set to the next size at the end of every iteration.
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from ..linen.arguments import stored_names
 from ..linen.dims import Dim
 from ..linen.execute import Execution
 from ..linen.late_makes import names_in
+from ..linen.loop_names import free_reads, function_of
 from ..linen.merging import dependencies_of
 from ..linen.sites import Site, Unmigratable
 from ..linen.values import Array
@@ -148,10 +148,15 @@ def _comprehension(
         carried = list(together.values())
         expression = (f"{writer.namer.name('flax.nnx.List')}(", source.span(comprehension.elt), ")")
     generator = comprehension.generators[0]
+    function = function_of(source, comprehension)
+    leaked = stored_names(generator.target) & free_reads(function, comprehension) if function is not None else frozenset()
+    if leaked:  # the comprehension kept it to itself
+        reason = f"a list whose input sizes change becomes a loop, and `{min(leaked)}` has another meaning after it"
+        raise Unmigratable("NNX114", reason, comprehension)
     indent, unit, newline = source.indent_of(statement), source.indent_unit, source.newline
     assigned = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is comprehension else None
     whole = assigned is not None
-    target = source.span(assigned) if assigned is not None else _fresh_list(writer)
+    target = source.span(assigned) if assigned is not None else writer.fresh("layers")
     parts: list[Part] = [target, f" = {writer.namer.name('flax.nnx.List')}()" if whole else " = []", newline]
     for tracker, first, _ in carried:
         parts += [f"{indent}{tracker} = {writer.text.dim(first)}", newline]
@@ -201,16 +206,6 @@ def _end_of_pass(source: SourceFile, loop: ast.For, following: Dim) -> tuple[int
     return (source.line_span(changing[0]).start if changing else None), end
 
 
-def _fresh_list(writer: ClassWriter) -> str:
-    """A name for a list of setup that had none."""
-    run = writer.run
-    taken = set(run.fields) | run.trackers | run.all_names | writer.list_names
-    names = itertools.chain(["layers"], (f"layers_{i}" for i in itertools.count(2)))
-    name = next(n for n in names if n not in taken)
-    writer.list_names.add(name)
-    return name
-
-
 def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expression: Parts) -> None:
     """The loop that appends the modules: the sizes are set before it and at the end of its body."""
     source, call = site.anchor()
@@ -225,6 +220,7 @@ def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expr
         writer.insert(before, f"{indent}{tracker} = {writer.text.dim(first)}{newline}", source=source)
         said = writer.text.dim(following)
         if known is not None:
-            writer.insert(known, f"{inner}next_{tracker} = {said}{newline}", source=source)
-            said = f"next_{tracker}"
+            kept = writer.fresh(f"next_{tracker}")
+            writer.insert(known, f"{inner}{kept} = {said}{newline}", source=source)
+            said = kept
         writer.insert(after, f"{inner}{tracker} = {said}{newline}", source=source)

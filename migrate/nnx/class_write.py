@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 
 from ..catalog import layers
@@ -63,7 +64,7 @@ class ClassWriter:
         self.collection_classes: set[str] = set()
         self.asked: set[str] = set()  # fields that text which is put into the methods reads
         self.named_loops: set[ast.AST] = set()  # targets `_` of loops that take the name of another loop
-        self.list_names: set[str] = set()  # what lists of setup are called that had no name
+        self.own_names: set[str] = set()  # what lists and sizes of setup are called that had no name
         self.listed: set[ast.ListComp] = set()  # comprehensions of setup that have become loops
         self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
         text.namer = namer
@@ -76,6 +77,14 @@ class ClassWriter:
         self._methods()
         constructor_write.write(self)
         return self.edits
+
+    def fresh(self, stem: str) -> str:
+        """A name for what had none in the user's text."""
+        taken = set(self.run.fields) | self.run.trackers | self.run.all_names | self.own_names
+        names = itertools.chain([stem], (f"{stem}_{i}" for i in itertools.count(2)))
+        name = next(name for name in names if name not in taken)
+        self.own_names.add(name)
+        return name
 
     def put(
         self,

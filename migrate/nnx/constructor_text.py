@@ -144,23 +144,24 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
     if isinstance(step, Counted | Skipped):
         return [], live
     assert isinstance(step, For)
-    hidden = constructor_names.names_of(step) if isinstance(step.node, ast.comprehension) else step.hidden
+    bound = constructor_names.names_of(step)
+    hidden = step.hidden & bound
     if hidden & live and any(not isinstance(s, Local) for s in steps_of(step.body)):
         reason = f"a size depends on `{min(hidden & live)}`, which each item of a list has for itself"
         raise Unmigratable("NNX114", reason, step.node.iter)
     inner = set(live)
     for _ in range(4):
         body, before = _emit(text, step.body, depth + 1, inner)
-        if before <= inner:
+        if before - bound <= inner:
             break
-        inner |= before
+        inner |= before - bound
     if not body:
         return [], live
-    text.emitted |= constructor_names.names_of(step)
+    text.emitted |= bound
     text.needs = set()
     iterator = whole(text.said(step.iterator), text.source.text)
     target = step.target.removeprefix("(").removesuffix(")")
-    inner -= constructor_names.names_of(step)
+    inner -= bound
     return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | text.needs
 
 

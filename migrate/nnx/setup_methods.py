@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..edits import Overlay, Part
+from ..linen.arguments import stored_names
 from ..linen.classes import Method
 from ..linen.sites import Unmigratable
+from .carried import loop_of
 from .setup_params import read_elsewhere
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ def write(writer: ClassWriter) -> None:
         assigned = {name for text in texts for name in _ASSIGNED.findall(text)}
         sizes = {writer.text.size_name(argument) for argument in writer.text.used}
         known = sizes | run.fields.keys() | run.trackers | {"rngs"}
-        needed = {name for text in texts for name in _NAME.findall(text)} & known
+        said = {name for text in texts for name in _NAME.findall(text)}
+        needed = said & known
         names = sorted(needed - assigned, key=lambda name: (name == "rngs", name))
         own = {n.id for n in method.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         arguments = method.node.args
@@ -42,6 +45,9 @@ def write(writer: ClassWriter) -> None:
         alone = len(calls) == 1 and setup is not None and calls[0] in setup.nodes and not method.decorators
         alone = alone and not writer.model.bases and not any(writer.text.analyser.classes.derived(writer.model))
         plain = not (arguments.kwonlyargs or arguments.vararg or arguments.kwarg) and not own & set(names)
+        if alone and setup is not None:  # what setup says of its own numbers, and what it does not know yet
+            plain &= not said & (stored_names(setup.node) - writer.run.trackers)
+            plain &= not needed & set(_set_behind(writer, calls[0]))
         if not (alone and plain) or read_elsewhere(run, method.name) or _is_named(writer, method.name, calls):
             raise Unmigratable("NNX135", f"`{method.name}` makes submodules for `setup`", method.node)
         if not names:
@@ -54,6 +60,15 @@ def write(writer: ClassWriter) -> None:
         writer.insert(behind, f", *, {', '.join(names)}")
         given = ", ".join(f"{name}={name}" for name in names)
         writer.insert(source.span(call).end - 1, f"{', ' if call.args or call.keywords else ''}{given}", order=1)
+
+
+def _set_behind(writer: ClassWriter, call: ast.AST) -> Iterator[str]:
+    """The sizes of a list of setup that are known behind a call only."""
+    here = writer.source.statement_of(call).lineno
+    for site, carried in writer.run.carried.items():
+        loop = loop_of(site)
+        if loop is None or site.anchor()[0] is not writer.source or (loop.end_lineno or 0) >= here:
+            yield from (tracker for tracker, _, _ in carried)
 
 
 def _makers(writer: ClassWriter) -> Iterator[Method]:
