@@ -21,7 +21,7 @@ from .presence import Known
 from .reshaped import is_loose, joined_rest, reshaped_width
 from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from .size_lists import SizeList, joined, stacked, summed
-from .type_tests import attribute_test, check_asked, check_kind_named, instance_test
+from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, side_test
 from .unpacking import dict_call
 from .values import Array, Const, Int, Shape, Tup, Unknown, Value
 
@@ -54,6 +54,9 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         known = instance_test(run, arguments.positional[0][1].value, node.args[1], env)
         if known is not None:
             return Abs(Const(known), True)
+        either = side_test(run, arguments.positional[0][1].value, node.args[1], env)
+        if either is not None:
+            return Abs(either, True)
     if name == "dict":
         made = dict_call(run, arguments, env)
         if made is not None:

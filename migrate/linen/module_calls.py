@@ -174,9 +174,12 @@ def layer_output(run: Any, site: Site, record: CallRecord, method: str = "__call
     made = layers.Call(record.args, record.keywords)
     if site.target in _CONVOLUTIONS:
         assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
-    if method != "__call__":
-        return layer.method_output(method, args, made)
-    result = layer.output(args, made, _inner_results(run, site, layer, args, made))
+    try:
+        if method != "__call__":
+            return layer.method_output(method, args, made)
+        result = layer.output(args, made, _inner_results(run, site, layer, args, made))
+    except layers.BadCall as error:  # one of several kinds that is called as the others are
+        raise Unmigratable("NNX165", str(error), site.node) from error
     if isinstance(result, Unknown):
         return _known_width(site.target, args, record, result)
     return result

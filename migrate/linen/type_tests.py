@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..catalog.functions import class_name
 from ..catalog.shape_table import ARRAY_ATTRIBUTES, ARRAY_METHODS
-from .sites import Module, Unmigratable
+from .merging import Either
+from .presence import Known, Step
+from .sites import Module, Site, Unmigratable
 from .values import Array, Const, Int, ShapeOf, Tup, Value
 
 _COLLECTION = frozenset({"object", "Iterable", "Sequence", "Collection", "Container", "Sized", "Reversible"})
@@ -34,6 +37,17 @@ def instance_test(run: Any, value: Value, types: ast.expr, env: Any) -> bool | N
     if True in answers:
         return True
     return None if None in answers else False
+
+
+def side_test(run: Any, value: Value, types: ast.expr, env: Any) -> Known | None:
+    """`isinstance(self.first, nn.Dense)` of either of two modules: the condition that says which it is."""
+    if not isinstance(value, Either) or value.test is None or value.sides is None or value.test[1]:
+        return None
+    sides = [side.site for side in value.sides if type(side) is Module]
+    answers = [{_is_kind(run, site, node, env) for node in _listed(types)} for site in sides]
+    if len(answers) < 2 or any(None in found for found in answers) or (True in answers[0]) == (True in answers[1]):
+        return None
+    return Known("", Step(*value.test, True), True in answers[0])
 
 
 def attribute_test(value: Value, name: ast.expr) -> bool | None:
@@ -89,6 +103,25 @@ def _no_array(run: Any, node: ast.expr, env: Any) -> bool:
     return short in _NO_ARRAYS and (module in _MODULES or name.startswith("flax.core."))
 
 
+def _is_kind(run: Any, site: Site, node: ast.expr, env: Any) -> bool | None:
+    """Is a module of the class that a name means? Certain for layers that NNX has one by one, and plain classes."""
+    given = site.factory is not None and (site.factory.field or site.factory.variant)
+    if site.alternatives or site.held or given or (isinstance(node, ast.Name) and env.get(node.id) is not None):
+        return None
+    classes = run.analyser.classes
+    asked = run.project.qualname(env.source, node) or ""
+    kinds = []
+    for name in (site.target, asked):
+        model = classes.get(name)
+        if model is not None and not any(classes.derived(model)) and model.foreign_bases == ("flax.linen.Module",):
+            kinds.append(name if len(model.mro()) == 1 else None)
+        else:
+            kinds.append(class_name(name))
+    if None in kinds:
+        return None
+    return kinds[0] == kinds[1] if site.target == asked or kinds[0] != kinds[1] else None
+
+
 def _one(run: Any, kinds: frozenset[str], node: ast.expr, env: Any) -> bool | None:
     if isinstance(node, ast.Name) and env.get(node.id) is not None:
         return None
@@ -124,4 +157,4 @@ def _kinds(run: Any, value: Value) -> frozenset[str] | None:
     return None
 
 
-__all__ = ["attribute_test", "check_asked", "check_kind_named", "instance_test"]
+__all__ = ["attribute_test", "check_asked", "check_kind_named", "instance_test", "side_test"]

@@ -355,4 +355,20 @@ class D(B):
     return x * self.param('p', nn.initializers.ones, rngs)
 """,
     ),
+    "either of two modules, called as one of them cannot be": (
+        "NNX165",
+        """class B(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    return nn.Dense(4)(x) * (2.0 if train else 1.0)
+
+
+class M(nn.Module):
+  wide: bool = False
+  def setup(self):
+    self.first = B() if self.wide else nn.Dense(4)
+  def __call__(self, x, train=False):
+    return self.first(x, train)
+""",
+    ),
 }
