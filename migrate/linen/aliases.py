@@ -25,6 +25,7 @@ def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             pairs = [(target, node.value) for target in node.targets]
+            pairs += [(target, node.targets[0]) for target in node.targets[1:]]  # `a = b = []`
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
             pairs = [(node.target, node.value)]
         elif isinstance(node, ast.For | ast.comprehension):

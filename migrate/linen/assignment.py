@@ -37,6 +37,8 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
     if len(targets) == 1 and isinstance(targets[0], ast.Name):
         followed = size_lists.cut(run, targets[0].id, value_node, env)
         value = dataclasses.replace(value, value=followed or size_lists.noticed(run, value.value, targets[0].id))
+    elif len(targets) == 1:
+        value = dataclasses.replace(value, value=size_lists.noticed_each(run, value.value, targets[0], value_node))
     if isinstance(value.value, Led) and all(isinstance(t, ast.Name) and not _is_taken_apart(t, env) for t in targets):
         value = dataclasses.replace(value, value=value.value.array)
     made = len(run.sites) > before

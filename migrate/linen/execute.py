@@ -164,6 +164,7 @@ class Execution(LoopExecution):
         self.list_scopes: dict[str, str] = {}  # names of setup's loops, with what they run over in the list called last
         self.item_widths: dict[Site, list[tuple[tuple[Dim | None, ...], bool]]] = {}  # lists of setup: what calls give
         self.list_ranks: dict[str, set[int | None]] = {}  # lists of arrays: the ranks of what is in them
+        self.list_widths: dict[str, set[Dim | None]] = {}  # and their last dimensions
         self.width_names: set[str] = set()  # what loops over lists of arrays bind
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
         self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin

@@ -20,13 +20,12 @@ from .module_calls import Transformed, assume_rank
 from .presence import Known
 from .reshaped import is_loose, joined_rest, reshaped_width
 from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
-from .size_lists import SizeList, joined, stacked, summed
+from .size_lists import SizeList, put_together, summed
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, side_test
 from .unpacking import dict_call
 from .values import Array, Const, Int, Shape, Tup, Unknown, Value
 
 _CONSTRAINTS = frozenset({"with_sharding_constraint", "with_logical_constraint"})
-_JOINS = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.min_pool"})
 
 
@@ -192,10 +191,10 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     if qualname in _POOLS and args:
         window = keywords.get("window_shape", args[1] if len(args) > 1 else Unknown(""))
         assume_rank(run, layers.Arg((), window), args[0])
-    if qualname in _JOINS and args and isinstance(args[0], SizeList):
-        return Abs(joined(run, args[0], [*args[1:2], *keywords.values()]), False, arguments.flags)
-    if qualname == "jax.numpy.stack" and args and isinstance(args[0], SizeList):
-        return Abs(stacked(run, args[0], [*args[1:2], *keywords.values()]), False, arguments.flags)
+    if args and isinstance(args[0], SizeList):
+        one = put_together(run, qualname, args[0], args[1:], keywords)
+        if one is not None:
+            return Abs(one, False, arguments.flags)
     found = shapes.call(qualname, args, keywords)
     if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
         found = reshaped_width(args[1:2], found)

@@ -151,7 +151,7 @@ class LoopExecution(Expressions):
             if kept:
                 self.loops.pop()
         if not kept:
-            size_lists.broken(self, size_lists.changed_in(block.steps))
+            size_lists.broken(self, size_lists.changed_in(block.steps), size_lists.UNLOOPED)
         if lists is not None:
             lists.check(before)
         if not kept and any(s.kind != "rng" for s in self.sites[mark:]):

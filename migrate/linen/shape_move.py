@@ -281,23 +281,39 @@ def _joined_pieces(pieces: Value, axis: Dim) -> Value:
 
 @rule("stack", "arrays axis")
 def _stack(call: Call) -> Value:
-    pieces = call.value("arrays")
+    return _stacked(call, "arrays", call.int("axis", 0))
+
+
+@rule("asarray array", "object dtype")
+def _array(call: Call) -> Value:
+    """An array of a list of arrays is their stack."""
+    value = call.value("object")
+    if isinstance(value, Array):
+        return value
+    of_arrays = isinstance(value, Tup) and value.items and all(isinstance(item, Array) for item in value.items)
+    if isinstance(value, Pieces) or of_arrays:
+        return _stacked(call, "object", Dim.of(0))
+    return Array(array_shape(value))
+
+
+def _stacked(call: Call, parameter: str, axis: Dim) -> Value:
+    pieces = call.value(parameter)
     if isinstance(pieces, Pieces):
-        shape, axis = pieces.element.shape, call.int("axis", 0)
+        shape = pieces.element.shape
         if axis.value == 0 and shape.lead is not None and not shape.lead.known:
             return Array(Shape(shape.dims, dataclasses.replace(shape.lead, head=(pieces.count, *shape.lead.head))))
         return Array(insert(shape, axis, pieces.count))
-    shapes = _maybe_shapes(call, "arrays")
+    shapes = _maybe_shapes(call, parameter)
     known = [s for s in shapes if s is not None]
     if not known:
         raise stop("stack: no array is known")
     all_of_them = [s if s is not None else known[0] for s in shapes]
     leads = [s.lead for s in all_of_them if s.lead is not None and not s.lead.known]
-    if call.int("axis", 0).value == 0 and len(leads) == len(all_of_them):
+    if axis.value == 0 and len(leads) == len(all_of_them):
         widths = {s.dims[-1:] for s in all_of_them}  # before dimensions of which no more is known
         if len(widths) == 1:
             return Array(Shape(widths.pop(), Lead.unknown(*[name for lead in leads for name in lead.needs])))
-    return Array(stack(all_of_them, call.int("axis", 0)))
+    return Array(stack(all_of_them, axis))
 
 
 @rule("hstack vstack dstack column_stack row_stack", "tup")

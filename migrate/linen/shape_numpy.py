@@ -77,12 +77,6 @@ def _select(call: Call) -> Value:
         return Array(call.shape("y"))
 
 
-@rule("asarray array", "object dtype")
-def _array(call: Call) -> Value:
-    value = call.value("object")
-    return value if isinstance(value, Array) else Array(array_shape(value))
-
-
 @rule("cumsum cumprod nancumsum nancumprod", "a axis dtype")
 def _cumulative(call: Call) -> Value:
     if call.has("axis"):

@@ -19,6 +19,7 @@ from .sites import Block, Localized, LocalizedPart, SizeStep, Track
 from .values import Array, Int, Lead, Pieces, Shape, Tup, Unknown, Value
 
 _CHANGED = "a list of arrays that is changed in a way that cannot be followed"
+UNLOOPED = "a list of arrays that a loop changes which the constructor does not have"  # what is put in it is known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +45,16 @@ def noticed(run: Any, value: Value, name: str) -> Value:
     return dataclasses.replace(value, variable=made_of(run, value.items, name))
 
 
+def noticed_each(run: Any, value: Value, target: ast.expr, node: ast.expr) -> Value:
+    """`outs, states = [], []`."""
+    names = [t.id for t in target.elts if isinstance(t, ast.Name)] if isinstance(target, ast.Tuple | ast.List) else []
+    if not (isinstance(value, Tup) and isinstance(node, ast.Tuple) and len(names) == len(node.elts) == len(value.items)):
+        return value
+    fresh = [isinstance(part, ast.List | ast.Call) for part in node.elts]  # no other name holds them
+    items = zip(names, value.items, fresh)
+    return dataclasses.replace(value, items=tuple(noticed(run, item, name) if new else item for name, item, new in items))
+
+
 def is_certain(run: Any, value: Value) -> bool:
     """Is this an array, and never None?"""
     optional = isinstance(value, OptionalArray) or whole_argument(value) in run.optional_arguments
@@ -55,7 +66,7 @@ def made_of(run: Any, arrays: Sequence[Value], name: str = "list") -> str:
     variable: str = run.tracker(f"{name.strip('_') or 'list'}_features")
     run.block.steps.append(SizeStep("new", variable, tuple(_width(i) for i in arrays)))
     for array in arrays:
-        _note_rank(run, variable, array)
+        _note(run, variable, array)
     return variable
 
 
@@ -63,15 +74,25 @@ def _width(value: Value) -> Dim | None:
     return value.shape.dim(-1) if isinstance(value, Array) else None
 
 
-def _note_rank(run: Any, variable: str, value: Value) -> None:
+def _note(run: Any, variable: str, value: Value) -> None:
     rank = value.shape.rank if isinstance(value, Array) else None
     run.list_ranks.setdefault(variable, set()).add(rank)
+    run.list_widths.setdefault(variable, set()).add(_width(value))
+
+
+def _one_width(run: Any, variable: str) -> Dim | None:
+    """The width of all arrays of the list, where it is the same in every pass of every loop."""
+    widths = run.list_widths.get(variable, set())
+    settled = not run.repeating and run.broken_lists.get(variable, UNLOOPED) == UNLOOPED
+    (width,) = widths if len(widths) == 1 and settled else (None,)
+    return width if width is not None and not width.dependencies() else None
 
 
 def broken(run: Any, variables: set[str], why: str = _CHANGED) -> None:
     """These lists change in a way that the constructor cannot repeat: sizes from them are not known."""
     for variable in variables:
-        run.broken_lists.setdefault(variable, why)
+        if run.broken_lists.get(variable, UNLOOPED) == UNLOOPED:
+            run.broken_lists[variable] = why
 
 
 def changed_in(steps: list[Any]) -> set[str]:
@@ -124,7 +145,7 @@ def extended(run: Any, old: Value, added: list[Value]) -> Value | None:
         return None
     for value in added:
         run.block.steps.append(SizeStep("append", variable, (_width(value),)))
-        _note_rank(run, variable, value)
+        _note(run, variable, value)
     if isinstance(old, Tup) and not run.repeating:
         return dataclasses.replace(old, items=(*old.items, *added))
     return SizeList(variable, old.kind)  # type: ignore[attr-defined]
@@ -139,7 +160,8 @@ def grown(run: Any, old: Value, added: Value, one: bool) -> Value | None:
     if isinstance(added, SizeList):
         variable = variable_of(old)
         run.block.steps.append(SizeStep("extend", variable, (), "", added.variable))
-        run.list_ranks.setdefault(variable, set()).update(run.list_ranks.get(added.variable, ()))
+        for noted in (run.list_ranks, run.list_widths):
+            noted.setdefault(variable, set()).update(noted.get(added.variable, ()))
         return SizeList(variable, getattr(old, "kind", "list"))
     if isinstance(old, SizeList):
         broken(run, {old.variable})
@@ -194,7 +216,8 @@ def cut(run: Any, target: str, node: ast.expr, env: Any) -> Value | None:
         variable = old.variable
     else:
         variable = run.tracker(f"{target.strip('_')}_features")
-        run.list_ranks[variable] = run.list_ranks.get(old.variable, set())
+        for noted in (run.list_ranks, run.list_widths):
+            noted[variable] = noted.get(old.variable, set())
     run.block.steps.append(SizeStep("cut", variable, (), old.variable, "", said))
     return SizeList(variable, old.kind)
 
@@ -226,16 +249,29 @@ def indexed(run: Any, value: SizeList, node: ast.Subscript, env: Any) -> Value:
 
 def last_item(run: Any, value: SizeList) -> Array:
     """The last array of the list: where all are alike, any of them."""
+    width = _one_width(run, value.variable)
+    if width is not None:
+        return item(run, value.variable, width)
     tracker = run.tracker("features")
     step = Track(tracker, Dim.opaque(f"{value.variable}[-1]", frozenset({value.variable})))
     before_statement(run, step, value.variable)
     return item(run, value.variable, Dim.local(tracker))
 
 
-def stacked(run: Any, value: SizeList, axes: list[Value]) -> Value:
-    """`jnp.stack(skips, axis)`: arrays of one shape."""
+def put_together(run: Any, function: str, value: SizeList, rest: list[Value], keywords: dict[str, Value]) -> Value | None:
+    """One array of all of the list; None where `function` does not make one."""
+    axis = keywords.get("axis", keywords.get("dimension", rest[0] if rest else Int(Dim.of(0))))
+    module, _, name = function.rpartition(".")
+    if module == "jax.numpy" and name in ("array", "asarray", "stack"):
+        return _stacked(run, value, axis if name == "stack" else Int(Dim.of(0)))
+    if function in ("jax.numpy.concatenate", "jax.lax.concatenate"):
+        return _joined(run, value, axis)
+    return None
+
+
+def _stacked(run: Any, value: SizeList, axis: Value) -> Value:
+    """Arrays of one shape, along an axis of their own."""
     one = last_item(run, value)
-    axis = axes[0] if len(axes) == 1 else Int(Dim.of(0))
     count = Dim.opaque(f"len({value.variable})", frozenset({value.variable}))
     tracker = run.tracker("count")
     before_statement(run, Track(tracker, count), value.variable)
@@ -249,9 +285,8 @@ def summed(run: Any, value: SizeList) -> Value:
     return total if total == one else Unknown(_CHANGED)
 
 
-def joined(run: Any, value: SizeList, axes: list[Value]) -> Value:
+def _joined(run: Any, value: SizeList, axis: Value) -> Value:
     """All arrays side by side along their last axis; along another one they keep their width."""
-    axis = axes[0] if len(axes) == 1 else Int(Dim.of(0))
     number = axis.dim.value if isinstance(axis, Int) else None
     ranks = run.list_ranks.get(value.variable, set())
     (rank,) = ranks if len(ranks) == 1 else (None,)

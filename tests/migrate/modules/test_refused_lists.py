@@ -155,7 +155,7 @@ def __call__(self, x, y):
   return out""",
     ),
     "a layer of setup for a list that a loop fills": (
-        "NNX110",
+        "NNX114",
         """def setup(self):
   self.one = nn.Dense(4)
 @nn.compact
@@ -167,6 +167,43 @@ def __call__(self, x):
   for step in steps:
     out = out + self.one(step)
   return out""",
+    ),
+    "arrays of unlike widths that a loop puts in a list, one of them given to a layer of setup": (
+        "NNX114",
+        """def setup(self):
+  self.layers = [nn.Dense(d) for d in self.widths]
+  self.out = nn.Dense(3)
+def __call__(self, x):
+  outs = []
+  for layer in self.layers:
+    x = layer(x)
+    outs.append(x)
+  return self.out(outs[0])""",
+    ),
+    "the sum of a list that has the input, too, given to a layer of setup": (
+        "NNX114",
+        """def setup(self):
+  self.layers = [nn.Dense(4) for _ in range(self.count)]
+  self.out = nn.Dense(3)
+def __call__(self, x):
+  outs = [x]
+  for layer in self.layers:
+    x = layer(x)
+    outs.append(x)
+  return self.out(sum(outs))""",
+    ),
+    "arrays of one width, of which another takes the place": (
+        "NNX110",
+        """def setup(self):
+  self.layers = [nn.Dense(1) for _ in range(self.count)]
+  self.out = nn.Dense(3)
+def __call__(self, x):
+  outs, y = [], x
+  for layer in self.layers:
+    y = layer(y)
+    outs.append(y)
+  outs[0] = x
+  return self.out(sum(outs))""",
     ),
     "rows of unlike lengths": (
         "NNX123",
