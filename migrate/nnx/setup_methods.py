@@ -47,7 +47,7 @@ def write(writer: ClassWriter) -> None:
         plain = not (arguments.kwonlyargs or arguments.vararg or arguments.kwarg) and not own & set(names)
         if alone and setup is not None:  # what setup says of its own numbers, and what it does not know yet
             plain &= not said & (stored_names(setup.node) - writer.run.trackers)
-            plain &= not needed & set(_set_behind(writer, calls[0]))
+            plain &= not (needed - assigned) & set(_set_behind(writer, calls[0]))
         if not (alone and plain) or read_elsewhere(run, method.name) or _is_named(writer, method.name, calls):
             raise Unmigratable("NNX135", f"`{method.name}` makes submodules for `setup`", method.node)
         if not names:
