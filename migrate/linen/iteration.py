@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from . import shapes
-from .arguments import child_env
+from .arguments import child_env, stored_names
 from .dims import Dim
 from .lost_factories import one_of
 from .sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
@@ -229,17 +229,54 @@ def count_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> D
 
 
 def widths_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, element: Value) -> Dim | None:
-    """The widths of the arrays of `[nn.Dense(s)(x) for s in self.sizes]` together."""
+    """The widths of the arrays of `[nn.Dense(s)(x) for s in self.sizes]` together.
+
+    Also of `[layer(x) for layer in self.layers]`, where the loop that made the layers says the sizes.
+    """
     count, generator = count_of(run, node), node.generators[0]
     last = element.shape.dim(-1) if isinstance(element, Array) else None
-    if count is None or last is None or not isinstance(generator.target, ast.Name):
+    over = run.evaluated[generator.iter].value
+    whole = len(node.generators) == 1 and not generator.ifs and isinstance(node, ast.ListComp)
+    if last is None or not whole or (isinstance(over, Repeated) and over.part):
         return None
-    if generator.target.id not in last.dependencies():
-        return last * count
-    over, atom = run.evaluated[generator.iter].value, last.single_atom()
-    if not isinstance(over, Static) or atom is None or atom.args != (generator.target.id,):
+    made = over.loop.node if isinstance(over, Repeated) and over.loop is not None else generator
+    differing = {target: _total(run, made, target) for target in last.dependencies() & stored_names(made.target)}
+    if len(differing) > 1:
         return None
-    return Dim.opaque(f"sum({over.text})", over.deps)
+    for name, total in differing.items():
+        return _summed(last, name, total, count) if total is not None else None
+    return last * count if count is not None else None
+
+
+def _total(run: Any, loop: Any, name: str) -> Dim | None:
+    """The sum of what a loop binds to a name: `sum(self.sizes)`."""
+    over = run.evaluated[loop.iter].value if loop.iter in run.evaluated else None
+    if isinstance(over, Static) and isinstance(loop.target, ast.Name):
+        return Dim.opaque(f"sum({over.text})", over.deps)
+    called = loop.iter.func.id if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) else ""
+    places = [i for i, part in enumerate(getattr(loop.target, "elts", ())) if isinstance(part, ast.Name) and part.id == name]
+    if called != "zip" or loop.iter.keywords or len(places) != 1:
+        return None
+    parts = [run.evaluated[part].value if part in run.evaluated else None for part in loop.iter.args]
+    said = [part.text for part in parts if isinstance(part, Static)]
+    if len(said) < len(parts) or len(parts) != len(loop.target.elts):
+        return None
+    deps = frozenset().union(*(part.deps for part in parts if isinstance(part, Static)))
+    return Dim.opaque(f"sum({name} for {ast.unparse(loop.target).strip('()')} in zip({', '.join(said)}))", deps)
+
+
+def _summed(size: Dim, name: str, total: Dim, count: Dim | None) -> Dim | None:
+    """The sum of `count` sizes that grow evenly with a number, given the sum of the numbers."""
+
+    def at(number: Dim) -> Dim:
+        return size.substitute(lambda atom: number if atom.kind in ("local", "opaque") and atom.args == (name,) else None)
+
+    one, other = Dim.local("one of them"), Dim.local("another")
+    even = at(one + other) - at(one) - at(other) + at(Dim.of(0)) == Dim.of(0)
+    first = at(Dim.of(0))
+    if not even or name in (at(total) + first).dependencies() or (count is None and first != Dim.of(0)):
+        return None
+    return at(total) + first * (count - Dim.of(1)) if count is not None else at(total)
 
 
 def unpack_shape(run: Any, value: Value, count: int) -> list[Value] | None:

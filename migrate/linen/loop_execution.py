@@ -256,7 +256,7 @@ class LoopExecution(Expressions):
                 reason = ""
                 if (sliced and not short) or (not ordered and not list_items.in_order(self, item, own)):
                     reason = "a list whose sizes change is not called in its order"
-                elif not ordered and not _runs_along(item, target, iterator):
+                elif not ordered and not _runs_along(self, item, target, iterator):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
                 if reason:
                     if not (_picks(item, target) and agreeing.agree(self, site, tracker, first, following)):
@@ -534,10 +534,14 @@ def _is_enumerate(iterator: ast.expr) -> bool:
     )
 
 
-def _runs_along(site: Site, target: ast.expr, iterator: ast.expr) -> bool:
+def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr) -> bool:
     """Does a loop go through the list that holds a module, item by item?"""
     held = {n.attr for n in ast.walk(iterator) if isinstance(n, ast.Attribute)}
     if site.container in held:
+        return True
+    named = [run.evaluated[n].value for n in ast.walk(iterator) if isinstance(n, ast.Name) and n in run.evaluated]
+    lists = [value for value in named if isinstance(value, Repeated) and value.in_order and not value.part]
+    if any(site in run.modules_in(value) for value in lists):  # `layers = self.layers`
         return True
     made = site.loops[-1].node.iter if site.loops else None
     same = made is not None and ast.unparse(made) == ast.unparse(iterator)

@@ -91,7 +91,7 @@ def _may_stand_before(source: SourceFile, node: ast.ListComp) -> bool:
     for parent in source.ancestors(node):
         if isinstance(parent, ast.Assign | ast.Return):
             return below is parent.value
-        if not isinstance(parent, ast.Call | ast.keyword | ast.List | ast.Tuple | ast.BinOp | ast.Starred):
+        if not isinstance(parent, ast.Call | ast.keyword | ast.List | ast.Tuple | ast.Dict | ast.BinOp | ast.Starred):
             return False
         below = parent
     return False
@@ -168,7 +168,9 @@ def _comprehension(
         writer.put(statement, *parts, source=source)
     else:
         writer.insert(source.span(statement).start, *parts, newline, indent, source=source)
-        writer.put(comprehension, target, source=source)
+        alone = not isinstance(source.parents.get(comprehension), ast.Tuple | ast.List | ast.Dict)
+        made: Parts = (target,) if alone else (f"{writer.namer.name('flax.nnx.List')}(", target, ")")
+        writer.put(comprehension, *made, source=source)
 
 
 def check_time(run: Execution, site: Site) -> None:

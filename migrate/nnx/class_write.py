@@ -46,7 +46,7 @@ from . import (
 )
 from . import carried as carried_lists
 from .class_text import VARIABLE_TYPES, ClassText
-from .text_parts import BREAK, CLOSE, MethodEdit, Namer, joined
+from .text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined
 
 
 class ClassWriter:
@@ -279,18 +279,23 @@ class ClassWriter:
             at = site.source.span(statement).start
             self.insert(at, f"self.{name} = ", site.source.span(option), after, source=site.source)
         carried = self.run.carried.get(site)
+        when = setup_conditions.made_when(self.text, site)
+        source, call = site.anchor()
+        passes = site.renders.get("passes")
+        tests: list[Parts] = [(when,)] if when else []
+        if isinstance(passes, Passes):
+            tests.append((source.span(passes.test),))
+        if when == "":
+            expression = ("None",)
+        elif len(tests) == 1:
+            expression = (*expression, " if ", *tests[0], " else None")
+        elif when and tests:
+            alone = when if is_name((when,), source.text) else f"({when})"
+            expression = (*expression, f" if {alone} and (", *tests[1], ") else None")
         if carried:
             carried_lists.write(self, site, carried, expression)
             return
-        source, call = site.anchor()
-        laid = self.laid_out(expression, source.indent_of(source.statement_of(call)))
-        passes = site.renders.get("passes")
-        if isinstance(passes, Passes):
-            laid = (*laid, " if ", source.span(passes.test), " else None")
-        when = setup_conditions.made_when(self.text, site)
-        if when is not None:
-            laid = (*laid, f" if {when} else None") if when else ("None",)
-        self.put(call, *laid, source=source)
+        self.put(call, *self.laid_out(expression, source.indent_of(source.statement_of(call))), source=source)
 
     def _name_pass(self, site: Site) -> None:
         """The name that a size, or a condition of the call, has for the pass of setup's loop that makes an item."""

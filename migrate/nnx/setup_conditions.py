@@ -11,6 +11,7 @@ from ..linen.sites import (
     Site,
     Unmigratable,
 )
+from ..source import SourceFile
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -25,7 +26,8 @@ def made_when(text: ClassText, site: Site) -> str | None:
     statement = site.source.parents.get(site.node)
     alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
     applied = [a.node.func for a in text.run.applied.values() if a.site is site]
-    if not (alone and site.in_setup and not site.loops and (paths or applied)):
+    one = bool(site.container) if site.loops else alone  # an item of a list is asked for as a module alone is
+    if not (one and site.in_setup and (paths or applied)):
         return None
     asked_of = _asked_of_calls(text, site)
     if paths and not asked_of:
@@ -38,9 +40,27 @@ def made_when(text: ClassText, site: Site) -> str | None:
                 continue
             if node.attr == site.container and isinstance(node.ctx, ast.Load) and method.name != "setup":
                 held = method.source.parents.get(node)
-                if node not in calls and node not in reads and held not in calls:
+                if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
                     return None  # it is read for something else
     return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+
+
+def _goes_through(source: SourceFile, read: ast.AST, site: Site) -> bool:
+    """Is a list read for its length, or for a loop that calls the items?"""
+    held = source.parents.get(read)
+    if isinstance(held, ast.Call) and isinstance(held.func, ast.Name) and held.func.id == "len":
+        return True
+    around = {part for node, _, _ in site.calls for part in source.ancestors(node)}
+    for parent in source.ancestors(read):
+        if isinstance(parent, ast.comprehension):
+            return source.parents.get(parent) in around and not _within(source, read, parent.target)
+        if isinstance(parent, ast.For):
+            return parent in around and _within(source, read, parent.iter)
+    return False
+
+
+def _within(source: SourceFile, node: ast.AST, whole: ast.AST) -> bool:
+    return node is whole or whole in source.ancestors(node)
 
 
 def called_when(text: ClassText, site: Site) -> str:

@@ -18,20 +18,27 @@ if TYPE_CHECKING:
 
 def write(writer: ClassWriter, node: ast.Assign, source: SourceFile) -> None:
     """`self.layers = [...]` of modules needs nnx.List: NNX refuses plain containers."""
-    target = node.targets[0]
+    target, value = node.targets[0], node.value
+    if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+        if len(target.elts) == len(value.elts):  # `self.downs, self.ups = [...], [...]`
+            for one, held in zip(target.elts, value.elts):
+                _write_one(writer, node, one, held, source)
+        return
+    _write_one(writer, node, target, value, source)
+
+
+def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: ast.expr, source: SourceFile) -> None:
     if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"):
         return
-    if isinstance(node.value, ast.Constant) and node.value.value is None and _holds_module(writer, target.attr, node):
-        writer.put(node.value, f"{writer.namer.name('flax.nnx.data')}(None)", source=source)
+    if isinstance(value, ast.Constant) and value.value is None and _holds_module(writer, target.attr, node):
+        writer.put(value, f"{writer.namer.name('flax.nnx.data')}(None)", source=source)
         return
-    found = writer.run.evaluated.get(node.value)
+    found = writer.run.evaluated.get(value)
     if found is None or isinstance(found.value, Module | Either) or next(writer.run.modules_in(found.value), None) is None:
         return
-    if isinstance(node.value, ast.ListComp) and any(
-        writer.run.carried.get(site) for site in writer.run.modules_in(found.value)
-    ):
+    if _is_loop(writer, value):
         return
-    for operand in [o for b in ast.walk(node.value) if isinstance(b, ast.BinOp) for o in (b.left, b.right)]:
+    for operand in [o for b in ast.walk(value) if isinstance(b, ast.BinOp) for o in (b.left, b.right)]:
         held = writer.run.evaluated.get(operand)
         if (
             isinstance(operand, ast.Attribute)
@@ -39,10 +46,18 @@ def write(writer: ClassWriter, node: ast.Assign, source: SourceFile) -> None:
             and next(writer.run.modules_in(held.value), None) is not None
         ):
             writer.put(operand, "tuple(", source.span(operand), ")", source=source)
-    for container in [node.value, *_inner_containers(writer, node.value), *_appended(writer, node.value, source)]:
+    containers = [value, *_inner_containers(writer, value), *_appended(writer, value, source)]
+    for container in [c for c in containers if not _is_loop(writer, c)]:
         kind = "Dict" if isinstance(container, ast.Dict | ast.DictComp) else "List"
         span = source.span(container)
         writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+
+def _is_loop(writer: ClassWriter, value: ast.expr) -> bool:
+    """Has a comprehension become a loop that keeps sizes, which makes the nnx.List?"""
+    found = writer.run.evaluated.get(value)
+    sites = writer.run.modules_in(found.value) if isinstance(value, ast.ListComp) and found is not None else ()
+    return any(writer.run.carried.get(site) for site in sites)
 
 
 def _appended(writer: ClassWriter, name: ast.expr, source: SourceFile) -> Iterator[ast.expr]:

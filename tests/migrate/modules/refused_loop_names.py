@@ -305,4 +305,60 @@ class Block(nn.Module):
     return nn.Dense(self.dim)(y)
 """,
     ),
+    "a list that is turned under another name": (
+        "NNX110",
+        """class M(nn.Module):
+  ws: Any = (5, 5, 5)
+  def setup(self):
+    self.ls = [nn.Dense(w) for w in self.ws]
+  def __call__(self, x):
+    ls = self.ls[::-1]
+    for l in ls:
+      x = l(x)
+    return x
+""",
+    ),
+    "a part of a list under another name": (
+        "NNX110",
+        """class M(nn.Module):
+  ws: Any = (5, 6, 4)
+  def setup(self):
+    self.ls = [nn.Dense(w) for w in self.ws]
+  def __call__(self, x):
+    ls = self.ls[1:]
+    for l in ls:
+      x = l(x)
+    return x
+""",
+    ),
+    "one of two lists under another name": (
+        "NNX110",
+        """class M(nn.Module):
+  ws: Any = (5, 6)
+  which: bool = True
+  def setup(self):
+    self.ls = [nn.Dense(w) for w in self.ws]
+    self.ms = [nn.Dense(w + 1) for w in self.ws]
+  def __call__(self, x):
+    ls = self.ls if self.which else self.ms
+    for l in ls:
+      x = l(x)
+    return x
+""",
+    ),
+    "a copy of a list that is emptied": (
+        "NNX110",
+        """class M(nn.Module):
+  ws: Any = (5, 6)
+  def setup(self):
+    self.ls = [nn.Dense(w) for w in self.ws]
+    self.o = nn.Dense(2)
+  def __call__(self, x):
+    ls = list(self.ls)
+    last = ls.pop()
+    for l in ls:
+      x = l(x)
+    return self.o(last(x))
+""",
+    ),
 }

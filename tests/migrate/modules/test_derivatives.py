@@ -14,9 +14,9 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-from .test_forms import SIDES
+from .test_forms import sides
 
-LINEN, NATIVE, _ = SIDES["forms_derivatives"]
+LINEN, NATIVE, _ = sides("forms_derivatives")
 GRADIENTS = [
     ("forms_derivatives", "SignGradient"),
     ("forms_derivatives", "FeedbackAlignment"),
@@ -29,7 +29,7 @@ GRADIENTS = [
 
 @pytest.mark.parametrize("stem,name", GRADIENTS)
 def test_gradients_are_those_of_linen(stem: str, name: str) -> None:
-    linen, native, result = SIDES[stem]
+    linen, native, result = sides(stem)
     x = jnp.asarray(np.random.RandomState(0).randn(4, 5), jnp.float32)
     module = getattr(linen, name)()
     variables = module.init(jax.random.key(0), x)

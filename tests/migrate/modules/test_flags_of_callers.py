@@ -13,9 +13,9 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-from .test_forms import SIDES
+from .test_forms import sides
 
-LINEN, NATIVE, RESULT = SIDES["forms_flags_of_callers"]
+LINEN, NATIVE, RESULT = sides("forms_flags_of_callers")
 
 
 def test_decoding_step_by_step() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import types
 from pathlib import Path
@@ -33,25 +34,30 @@ def _module(name: str, text: str) -> types.ModuleType:
     return module
 
 
-def _both(stem: str) -> tuple[types.ModuleType, types.ModuleType, RunResult]:
+def _linen(stem: str) -> types.ModuleType:
+    return _module(f"{stem}_linen", (HERE / f"{stem}.py").read_text())
+
+
+LINEN = {stem: _linen(stem) for stem in FILES}
+CASES = [(stem, position) for stem in FILES for position in range(len(LINEN[stem].CASES))]
+
+
+@functools.cache
+def sides(stem: str) -> tuple[types.ModuleType, types.ModuleType, RunResult]:
+    """A file of forms as it is, as it becomes, and what was decided; migrated by the first test that needs it."""
     path = HERE / f"{stem}.py"
-    text = path.read_text()
-    result = migrate_project([SourceFile.parse(path, stem, text)])
+    result = migrate_project([SourceFile.parse(path, stem, path.read_text())])
     for created, content in result.created.items():
         _module(created.stem, content)
     after = result.files[0].after
     assert after is not None
-    return _module(f"{stem}_linen", text), _module(f"{stem}_nnx", after), result
-
-
-SIDES = {stem: _both(stem) for stem in FILES}
-CASES = [(stem, position) for stem in FILES for position in range(len(SIDES[stem][0].CASES))]
+    return LINEN[stem], _module(f"{stem}_nnx", after), result
 
 
 @pytest.mark.usefixtures("quick_initializers")
 @pytest.mark.parametrize("stem,position", CASES, ids=lambda v: str(v))
 def test_both_sides_are_bitwise_equal(stem: str, position: int) -> None:
-    linen, native, result = SIDES[stem]
+    linen, native, result = sides(stem)
     name, arguments, shapes, keywords = linen.CASES[position]
     plan = {c.qualname.rpartition(".")[2]: c for c in result.classes}[name]
     assert plan.outcome == "native", plan.reason
@@ -108,12 +114,12 @@ def _equal(wanted: Any, reached: Any, **tolerance: float) -> None:
         np.testing.assert_allclose(x, y, **{"rtol": 0, "atol": 0, **tolerance})
 
 
-STARTS = [(s, p) for s, p in CASES if SIDES[s][0].CASES[p][0] in getattr(SIDES[s][0], "SAME_START", ())]
+STARTS = [(s, p) for s, p in CASES if LINEN[s].CASES[p][0] in getattr(LINEN[s], "SAME_START", ())]
 
 
 @pytest.mark.parametrize("stem,position", STARTS, ids=lambda v: str(v))
 def test_both_sides_start_from_the_same_values(stem: str, position: int) -> None:
-    linen, native, result = SIDES[stem]
+    linen, native, result = sides(stem)
     name, arguments, shapes, keywords = linen.CASES[position]
     plan = {c.qualname.rpartition(".")[2]: c for c in result.classes}[name]
     inputs = [jnp.ones(s, jnp.float32) for s in shapes]
@@ -129,7 +135,7 @@ def test_both_sides_start_from_the_same_values(stem: str, position: int) -> None
 
 @pytest.mark.parametrize("stem", FILES)
 def test_a_second_run_changes_nothing(stem: str) -> None:
-    result = SIDES[stem][2]
+    result = sides(stem)[2]
     text = result.files[0].after
     assert text is not None
     again = migrate_project([SourceFile.parse(Path(f"{stem}.py"), stem, text)])

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from .test_forms import SIDES
+from .test_forms import sides
 
-LINEN, NATIVE, RESULT = SIDES["forms_given_carries"]
+LINEN, NATIVE, RESULT = sides("forms_given_carries")
 
 
 def test_every_step_draws_its_own_numbers() -> None:

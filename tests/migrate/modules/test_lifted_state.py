@@ -12,10 +12,10 @@ import pytest
 from flax import nnx
 from nnx_migrate import compat
 
-from .test_forms import SIDES
+from .test_forms import sides
 
 STEM = "forms_lifted_state"
-LINEN, NATIVE, RESULT = SIDES[STEM]
+LINEN, NATIVE, RESULT = sides(STEM)
 KEYS = {"dropout": jax.random.key(1), "noise": jax.random.key(2)}
 PLANS = {c.qualname.rpartition(".")[2]: c for c in RESULT.classes}
 
