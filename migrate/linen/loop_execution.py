@@ -13,7 +13,7 @@ from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
-from .loop_names import hidden_by
+from .loop_names import function_of, hidden_by
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
 from .presence import NoneAtFirst
 from .shape_args import is_number
@@ -280,9 +280,11 @@ class LoopExecution(Expressions):
     def _forgotten(self, phis: Mapping[tuple[str, int], str | None], block: Block) -> dict[str, Dim | None]:
         """Tracked sizes of a loop that the constructor does not have → what is known of them after it.
 
-        Those of a list that setup makes are not among them: setup's own loop follows them.
+        Those of a list that setup's own text makes are not among them: its loop follows them.
         """
-        followed = {tracker for sizes in self.all_carried.values() for tracker, _, _ in sizes}
+        setup = self.model.method("setup")
+        own = [s for s in self.all_carried if setup is not None and function_of(*s.anchor()) is setup.node]
+        followed = {tracker for site in own for tracker, _, _ in self.all_carried[site]}
         changed = {step.name for step in block.steps if isinstance(step, Track)} - followed
         return {tracker: self.closed.get(tracker) for tracker in phis.values() if tracker is not None and tracker in changed}
 

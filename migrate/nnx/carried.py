@@ -129,7 +129,9 @@ def check_passes(run: Execution, site: Site, needs: set[str]) -> None:
 
 def followed(run: Execution) -> set[str]:
     """The variables of this kind that hold, when setup is done, what the size is after the loop of the call."""
-    return {t for site, carried in run.carried.items() if not site.conditions for t, _, _ in carried}
+    setup = run.model.method("setup")
+    own = [s for s in run.carried if setup is not None and function_of(*s.anchor()) is setup.node]  # not a helper's
+    return {tracker for site in own if not site.conditions for tracker, _, _ in run.carried[site]}
 
 
 def _comprehension(

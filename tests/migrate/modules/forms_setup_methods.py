@@ -95,7 +95,29 @@ class Comprehension(nn.Module):
         return x
 
 
+class Widths(nn.Module):
+    widths: tuple = (5, 6)
+
+    def setup(self):
+        self.layers = self.make()
+
+    def make(self):
+        return [nn.Dense(width, use_bias=False) for width in self.widths]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class AroundWidths(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Widths()(x) * 2
+
+
 CASES = [
+    ("AroundWidths", {}, [(2, 3)], {}),
     ("ListOfModules", {}, [(2, 3)], {}),
     ("WithArguments", {}, [(2, 3)], {}),
     ("SetsAttributes", {}, [(2, 3)], {}),

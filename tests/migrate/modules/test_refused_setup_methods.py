@@ -73,3 +73,32 @@ def test_it_stays_linen(what: str) -> None:
     plans = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + CASES[what])]).classes
     plan = next(p for p in plans if p.qualname == "m.M")
     assert plan.outcome == "bridged" and plan.code in ("NNX135", "NNX170"), (plan.code, plan.reason)
+
+
+def test_a_width_that_only_such_a_method_knows_is_asked_for() -> None:
+    text = """import flax.linen as nn
+
+
+class Inner(nn.Module):
+    widths: tuple = (5, 6)
+
+    def setup(self):
+        self.layers = self.make()
+
+    def make(self):
+        return [nn.Dense(width) for width in self.widths]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Outer(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(Inner()(x))
+"""
+    plans = {p.qualname: p for p in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}
+    assert [plan.outcome for plan in plans.values()] == ["native", "native"]
+    assert sorted(a.name for a in plans["m.Outer"].added_arguments) == ["Inner_features", "in_features"]
