@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from . import asked_values, outside_chains, shape_ops
+from . import asked_values, bridged_results, outside_chains, shape_ops
 from .annotated_factories import annotated_factory
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
@@ -67,6 +67,7 @@ class Analyser:
         self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
         self.revised = False  # did a field get more kinds of modules after it was first known?
         self.bridging: set[str] = set()  # classes in which modules that stay Linen are wrapped
+        self.wrapped: set[str] = set()  # the classes of these modules
         self.conflicts: dict[str, str] = {}
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
@@ -304,7 +305,7 @@ class Analyser:
         except Unmigratable as error:
             if execution.model.qualname in self.bridging:
                 site.bridged = error.reason
-                return Unknown(f"what {name} gives, which stays Linen")
+                return bridged_results.result(execution, site, method)
             found = Unmigratable("NNX150", f"it contains {name}, which is not native: {error.reason}", site.node)
             found.inner = site.target
             raise found from error
@@ -339,6 +340,8 @@ class Analyser:
             special = run.summaries.get(method) if run is not None else None
             if special is not None:
                 result = replace_dims(special.result, self.substitution(execution, site, called, inputs))
+        if site.target in self.wrapped and execution.model.qualname in self.bridging:
+            return bridged_results.result(execution, site, method) if bridged_results.lacks_width(result) else result
         return said_by_itself(execution, site, called, summary.result, result) if method == "__call__" else result
 
     def _specialised(

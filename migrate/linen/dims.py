@@ -49,6 +49,8 @@ class Atom:
         found = self.deps
         if self.kind == "local":
             found |= {self.args[0]}
+        elif str(self.args[0])[:1] == "=":  # a shape that the constructor has under a name of its own
+            found |= {name for name in (str(self.args[0])[1:],) if name.isidentifier()}
         for arg in self.args:
             if isinstance(arg, Dim):
                 found |= arg.dependencies()

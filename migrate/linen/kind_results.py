@@ -112,15 +112,20 @@ def _asked(run: Any, site: Site) -> Dim | None:
                 run.analyser.of_kinds.add(kind.target)
     if site.in_setup:
         return Dim.opaque(f"self.{site.container}.{OUT}") if site.container and not site.loops else None
+    return Dim.local(make_asked(run, site, "features", OUT))
+
+
+def make_asked(run: Any, site: Site, stem: str, attribute: str) -> str:
+    """The name that the constructor gives to what the module made at the site says of its result."""
     if "out" not in site.renders:
         block = site.renders["block"]
         made = next((i for i, s in enumerate(block.steps) if isinstance(s, Make) and s.site is site), None)
         if made is None:
             raise Unmigratable("NNX163", "a module of several kinds is made where it cannot be asked", site.node)
-        site.renders["out"] = run.tracker("features")
-        block.steps.insert(made + 1, Track(site.renders["out"], Dim.of(0), site))
+        site.renders["out"] = run.tracker(stem)
+        block.steps.insert(made + 1, Track(site.renders["out"], Dim.of(0), site, attribute))
         _make_later(block, made)
-    return Dim.local(site.renders["out"])
+    return str(site.renders["out"])
 
 
 def _make_later(block: Block, made: int) -> None:

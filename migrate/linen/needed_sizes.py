@@ -83,6 +83,8 @@ def _of_site(site: Site) -> list[Dim | None] | None:
 
 def _of_class(analyser: Any, run: Any, site: Site) -> list[Dim | None] | None:
     """The sizes that a submodule of the project's own takes from what it is called with."""
+    if site.target in analyser.wrapped:
+        return None  # it is initialized on whole shapes
     method = site.renders.get("method", "__call__")
     called = analyser.execution(site.target)
     summary = called.summaries.get(method)

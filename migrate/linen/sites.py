@@ -437,12 +437,13 @@ class Local:
 class Track:
     """`name = size`: follows a size along a loop or branch, as the method followed it through shapes.
 
-    With a site, the size is what the module made there says of its own output.
+    With a site, the size is what the module made there says of its own output, by the attribute `said`.
     """
 
     name: str
     dim: Dim
     site: Site | None = None
+    said: str = ""
 
 
 @dataclasses.dataclass(eq=False)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog import layers
 from ..edits import Part, Parts
+from ..linen.bridged_results import told
 from ..linen.classes import ClassModel
 from ..linen.replacing import sayable
 from ..linen.sites import Factory, Module, ModuleField, Site, Static, Unmigratable
@@ -23,6 +24,7 @@ from .linen_copies import References
 from .text_parts import joined
 
 if TYPE_CHECKING:
+    from ..source import SourceFile
     from .class_text import ClassText
 
 _FLAGS = {"deterministic": "True", "train": "False", "training": "False", "is_training": "False"}
@@ -31,7 +33,9 @@ _INTEGER = re.compile(r"(^|_)(ids?|tokens?|indices|index|idx|labels?|segments?|p
 _PLACE = {"path", "name", "scope", "parent", "variables", "sow", "perturb", "put_variable", "is_mutable_collection", "bind",
           "unbind", "clone", "copy", "share_scope", "get_variable", "has_variable", "has_rng"}  # fmt: skip
 _LOOKUPS = {"flax.linen.Embed", "jax.numpy.take", "jax.numpy.take_along_axis", "jax.nn.one_hot"}
-_PARTITIONING = re.compile(r"logical|param_with_axes|variable_with_axes|scan_with_axes")
+_PARTITIONING = re.compile(r"logical(?!_(and|or|not|xor)\b)|param_with_axes|variable_with_axes|scan_with_axes")
+# Whether its parameters are made now, which is as true of a module of its own as of a part of another.
+_INITIALIZING = ("is_mutable_collection", "params")
 
 
 _known: weakref.WeakKeyDictionary[References, dict[str, Traits]] = weakref.WeakKeyDictionary()
@@ -52,24 +56,24 @@ class Traits:
                 source, node = found
                 for inner in ast.walk(node):
                     self._read(references, source, inner, key in references.project.linen_classes)
-                if _PARTITIONING.search(source.text_of(node)):
+                if any(_PARTITIONING.search(word) for word in _words(node)):
                     self.why_not = self.why_not or "its parameters have logical axes"
         unknown = self.collections - {"params", "batch_stats"}
         if unknown:
             self.why_not = self.why_not or f"it has variables in {', '.join(map(repr, sorted(unknown)))}"
 
-    def _read(self, references: References, source: object, node: ast.AST, in_class: bool) -> None:
+    def _read(self, references: References, source: SourceFile, node: ast.AST, in_class: bool) -> None:
         project = references.project
         if isinstance(node, ast.Attribute) and in_class:
             of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
             fields = {f.name for f in self.model.fields()}
-            if of_self and node.attr in _PLACE and node.attr not in fields:
+            if of_self and node.attr in _PLACE and node.attr not in fields and not _asks_for_init(source, node):
                 self.why_not = self.why_not or f"`self.{node.attr}` means something else there"
         if isinstance(node, ast.Name | ast.Attribute):
-            name = project.qualname(source, node) or ""  # type: ignore[arg-type]
+            name = project.qualname(source, node) or ""
             layer = layers.lookup(name)
             if layer is not None:
-                self.collections |= layer.collections
+                self.collections |= layer.collections - (frozenset() if _may_decode(source, node) else {"cache"})
                 self.streams |= layer.streams
             self.lookups |= name in _LOOKUPS
             if name.startswith("flax.linen.") and name.rpartition(".")[2] in _PLACE:
@@ -85,6 +89,34 @@ class Traits:
                 self.streams.add(str(first.value) if isinstance(first, ast.Constant) else "params")
             if method in ("param", "variable") and _reads_dtype(node):
                 self.why_not = self.why_not or "the type of a parameter follows the input's"
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    """The names in a definition: what is written in its strings and comments does nothing."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            yield inner.id
+        elif isinstance(inner, ast.Attribute):
+            yield inner.attr
+        elif isinstance(inner, ast.keyword | ast.arg) and inner.arg is not None:
+            yield inner.arg
+
+
+def _asks_for_init(source: SourceFile, node: ast.Attribute) -> bool:
+    """`self.is_mutable_collection('params')`"""
+    call = source.parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node or len(call.args) != 1:
+        return False
+    asked = call.args[0]
+    return isinstance(asked, ast.Constant) and (node.attr, asked.value) == _INITIALIZING
+
+
+def _may_decode(source: SourceFile, node: ast.expr) -> bool:
+    """May a layer with a cache be told to keep one? Attention that is constructed here without `decode` is not."""
+    call = source.parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return True
+    return bool(call.args[2:]) or any(k.arg in ("decode", None) for k in call.keywords)
 
 
 def _reads_dtype(node: ast.Call) -> bool:
@@ -142,8 +174,6 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
     arguments: list[Parts] = []
     order = [f.name for f in model.fields()]
     positional = len(site.node.args)
-    if "**" in site.renders or any(k.arg is None for k in site.node.keywords):
-        raise Unbridgeable("it is constructed with **kwargs")
     for position, (field, bound) in enumerate((n, b) for n, b in site.bound.items() if b.given):
         if isinstance(bound.abs.value, Factory | Module | ModuleField) or field == "parent":
             raise Unbridgeable(f"it is given a module, `{field}`")
@@ -152,6 +182,11 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
         parts = text.argument(bound, field, site)
         in_place = position < positional and position < len(order) and order[position] == field
         arguments.append(parts if in_place else (f"{field}=", *parts))
+    if any(k.arg is None for k in site.node.keywords):
+        handed = text.handed_on(site)
+        if not handed:
+            raise Unbridgeable("it is constructed with **kwargs")
+        arguments += handed
     module: list[Part] = [*text.callee(site, site.target), "("]
     for position, argument in enumerate(arguments):
         module += [", " if position else "", *argument]
@@ -178,7 +213,7 @@ def _arguments(value: Array) -> set[str]:
     found = {str(atom.args[0]) for atom in atoms if atom.kind in ("input", "rank", "byrank", "lead")}
     if value.shape.lead is not None:
         found.add(value.shape.lead.argument)
-    return {re.split(r"[.\[]", name)[0] for name in found}
+    return {re.split(r"[.\[]", name)[0] for name in found if not told(name)}
 
 
 def _first_argument(text: ClassText) -> set[str]:
@@ -198,9 +233,11 @@ def _example(text: ClassText, name: str, value: Value, traits: Traits) -> str:
     if isinstance(value, Array):
         if not sayable(value.shape):
             raise Unbridgeable(f"the shape of its input `{name}` is not known")
-        if any(_may_be_none(text, argument) for argument in _arguments(value)):
+        arguments = _arguments(value)
+        if any(_may_be_none(text, argument) for argument in arguments):
             raise Unbridgeable(f"its input `{name}` may be None")
-        if not value.shape.dims and _arguments(value) != _first_argument(text):
+        given = value.shape.lead is not None and bool(told(value.shape.lead.argument))
+        if not value.shape.dims and not given and arguments != _first_argument(text):
             raise Unbridgeable(f"nothing shows that its input `{name}` is an array")
         numpy = text.namer.name("jax.numpy")
         if "mask" in name:

@@ -16,6 +16,7 @@ from ..catalog import layers
 from ..edits import Part, Parts, Span
 from ..linen import all_but_last
 from ..linen.analyser import Analyser
+from ..linen.bridged_results import OUT_SHAPE, told
 from ..linen.dims import ATOM, Atom, Dim, condition, level_of
 from ..linen.execute import Execution
 from ..linen.passed import attribute_name, held_modules
@@ -308,6 +309,17 @@ class ClassText:
         self.needs |= self.needed(dim.dependencies())
         return dim.text(self._atom)
 
+    def _sized(self, argument: str, index: int | str) -> str:
+        """The constructor's name for the sizes of an argument, of which it needs one or the whole shape."""
+        own = told(argument)
+        if own:
+            if not re.fullmatch(rf"\w+|self\.\w+\.{OUT_SHAPE}", own):
+                raise Unmigratable("NNX110", "parts of what a module that stays Linen gives are not known", self.model.node)
+            self.needs |= self.needed({own}) if own.isidentifier() else set()
+            return self.own_text(own)
+        self.used.setdefault(argument, set()).add(index)
+        return self.size_name(argument)
+
     def _either(self, atom: Atom) -> Dim | None:
         """The sizes that a condition of the fields has assigned to a variable of the constructor."""
         found = self.run.closed.get(atom.args[0]) if atom.kind == "local" else None
@@ -319,21 +331,17 @@ class ClassText:
             return self.field(str(atom.args[0]))
         if atom.kind == "input":
             argument, index = atom.args
-            self.used.setdefault(argument, set()).add(index)
-            name = self.size_name(argument)
-            return f"{name}[{index}]" if name.rstrip("_").endswith("_shape") else name
+            name = self._sized(argument, index)
+            return f"{name}[{index}]" if name.rstrip("_").endswith("_shape") or told(argument) else name
         if atom.kind == "rank":
-            self.used.setdefault(atom.args[0], set()).add("shape")
-            return f"len({self.size_name(atom.args[0])})"
+            return f"len({self._sized(atom.args[0], 'shape')})"
         if atom.kind == "lead":
-            self.used.setdefault(atom.args[0], set()).add("shape")
             start = atom.args[2] if len(atom.args) > 2 else 0
             stop = f"-{atom.args[1]}" if atom.args[1] else ""
-            return f"{self.namer.name('math.prod')}({self.size_name(atom.args[0])}[{start or ''}:{stop}])"
+            return f"{self.namer.name('math.prod')}({self._sized(atom.args[0], 'shape')}[{start or ''}:{stop}])"
         if atom.kind == "byrank":
             argument, rank, then, other = atom.args
-            self.used.setdefault(argument, set()).add("shape")
-            test = f"len({self.size_name(argument)}) == {rank}"
+            test = f"len({self._sized(argument, 'shape')}) == {rank}"
             return f"({then.text(self._atom)} if {test} else {other.text(self._atom)})"
         if atom.kind == "opaque":
             return self.own_text(str(atom.args[0]))
@@ -390,13 +398,11 @@ class ClassText:
         """A whole shape as the constructor says it; it must be `sayable`."""
         argument = shape.of_argument()
         if argument:
-            self.used.setdefault(argument, set()).add("shape")
-            return self.size_name(argument)
+            return self._sized(argument, "shape")
         sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
         if shape.lead is None:
             return f"({sizes},)" if len(shape.dims) == 1 else f"({sizes})"
-        self.used.setdefault(shape.lead.argument, set()).add("shape")
-        name = self.size_name(shape.lead.argument)
+        name = self._sized(shape.lead.argument, "shape")
         if not shape.dims and not shape.lead.dropped and not shape.lead.skipped:
             return name
         stop = f"-{shape.lead.dropped}" if shape.lead.dropped else ""

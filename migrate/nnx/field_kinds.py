@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..edits import Parts
+from ..linen.bridged_results import OUT_SHAPE
 from ..linen.kind_results import OUT, main_result
 from ..linen.sites import Factory, Make, Site, Unmigratable
 from ..linen.values import Array
@@ -95,18 +96,18 @@ def _keywords(text: ClassText, site: Site) -> object:
     return called.details.call_keywords if called is not None and called.details is not None else {}
 
 
-def features_of(text: ClassText, site: Site) -> Parts:
+def said_of(text: ClassText, site: Site, attribute: str) -> Parts:
     """What the module that has just been made says of its output."""
     place = text.names.places[site]
     if place.kind == "dynamic":
-        return (*text.reference(site), f".{OUT}")
-    return (f"{place.object}{'[-1]' if place.kind == 'list' else ''}.{OUT}",)
+        return (*text.reference(site), f".{attribute}")
+    return (f"{place.object}{'[-1]' if place.kind == 'list' else ''}.{attribute}",)
 
 
 def check_order(text: ClassText, container: str, attribute: str | None) -> None:
     """What setup makes can only be asked by what it makes later."""
     site = text.building
-    if attribute != OUT or site is None or not site.in_setup:
+    if attribute not in (OUT, OUT_SHAPE) or site is None or not site.in_setup:
         return
     for other in text.run.sites:
         if other.in_setup and other.container == container and other.origin >= site.origin:

@@ -262,6 +262,7 @@ def _decide_class(
         inner(failure.inner)
         if failure.inner not in plan.classes:  # it stays Linen: wrapped, if it can be
             analyser.bridging.add(name)
+            analyser.wrapped.add(failure.inner)
         analyser.forget(name, tried)
         text, failure, tried = _attempt(model, analyser, plan, inner, references)
     if text is None:

@@ -18,7 +18,7 @@ from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 FORMS = Path(__file__).with_name("forms_wrapped_classes.py")
-HEAD = "from flax import linen as nn\nimport jax.numpy as jnp\nimport jax\n\n\n"
+HEAD = "import functools\nfrom flax import linen as nn\nimport jax.numpy as jnp\nimport jax\n\n\n"
 # A class that stays Linen, for a reason that no other class can tell.
 STAYS = "y = y + nn.vjp(lambda m, z: z * 2, self, y, vjp_variables=True)[1](y)[1]"
 
@@ -94,6 +94,14 @@ INNER = {
     "its parameters have the type of the input":
         "    y = x * self.param('s', nn.initializers.ones, (3,), x.dtype)\n    STAYS\n    return y\n",
     "it has a cache": "    y = x + self.variable('cache', 'c', jnp.zeros, (3,)).value\n    STAYS\n    return y\n",
+    "its parameters have logical axes":
+        "    y = nn.Dense(3, kernel_init=nn.with_logical_partitioning(nn.initializers.ones, ('a', 'b')))(x)\n"
+        "    STAYS\n    return y\n",
+    "its attention keeps a cache": "    y = nn.SelfAttention(1, decode=True)(x)\n    STAYS\n    return y\n",
+    "its attention may keep a cache":
+        "    y = functools.partial(nn.SelfAttention, 1)(decode=x.ndim > 1)(x)\n    STAYS\n    return y\n",
+    "it asks whether statistics may change":
+        "    y = x * self.is_mutable_collection('batch_stats')\n    STAYS\n    return y\n",
     "it asks for random streams": "    y = x if self.has_rng('dropout') else x * 2\n    STAYS\n    return y\n",
 }  # fmt: skip
 
@@ -127,6 +135,26 @@ def test_where_the_call_cannot_be_said_the_parent_stays_linen(call: str) -> None
     text = f"{HEAD}{inner}\n\n{model}"
     result = migrate(text)
     assert {str(c.outcome) for c in result.classes} == {"bridged"} and result.created == {}
+
+
+@pytest.mark.parametrize(
+    ("gives", "use"),
+    [
+        ("y, x", "y, z = Inner()(x)\n    return nn.Dense(2)(y)"),
+        ("y", "y, z = Inner()(x)\n    return nn.Dense(2)(y) + z"),
+        ("y", "y = Inner()(x)[0]\n    return nn.Dense(2)(y['a'])"),
+        ("{'y': y}", "return nn.Dense(2)(Inner()(x)['y'])"),
+        ("y", "for _ in range(2):\n      x = nn.Dense(3)(Inner()(x))\n    return nn.Dense(2)(x)"),
+        ("y", "inner = Inner()\n    return nn.Dense(2)(inner(inner(x)))"),
+        ("pair", "y, z = Inner()(x)\n    return nn.Dense(2)(y)"),
+    ],
+)
+def test_where_it_is_not_clear_what_a_wrapped_class_gives_its_owner_stays_linen(gives: str, use: str) -> None:
+    body = f"    y = x\n    pair = y, x\n    {STAYS}\n    return {gives}\n"
+    inner = f"class Inner(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n{body}\n\n"
+    model = f"class Model(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    {use}\n"
+    plans = {c.qualname: c for c in migrate(HEAD + inner + model).classes}
+    assert str(plans["m.Model"].outcome) == "bridged" and plans["m.Model"].code in ("NNX150", "NNX110")
 
 
 def test_without_bridging_nothing_is_wrapped() -> None:
