@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from . import inlining
 from .context import FileContext, Options
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict
@@ -51,27 +52,25 @@ def migrate_project(
     A file whose rewrite fails is left as it was, and the others are then rewritten to work with it as it is.
     """
     sources, options = list(sources), options or Options()
-    result = _migrated(sources, options, per_file or {}, unread)
+    project = Project(sources, unread)
+    result = _migrated(project, options, per_file or {})
     failed = {file.path: file for file in result.files if file.after is None}
     if not failed:
-        return result
+        return inlining.tried_again(project, result, lambda other: _migrated(other, options, per_file or {}))
     given = {path: (per_file or {}).get(path, options) for path in failed}
     left = {path: dataclasses.replace(own, ignore=(*own.ignore, "NNX")) for path, own in given.items()}
-    result = _migrated(sources, options, {**(per_file or {}), **left}, unread)
+    result = _migrated(Project(sources, unread), options, {**(per_file or {}), **left})
     result.files = [failed.get(file.path, file) for file in result.files]
     return result
 
 
-def _migrated(
-    sources: Iterable[SourceFile], options: Options, per_file: Mapping[Path, Options], unread: Collection[str]
-) -> RunResult:
+def _migrated(project: Project, options: Options, per_file: Mapping[Path, Options]) -> RunResult:
     """One pass of all steps."""
     from .nnx import linen_copies, modules, outside_chains, training
 
-    project = Project(sources, unread)
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
-    linen = project if len(concerned) == len(project.files) else Project([project.files[name] for name in concerned], unread)
+    linen = project if len(concerned) == len(project.files) else Project([project.files[name] for name in concerned], project.unread)
     copies = modules.decide(linen, plan, options, per_file)
     contexts = {
         name: FileContext(source, plan, per_file.get(source.path, options), project)

@@ -1,0 +1,177 @@
+"""Which function a call means, what that function makes, and whether its text can stand where it is called."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Iterator
+
+from ..linen.index import Project
+from ..source import SourceFile
+from ..trees import subtree
+
+# Statements and expressions that mean something else, or nothing, in the text of a caller.
+_BOUND_TO_A_FUNCTION = (
+    ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor,
+    ast.AsyncWith, ast.Import, ast.ImportFrom, ast.Try, ast.TryStar, ast.Match, ast.NamedExpr,
+)  # fmt: skip
+
+
+class NotInlined(Exception):
+    """A call that the function's text cannot stand in for."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Callee:
+    """A function of the project, where it stands, and how a class calls it."""
+
+    node: ast.FunctionDef
+    source: SourceFile
+    kind: str  # function | method | static | nested
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The same for the function in every version of the project's files."""
+        around = [a.name for a in self.source.ancestors(self.node) if isinstance(a, ast.ClassDef | ast.FunctionDef)]
+        return (self.source.module, *reversed(around), self.node.name)
+
+    @functools.cached_property
+    def body(self) -> list[ast.stmt]:
+        """Its statements without the docstring."""
+        first = self.node.body[0]
+        documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        return self.node.body[1:] if documented else self.node.body
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Everything in its statements."""
+        return [node for statement in self.body for node in subtree(statement)]
+
+    @functools.cached_property
+    def locals(self) -> frozenset[str]:
+        """The names that the function itself binds, its parameters among them."""
+        return self.source.names.bound_in(self.node)
+
+    def is_own(self, node: ast.Name) -> bool:
+        """Does a name in its text mean one of its own?"""
+        return self.source.names.binding_scope(node.id, node) is self.node
+
+    @functools.cached_property
+    def free(self) -> list[ast.Name]:
+        """The names in its text that are bound outside of it."""
+        around = set(self.source.ancestors(self.node))
+        names = [n for n in self.nodes if isinstance(n, ast.Name)]
+        return [n for n in names if (scope := self.source.names.binding_scope(n.id, n)) is None or scope in around]
+
+    @functools.cached_property
+    def captured(self) -> frozenset[str]:
+        """Its own names that functions in its text read, perhaps later."""
+        return frozenset(n.id for n in self.nodes if isinstance(n, ast.Name) and self.is_own(n) and self._is_later(n))
+
+    def _is_later(self, node: ast.AST) -> bool:
+        for outer in self.source.ancestors(node):
+            if outer is self.node:
+                return False
+            if isinstance(outer, ast.Lambda | ast.FunctionDef):
+                return True
+            if isinstance(outer, ast.GeneratorExp) and not isinstance(self.source.parents[outer], ast.Call):
+                return True
+        return False
+
+    @functools.cached_property
+    def stored(self) -> frozenset[str]:
+        """Its own names that its text assigns to."""
+        own = (n for n in self.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and self.is_own(n))
+        return frozenset(n.id for n in own) | {n.name for n in self.nodes if isinstance(n, ast.FunctionDef)}
+
+    @functools.cached_property
+    def attributes_set(self) -> frozenset[str]:
+        """The attributes that its text assigns to, of whatever object."""
+        return frozenset(n.attr for n in self.nodes if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
+
+    def check(self) -> None:
+        """Raises NotInlined for a function whose text means something only where it stands."""
+        node = self.node
+        static = [ast.unparse(d) for d in node.decorator_list] == ["staticmethod"]
+        if (node.decorator_list and not (static and self.kind == "static")) or not self.body:
+            raise NotInlined("it is decorated")
+        for inner in self.nodes:
+            if isinstance(inner, _BOUND_TO_A_FUNCTION):
+                raise NotInlined("its text means something only in a function")
+            if isinstance(inner, ast.Constant | ast.JoinedStr) and inner.end_lineno != inner.lineno:
+                raise NotInlined("it has a text of several lines")
+            if isinstance(inner, ast.Name) and inner.id in ("super", "__class__", "locals", "globals", "vars"):
+                raise NotInlined("it asks where it is")
+
+
+def callee(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.Call) -> Callee | None:
+    """The function of the project that a call in a method of `model`, a class of `source`, runs; None for any other."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+        return _method(source, model, func.attr)
+    if isinstance(func, ast.Name):
+        scope = source.names.binding_scope(func.id, func)
+        if scope is not None:
+            binders = [n for n in source.names.binders(func.id) if source.names.bound_by(n) is scope]
+            nested = binders[0] if len(binders) == 1 else None
+            return Callee(nested, source, "nested") if isinstance(nested, ast.FunctionDef) else None
+    qualname = project.qualname(source, func)
+    module, _, name = (qualname or "").rpartition(".")
+    home = source if module == source.module else project.files.get(module)
+    found = home.names.definitions.get(name) if home is not None else None
+    if home is None or not isinstance(found, ast.FunctionDef):
+        return None
+    if len([n for n in home.names.binders(name) if home.names.bound_by(n) is None]) != 1:
+        return None
+    return Callee(found, home, "function")
+
+
+def _method(source: SourceFile, model: ast.ClassDef, name: str) -> Callee | None:
+    """`self.make_layer()`, of a class's own that nothing else in it is called."""
+    found = [s for s in model.body if getattr(s, "name", "") == name]
+    if len(found) != 1 or not isinstance(found[0], ast.FunctionDef):
+        return None
+    method = found[0]
+    if method.decorator_list:
+        return Callee(method, source, "static")
+    spec = method.args
+    first = [*spec.posonlyargs, *spec.args][:1]
+    return Callee(method, source, "method") if first and first[0].arg == "self" else None
+
+
+def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: Callee, seen: set[ast.AST]) -> bool:
+    """Does a function make modules or parameters, itself or by functions that it calls?"""
+    if function.node in seen:
+        return False
+    seen.add(function.node)
+    for node in function.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("param", "variable"):
+            return True
+        if any(_is_class(project, function.source, n) for n in (node.func, *node.args)):
+            return True
+        inner = callee(project, function.source, model, node)
+        if inner is not None and makes(project, source, model, inner, seen):
+            return True
+    return False
+
+
+def _is_class(project: Project, source: SourceFile, node: ast.expr) -> bool:
+    qualname = project.qualname(source, node) if isinstance(node, ast.Name | ast.Attribute) else None
+    if qualname is None:
+        return False
+    layer = qualname.startswith("flax.linen.") and qualname.rpartition(".")[2][:1].isupper()
+    return layer or qualname in project.linen_classes
+
+
+def calls_in(source: SourceFile, model: ast.ClassDef) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:
+    """The calls in the methods of a class, in the order of the text, each with its method."""
+    for method in model.body:
+        if isinstance(method, ast.FunctionDef):
+            calls = [n for n in subtree(method) if isinstance(n, ast.Call)]
+            yield from ((method, c) for c in sorted(calls, key=lambda n: (n.lineno, n.col_offset)))
+
+
+__all__ = ["Callee", "NotInlined", "callee", "calls_in", "makes"]

@@ -1,0 +1,274 @@
+"""One call after the other, until a class calls none of the functions any more."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Collection, Iterator
+
+from ..edits import EditSet, Span
+from ..linen.index import Project
+from ..nnx.imports import finish_imports
+from ..source import SourceFile
+from .bindings import free_name, given_by, names_in
+from .callees import Callee, NotInlined, callee, calls_in
+from .place import Place, place_of
+from .text import Writer, bind, closed, expression, is_expression
+
+MAX_STEPS = 60  # functions that call themselves never come to an end
+
+Key = tuple[str, ...]
+
+
+def inlined(project: Project, source: SourceFile, name: str, wanted: Collection[Key]) -> SourceFile:
+    """`source`, in which the class `name` has the text of the functions in place of their calls."""
+    for _ in range(MAX_STEPS):
+        text = _step(project, source, _class(source, name), wanted)
+        if text is None:
+            return _without_unused(project, source, name, wanted)
+        source = reparsed(source, text)
+    raise NotInlined("it calls itself")
+
+
+def reparsed(source: SourceFile, text: str) -> SourceFile:
+    """The file with another text."""
+    try:
+        return SourceFile.parse(
+            source.path, source.module, text, is_package=source.is_package, resolve=source.resolve, prefix=source.prefix
+        )
+    except SyntaxError as error:
+        raise NotInlined("its text cannot stand there") from error
+
+
+def _class(source: SourceFile, name: str) -> ast.ClassDef:
+    found = source.names.definitions.get(name)
+    if not isinstance(found, ast.ClassDef):
+        raise NotInlined("the class is not one of its module")
+    return found
+
+
+def _step(project: Project, source: SourceFile, model: ast.ClassDef, wanted: Collection[Key]) -> str | None:
+    """The text after one call; None where there is no more."""
+    for method, call in calls_in(source, model):
+        function = callee(project, source, model, call)
+        if function is None or function.key not in wanted or function.node is method:
+            continue
+        if _within(source, call, function):
+            raise NotInlined("it calls itself")
+        return _replaced(project, source, method, call, function)
+    return None
+
+
+def _within(source: SourceFile, call: ast.Call, function: Callee) -> bool:
+    return any(a is function.node for a in source.ancestors(call))
+
+
+def _replaced(project: Project, source: SourceFile, method: ast.FunctionDef, call: ast.Call, function: Callee) -> str:
+    function.check()
+    imports = _new_imports(project, source, call, function)
+    edits = EditSet(source.text)
+    place: Place | None = None
+    refused: NotInlined | None = None
+    try:
+        place = place_of(source, method, call)
+    except NotInlined as error:
+        refused = error
+    if is_expression(function):
+        try:
+            said = expression(function, bind(function, call, None, source, method))
+        except NotInlined as error:
+            refused = refused or error
+        else:
+            edits.replace(source.span(call), closed(said, operand=_is_operand(source, call)))
+            return _with_imports(source, edits.render(), imports)
+    if place is not None:
+        bindings = bind(function, call, place, source, method)
+        edits.replace(source.span(place.statement), Writer(bindings, place).write())
+        return _with_imports(source, edits.render(), imports)
+    assert refused is not None
+    return _unfolded(source, method, call, refused)
+
+
+def _is_operand(source: SourceFile, call: ast.Call) -> bool:
+    """May an operator, a dot or a call stand behind or ahead of it?"""
+    parent = source.parents[call]
+    return not isinstance(parent, ast.Assign | ast.AnnAssign | ast.Return | ast.keyword | ast.List | ast.Tuple | ast.Expr)
+
+
+def _unfolded(source: SourceFile, method: ast.FunctionDef, call: ast.Call, refused: NotInlined) -> str:
+    """The comprehension or the choice around a call as statements, in which the call can be replaced."""
+    for outer in source.ancestors(call):
+        if outer is method:
+            break
+        if isinstance(outer, ast.ListComp | ast.GeneratorExp):
+            return _as_loop(source, method, outer)
+        if isinstance(outer, ast.IfExp):
+            return _as_branches(source, method, outer)
+    raise refused
+
+
+def _as_loop(source: SourceFile, method: ast.FunctionDef, node: ast.ListComp | ast.GeneratorExp) -> str:
+    """`[make(i) for i in range(n)]` as a loop that appends to a list."""
+    place = place_of(source, method, node)
+    if isinstance(node, ast.GeneratorExp) and not _taken_whole(source, node):
+        raise NotInlined("it is called by a generator")
+    if len(node.generators) != 1 or node.generators[0].is_async:
+        raise NotInlined("it is called in a comprehension of several loops")
+    (generator,) = node.generators
+    bound = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+    inside = {id(n) for n in ast.walk(node)}
+    if any(isinstance(n, ast.Name) and n.id in bound and id(n) not in inside for n in ast.walk(method)):
+        raise NotInlined("the names of its comprehension are those of other things")
+    target = place.target()
+    held = target if target and not _reads(node, target) else free_name("made", names_in(method))
+    indent, unit = source.indent_of(place.statement), source.indent_unit
+    lines = [f"{held} = []", f"{indent}for {source.text_of(generator.target)} in {closed(source.text_of(generator.iter))}:"]
+    deeper = indent + unit
+    for test in generator.ifs:
+        lines.append(f"{deeper}if {closed(source.text_of(test))}:")
+        deeper += unit
+    lines.append(f"{deeper}{held}.append({source.text_of(node.elt)})")
+    if held != target:
+        edits = EditSet(source.text)
+        edits.replace(source.span(node), held)
+        lines.append(indent + edits.render(source.span(place.statement)))
+    edits = EditSet(source.text)
+    edits.replace(source.span(place.statement), "\n".join(lines))
+    return edits.render()
+
+
+def _taken_whole(source: SourceFile, node: ast.GeneratorExp) -> bool:
+    """Is a generator all that `tuple(...)` or `list(...)` is given?"""
+    parent = source.parents[node]
+    alone = isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords
+    return alone and isinstance(parent.func, ast.Name) and parent.func.id in ("tuple", "list")  # type: ignore[attr-defined]
+
+
+def _as_branches(source: SourceFile, method: ast.FunctionDef, node: ast.IfExp) -> str:
+    """`x = a if test else b` as a statement."""
+    place = place_of(source, method, node)
+    if not place.whole:
+        raise NotInlined("it is called in a part of a choice")
+    indent, unit = source.indent_of(place.statement), source.indent_unit
+    sides = []
+    for side in (node.body, node.orelse):
+        edits = EditSet(source.text)
+        edits.replace(source.span(node), Span(source.span(side).start, source.span(side).end))
+        sides.append(edits.render(source.span(place.statement)))
+    lines = [f"if {closed(source.text_of(node.test))}:", f"{indent}{unit}{sides[0]}", f"{indent}else:", f"{indent}{unit}{sides[1]}"]
+    edits = EditSet(source.text)
+    edits.replace(source.span(place.statement), "\n".join(lines))
+    return edits.render()
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+
+
+# names ---------------------------------------------------------------------------------------------------------
+def _free_names(function: Callee, call: ast.Call, source: SourceFile) -> Iterator[ast.Name]:
+    """The names of others in a function's text and in the defaults that a call leaves to it."""
+    yield from function.free
+    for one in given_by(function, call, source)[0].values():
+        if one.default:
+            yield from (n for n in ast.walk(one.node) if isinstance(n, ast.Name))
+            if any(isinstance(n, ast.List | ast.Dict | ast.Set) for n in ast.walk(one.node)):
+                raise NotInlined("it has a default that may change")
+
+
+def _new_imports(project: Project, source: SourceFile, call: ast.Call, function: Callee) -> dict[str, str]:
+    """What the caller's file must import for the function's text to mean the same there."""
+    home, found = function.source, {}
+    for name in _free_names(function, call, source):
+        scope, here = home.names.binding_scope(name.id, name), source.names.binding_scope(name.id, call)
+        if scope is not here:
+            raise NotInlined(f"`{name.id}` means something else where it is called")
+        if scope is not None or home is source:
+            continue
+        said = home.names.definitions.get(name.id) is not None or name.id in home.names.imports
+        if not said and name.id in home.names.star_names:
+            raise NotInlined(f"`{name.id}` comes from a star import")
+        meant = project.canonical(f"{home.module}.{name.id}") if said else None
+        bound = name.id in source.names.definitions or name.id in source.names.imports or name.id in source.names.star_names
+        if not said:
+            if bound or not hasattr(builtins, name.id):
+                raise NotInlined(f"`{name.id}` means something else where it is called")
+        elif bound:
+            if project.canonical(f"{source.module}.{name.id}") != meant:
+                raise NotInlined(f"`{name.id}` means something else where it is called")
+        elif name.id in source.names.local_names:
+            raise NotInlined(f"`{name.id}` means something else where it is called")
+        else:
+            found[name.id] = f"{home.module}.{name.id}" if name.id in home.names.definitions else home.names.imports[name.id]
+    return found
+
+
+def _with_imports(source: SourceFile, text: str, imports: dict[str, str]) -> str:
+    if not imports:
+        return text
+    return finish_imports(source, text, imports, keep=frozenset(source.names.imports))
+
+
+# what is left --------------------------------------------------------------------------------------------------
+def _without_unused(project: Project, source: SourceFile, name: str, wanted: Collection[Key]) -> SourceFile:
+    """The class without the methods and nested functions whose text stands elsewhere now."""
+    model = _class(source, name)
+    edits = EditSet(source.text)
+    for node in ast.walk(model):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        parent = source.parents[node]
+        kind = "method" if parent is model else "nested"
+        if Callee(node, source, kind).key not in wanted:
+            continue
+        if kind == "method" and _is_said(project, source, model, node):
+            continue
+        if kind == "nested" and any(isinstance(n, ast.Name) and n.id == node.name for n in ast.walk(model)):
+            continue
+        if len(parent.body) > 1:  # type: ignore[attr-defined]
+            edits.replace(_with_blank_lines(source, node))
+    text = edits.render()
+    return reparsed(source, text) if text != source.text else source
+
+
+def _is_said(project: Project, source: SourceFile, model: ast.ClassDef, method: ast.FunctionDef) -> bool:
+    """Does anything else in the project name the method: a string, or an attribute of what may be such a module?"""
+    inside = {id(n) for n in ast.walk(method)}
+    for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
+        if method.name not in other.words:
+            continue
+        for node in other.nodes:
+            if isinstance(node, ast.Constant) and node.value == method.name:
+                return True
+            if isinstance(node, ast.Attribute) and node.attr == method.name and id(node) not in inside:
+                owner = next((a for a in other.ancestors(node) if isinstance(a, ast.ClassDef)), None)
+                own = isinstance(node.value, ast.Name) and node.value.id == "self"
+                if not own or owner is None or owner is model or _derives(project, other, owner, f"{source.module}.{model.name}"):
+                    return True
+    return False
+
+
+def _derives(project: Project, source: SourceFile, owner: ast.ClassDef, qualname: str) -> bool:
+    """Does a class inherit from the one called `qualname`, or may it?"""
+    info = project.linen_classes.get(f"{source.module}.{owner.name}")
+    bases, seen = list(info.bases) if info is not None else [], set[str]()
+    while bases:
+        name = bases.pop()
+        if name == qualname:
+            return True
+        if name not in seen and name in project.linen_classes:
+            bases += project.linen_classes[name].bases
+        seen.add(name)
+    return False
+
+
+def _with_blank_lines(source: SourceFile, node: ast.FunctionDef) -> Span:
+    """The lines of a function, and the blank ones below it."""
+    span = source.line_span(node)
+    end = span.end
+    while end < len(source.text) and not source.text[end : source.line_end(end)].strip():
+        end = source.line_end(end)
+    return Span(span.start, end)
+
+
+__all__ = ["inlined", "reparsed"]

@@ -1,0 +1,322 @@
+"""The text of a function as it reads in place of one of its calls."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Sequence
+
+from ..edits import Edit, EditSet
+from ..source import SourceFile
+from .bindings import Bindings, Given, free_name, given_by, is_pure, is_simple, names_in
+from .callees import Callee, NotInlined
+from .place import Place
+
+
+class Names:
+    """Names for a function's own that nothing in the caller's method has."""
+
+    def __init__(self, method: ast.FunctionDef, function: Callee) -> None:
+        self.taken = names_in(method)
+        if function.kind == "nested":
+            inside = {n.id for n in function.nodes if isinstance(n, ast.Name) and function.is_own(n)} | function.locals
+            outside = {id(n) for n in ast.walk(function.node)}
+            kept = {n.id for n in ast.walk(method) if isinstance(n, ast.Name) and id(n) not in outside}
+            kept |= {a.arg for a in ast.walk(method) if isinstance(a, ast.arg) and id(a) not in outside}
+            self.taken -= inside - kept  # they are its own, and go with it
+        self.taken |= {n.id for n in function.free}
+
+    def fresh(self, name: str) -> str:
+        """`name`, or what is like it."""
+        found = free_name(name, self.taken)
+        self.taken.add(found)
+        return found
+
+
+def bind(function: Callee, call: ast.Call, place: Place | None, caller: SourceFile, method: ast.FunctionDef) -> Bindings:
+    """What stands for the function's names; without a `place`, nothing can be assigned first."""
+    given, rest = given_by(function, call, caller)
+    bindings = Bindings(function)
+    names = Names(method, function)
+    _bind_rest(bindings, rest, caller)
+    target = _takes_over(function, given, place, method)
+    for name in [*given]:
+        one = given[name]
+        if name == target:
+            assert isinstance(one.node, ast.Name)
+            bindings.words[name] = one.node.id
+        elif _said_in_place(function, name, one, place, caller, method):
+            bindings.words[name] = one.text
+            if isinstance(one.node, ast.Constant):
+                bindings.constants[name] = one.node
+        elif place is None:
+            raise NotInlined("an argument of it cannot be said in its place")
+        elif name in function.captured and place.in_loop:
+            raise NotInlined("functions in its text keep an argument of a loop")
+        elif any(isinstance(n, ast.Name) and function.is_own(n) and n.id == name for n in function.nodes) or not is_pure(one.node):
+            bindings.words[name] = names.fresh(name)
+            bindings.assigned.append((bindings.words[name], one))
+    inner = {n.name for n in function.nodes if isinstance(n, ast.FunctionDef)}
+    own = {n.id for n in function.nodes if isinstance(n, ast.Name) and function.is_own(n)} - {*given, *rest, *inner}
+    own -= {"self"} if function.kind == "method" else set()
+    if inner & names.taken:
+        raise NotInlined("a function in its text has a name of the caller's")
+    if own and place is None:
+        raise NotInlined("it has names of its own")
+    if place is not None and place.in_loop and function.captured & function.stored:
+        raise NotInlined("functions in its text keep names of a loop")
+    for name in sorted(own):
+        bindings.words[name] = names.fresh(name)
+    _check_capture(function, bindings)
+    return bindings
+
+
+def _bind_rest(bindings: Bindings, rest: dict[str, list[ast.AST]], caller: SourceFile) -> None:
+    function = bindings.function
+    for name, items in rest.items():
+        values = [i.value if isinstance(i, ast.keyword) else i for i in items]
+        if not all(isinstance(v, ast.expr) and is_pure(v) for v in values):
+            raise NotInlined("what it hands on is computed")
+        uses = [n for n in function.nodes if isinstance(n, ast.Name) and n.id == name and function.is_own(n)]
+        for use in uses:
+            star = function.source.parents[use]
+            call = function.source.parents[star]
+            kind = ast.keyword if name == getattr(function.node.args.kwarg, "arg", "") else ast.Starred
+            if not isinstance(star, kind) or getattr(star, "arg", None) is not None or not isinstance(call, ast.Call):
+                raise NotInlined("it reads what it is given in *args or **kwargs")
+        bindings.rest[name] = [caller.text_of(item) for item in items]
+
+
+def _takes_over(function: Callee, given: dict[str, Given], place: Place | None, method: ast.FunctionDef) -> str:
+    """The parameter that may go by the caller's own name: `x = block(x, 3)` and `return block(x, 3)` need that no more."""
+    if place is None:
+        return ""
+    last = isinstance(place.statement, ast.Return) and place.whole
+    for name, one in given.items():
+        if not isinstance(one.node, ast.Name) or one.default or name not in function.stored or name in function.captured:
+            continue
+        said = one.node.id
+        if place.source.names.binding_scope(said, one.node) is not method or not (last or place.target() == said):
+            continue
+        others = [o.node for n, o in given.items() if n != name]
+        if any(isinstance(n, ast.Name) and n.id == said for other in others for n in ast.walk(other)):
+            continue
+        later = [n for n in ast.walk(method) if isinstance(n, ast.Lambda | ast.FunctionDef) and n is not method]
+        if not any(isinstance(n, ast.Name) and n.id == said for f in later for n in ast.walk(f)):
+            return name
+    return ""
+
+
+def _said_in_place(
+    function: Callee, name: str, one: Given, place: Place | None, caller: SourceFile, method: ast.FunctionDef
+) -> bool:
+    """Can the argument itself stand wherever the function says its parameter?"""
+    uses = [n for n in function.nodes if isinstance(n, ast.Name) and n.id == name and function.is_own(n)]
+    if name in function.stored or one.node.lineno != one.node.end_lineno:
+        return False
+    texts = [n for n in uses if any(isinstance(a, ast.JoinedStr) for a in function.source.ancestors(n))]
+    if texts and not isinstance(one.node, ast.Name | ast.Attribute):
+        return False
+    if not is_simple(one.node) and not (is_pure(one.node) and (place is None or len(uses) <= 1)):
+        return False
+    for node in ast.walk(one.node):
+        if isinstance(node, ast.Attribute) and node.attr in function.attributes_set:
+            return False
+        if isinstance(node, ast.Name) and name in function.captured:
+            scope = one.source.names.binding_scope(node.id, node)
+            binders = [b for b in caller.names.binders(node.id) if caller.names.bound_by(b) is method]
+            if scope is not None and (scope is not method or len(binders) != 1 or (place is not None and place.in_loop)):
+                if node.id != "self":
+                    return False
+    return True
+
+
+def _check_capture(function: Callee, bindings: Bindings) -> None:
+    """No name that is said in place of another may be bound by a comprehension or function in the text."""
+    inner = {
+        n.arg if isinstance(n, ast.arg) else n.id
+        for n in function.nodes
+        if isinstance(n, ast.arg) or (isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and not function.is_own(n))
+    }
+    said = [*bindings.words.values(), *itertools.chain(*bindings.rest.values())]
+    for text in said:
+        tree = ast.parse(f"f({text})", mode="eval")
+        if inner & {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}:
+            raise NotInlined("a comprehension in its text has a name of the caller's")
+
+
+def expression(function: Callee, bindings: Bindings) -> str:
+    """The text of a function that does nothing but return an expression."""
+    (only,) = function.body
+    assert isinstance(only, ast.Return) and only.value is not None
+    return closed(bindings.text(only.value))
+
+
+def is_expression(function: Callee) -> bool:
+    """Does a function do nothing but return an expression?"""
+    only = function.body[0] if len(function.body) == 1 else None
+    return isinstance(only, ast.Return) and only.value is not None
+
+
+def closed(text: str, operand: bool = False) -> str:
+    """An expression that may stand anywhere: in brackets where it needs any."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError:  # of several lines, in brackets that are not its own
+        return f"({text})"
+    if isinstance(tree, ast.Tuple):
+        return text if text.startswith("(") and text.endswith(")") and _is_one(text) else f"({text})"
+    plain = isinstance(
+        tree, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.List | ast.Dict | ast.Constant | ast.ListComp
+    )
+    return text if plain or not operand else f"({text})"
+
+
+def _is_one(text: str) -> bool:
+    """Do the brackets at both ends belong together?"""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if not depth and at < len(text) - 1:
+            return False
+    return True
+
+
+class Writer:
+    """Writes the statements of a function in place of the statement that calls it."""
+
+    def __init__(self, bindings: Bindings, place: Place) -> None:
+        self.bindings = bindings
+        self.function = bindings.function
+        self.place = place
+        self.lines: list[str] = []
+        self.unit = place.source.indent_unit
+        self.result = ""
+
+    def write(self) -> str:
+        """All lines, the first without its indentation."""
+        indent = self.place.source.indent_of(self.place.statement)
+        for name, one in self.bindings.assigned:
+            self.lines.append(f"{indent}{name} = {closed(one.text)}")
+        if not self.place.whole and _leaves(self.function.body) > 1:
+            said = {*self.bindings.words.values(), *[n.id for n in self.function.free]}
+            self.result = free_name("made", names_in(self.place.method) | said)
+        self._block(self.function.body, indent)
+        if self.result:
+            self._say(self.result, indent)
+        return "\n".join(self.lines or [f"{indent}pass"])[len(indent) :]
+
+    def _block(self, body: Sequence[ast.stmt], indent: str) -> None:
+        source = self.function.source
+        count = len(self.lines)
+        for position, statement in enumerate(body):
+            if isinstance(statement, ast.Return):
+                self._comments(statement, indent)
+                self._leaf(statement.value, indent)
+                return
+            if isinstance(statement, ast.If) and (side := self._settled(statement.test)) is not None:
+                self._block([*(statement.body if side else statement.orelse), *body[position + 1 :]], indent)
+                return
+            if any(isinstance(n, ast.Return) for n in _own_nodes(statement)):
+                self._choice(statement, body[position + 1 :], indent)
+                return
+            self._comments(statement, indent)
+            span = source.span(statement)
+            rest = source.text[span.end : source.line_end(span.end)].strip()
+            text = _moved(self.bindings.text(statement), source.indent_of(statement), indent)
+            self.lines.append(f"{indent}{text}{f'  {rest}' if rest.startswith('#') else ''}")
+        self._leaf(None, indent)
+        if len(self.lines) == count:
+            self.lines.append(f"{indent}pass")
+
+    def _settled(self, test: ast.expr) -> bool | None:
+        """What a condition is that asks for nothing but arguments that are constants."""
+        names = [n for n in ast.walk(test) if isinstance(n, ast.Name)]
+        allowed = ast.Name | ast.Constant | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.cmpop | ast.boolop | ast.unaryop
+        if not names or not all(isinstance(n, allowed | ast.expr_context) for n in ast.walk(test)):
+            return None
+        constants = self.bindings.constants
+        if not all(n.id in constants and self.function.is_own(n) for n in names):
+            return None
+        values = {n.id: constants[n.id].value for n in names}  # type: ignore[attr-defined]
+        try:
+            return bool(eval(compile(ast.Expression(test), "condition", "eval"), {"__builtins__": {}}, values))
+        except TypeError:
+            return None
+
+    def _choice(self, statement: ast.stmt, rest: Sequence[ast.stmt], indent: str) -> None:
+        """An `if` that returns: what follows it stands in the branch that does not."""
+        if not isinstance(statement, ast.If):
+            raise NotInlined("it returns out of a loop")
+        then, orelse = _always_returns(statement.body), _always_returns(statement.orelse)
+        if rest and not then and not orelse:
+            raise NotInlined("it returns in several places")
+        self._comments(statement, indent)
+        self.lines.append(f"{indent}if {self.bindings.text(statement.test)}:")
+        self._block([*statement.body, *([] if then else rest)], indent + self.unit)
+        other = [*statement.orelse, *([] if orelse else rest)]
+        if other or not (isinstance(self.place.statement, ast.Expr) and self.place.whole):
+            self.lines.append(f"{indent}else:")
+            self._block(other, indent + self.unit)
+
+    def _comments(self, statement: ast.stmt, indent: str) -> None:
+        """The lines of comments above a statement."""
+        source = self.function.source
+        found: list[str] = []
+        line = statement.lineno - 2
+        while line >= 0 and source.lines[line].strip().startswith("#"):
+            found.append(source.lines[line].strip())
+            line -= 1
+        self.lines += [f"{indent}{comment}" for comment in reversed(found)]
+
+    def _leaf(self, value: ast.expr | None, indent: str) -> None:
+        """What the function returns, in its caller's statement."""
+        text = self.bindings.text(value) if value is not None else "None"
+        if isinstance(value, ast.expr):
+            text = _moved(text, self.function.source.indent_of(self.function.source.statement_of(value)), indent)
+        if self.result:
+            self.lines.append(f"{indent}{self.result} = {closed(text)}")
+        elif isinstance(self.place.statement, ast.Expr) and self.place.whole:
+            if value is not None and not is_pure(value):
+                self.lines.append(indent + closed(text))
+        else:
+            self._say(closed(text, operand=not self.place.whole), indent)
+
+    def _say(self, text: str, indent: str) -> None:
+        """The caller's statement with `text` for the call."""
+        source, statement = self.place.source, self.place.statement
+        edits = EditSet(source.text)
+        said = edits.render(source.span(statement), [Edit(source.span(self.place.node), (text,))])
+        self.lines.append(indent + _moved(said, source.indent_of(statement), indent))
+
+
+def _own_nodes(statement: ast.stmt) -> Iterable[ast.AST]:
+    """Everything in a statement but what stands in functions."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            stack += ast.iter_child_nodes(node)
+
+
+def _always_returns(body: Sequence[ast.stmt]) -> bool:
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _always_returns(last.body) and _always_returns(last.orelse)
+    return isinstance(last, ast.Return | ast.Raise)
+
+
+def _leaves(body: Sequence[ast.stmt]) -> int:
+    """In how many places the caller's statement would stand."""
+    returns = [n for s in body for n in _own_nodes(s) if isinstance(n, ast.Return)]
+    return len(returns) + (not _always_returns(body))
+
+
+def _moved(text: str, old: str, new: str) -> str:
+    """The lines behind the first, indented anew."""
+    first, *more = text.split("\n")
+    return "\n".join([first, *[new + line.removeprefix(old) if line.strip() else line for line in more]])
+
+
+__all__ = ["Writer", "bind", "closed", "expression", "is_expression"]

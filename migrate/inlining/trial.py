@@ -1,0 +1,147 @@
+"""Classes that stay Linen for the functions that make their modules, tried again with the functions' text in their own."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from ..linen.index import Project
+from ..plan import ClassPlan, Outcome
+from ..source import SourceFile
+from .callees import Callee, NotInlined, callee, calls_in, makes
+from .steps import Key, inlined
+
+if TYPE_CHECKING:
+    from ..pipeline import RunResult
+
+# Modules made by functions; one text for two things; modules that cannot be numbered.
+CODES = frozenset({"NNX134", "NNX135", "NNX153", "NNX170"})
+MAX_ROUNDS = 4
+
+
+def tried_again(project: Project, result: RunResult, run: Callable[[Project], RunResult]) -> RunResult:
+    """`result`, or what `run` makes of the project where more classes become native by their functions' text.
+
+    A class that does not become native keeps the text that it had, and nothing that was native may be lost.
+    """
+    native = _native(result)
+    wanted: dict[str, set[Key]] = {}
+    given_up: set[str] = set()
+    now = result
+    for _ in range(MAX_ROUNDS):
+        more = False
+        for plan in now.classes:
+            if plan.qualname in given_up or plan.outcome is not Outcome.BRIDGED or plan.code not in CODES:
+                continue
+            keys = _makers(project, plan)
+            if keys <= wanted.get(plan.qualname, set()):
+                given_up.add(plan.qualname)
+                more |= wanted.pop(plan.qualname, None) is not None
+            else:
+                wanted.setdefault(plan.qualname, set()).update(keys)
+                more = True
+        more |= _drop(wanted, given_up, {p.qualname for p in now.classes if p.outcome is Outcome.BRIDGED and p.code not in CODES})
+        if not more:
+            break
+        sources = _rewritten(project, wanted, given_up)
+        if not wanted:
+            return result
+        now = run(Project(sources.values(), project.unread))
+        if any(file.after is None for file in now.files) or not native <= _native(now):
+            return result
+    if not wanted or not wanted.keys() <= _native(now):
+        return result
+    return _as_it_was(project, now)
+
+
+def _drop(wanted: dict[str, set[Key]], given_up: set[str], names: set[str]) -> bool:
+    """Give classes up."""
+    found = wanted.keys() & names
+    for name in found:
+        del wanted[name]
+    given_up |= found
+    return bool(found)
+
+
+def _native(result: RunResult) -> set[str]:
+    return {plan.qualname for plan in result.classes if plan.outcome is Outcome.NATIVE}
+
+
+def _makers(project: Project, plan: ClassPlan) -> set[Key]:
+    """The functions that make modules for a class, by its own calls and by each other's."""
+    info = project.linen_classes[plan.qualname]
+    source, model = info.source, info.node
+    if source.names.definitions.get(model.name) is not model or "\r" in source.text or source.path.suffix == ".ipynb":
+        return set()
+    found: dict[Key, Callee] = {}
+    stack = [function for _, call in calls_in(source, model) if (function := callee(project, source, model, call)) is not None]
+    while stack:
+        function = stack.pop()
+        if function.key in found or not makes(project, source, model, function, set()):
+            continue
+        if function.kind in ("method", "static") and _is_shared(project, plan.qualname, function.node.name):
+            continue
+        found[function.key] = function
+        inner = (callee(project, function.source, model, n) for n in function.nodes if isinstance(n, ast.Call))
+        stack += [f for f in inner if f is not None]
+    return set(found)
+
+
+def _is_shared(project: Project, qualname: str, method: str) -> bool:
+    """Does a class that derives from this one, or that it derives from, have a method of that name?"""
+    for name, info in project.linen_classes.items():
+        if name != qualname and any(getattr(s, "name", "") == method for s in info.node.body):
+            if qualname in info.bases or name in project.linen_classes[qualname].bases:
+                return True
+    return False
+
+
+def _rewritten(project: Project, wanted: dict[str, set[Key]], given_up: set[str]) -> dict[str, SourceFile]:
+    """The project's files with the functions' text; classes that cannot have it are given up."""
+    sources = dict(project.files)
+    for name in list(wanted):
+        info = project.linen_classes[name]
+        module = info.source.module
+        try:
+            sources[module] = inlined(project, sources[module], info.node.name, wanted[name])
+        except NotInlined:
+            _drop(wanted, given_up, {name})
+    return sources
+
+
+def _as_it_was(project: Project, result: RunResult) -> RunResult:
+    """The result with the user's own text as what was there before, and with its lines."""
+    texts = {str(source.path): source.text for source in project.files.values()}
+    maps: dict[str, list[int]] = {}
+    for file in result.files:
+        old = texts[str(file.path)]
+        if file.before != old:
+            maps[str(file.path)] = list(_old_lines(old, file.before))
+            if file.after == file.before:
+                file.after = old
+            file.before = old
+            file.diagnostics = [
+                dataclasses.replace(d, line=_line(maps[str(file.path)], d.line)) for d in file.diagnostics
+            ]
+    for plan in result.classes:
+        if plan.path in maps:
+            plan.line = _line(maps[plan.path], plan.line)
+    return result
+
+
+def _old_lines(old: str, new: str) -> Iterator[int]:
+    """The line of the old text that each line of the new one stands for, from 1."""
+    matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    for tag, start, end, first, last in matcher.get_opcodes():
+        for at in range(first, last):
+            yield start + (at - first if tag == "equal" else 0) + 1 if start < end or tag == "equal" else max(start, 1)
+
+
+def _line(lines: list[int], line: int) -> int:
+    return lines[min(line, len(lines)) - 1] if lines else line
+
+
+__all__ = ["tried_again"]
