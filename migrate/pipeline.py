@@ -56,7 +56,7 @@ def migrate_project(
     result = _migrated(project, options, per_file or {})
     failed = {file.path: file for file in result.files if file.after is None}
     if not failed:
-        return inlining.tried_again(project, result, lambda other: _migrated(other, options, per_file or {}))
+        return inlining.tried_again(project, result, lambda other, gone: _migrated(other, options, per_file or {}, gone))
     given = {path: (per_file or {}).get(path, options) for path in failed}
     left = {path: dataclasses.replace(own, ignore=(*own.ignore, "NNX")) for path, own in given.items()}
     result = _migrated(Project(sources, unread), options, {**(per_file or {}), **left})
@@ -64,19 +64,24 @@ def migrate_project(
     return result
 
 
-def _migrated(project: Project, options: Options, per_file: Mapping[Path, Options]) -> RunResult:
-    """One pass of all steps."""
+def _migrated(
+    project: Project, options: Options, per_file: Mapping[Path, Options], gone: Collection[ast.AST] = ()
+) -> RunResult:
+    """One pass of all steps. `gone`: what constructs modules in functions that nothing calls any more."""
     from .nnx import linen_copies, modules, outside_chains, training
 
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
-    linen = project if len(concerned) == len(project.files) else Project([project.files[name] for name in concerned], project.unread)
+    linen = project
+    if len(concerned) < len(project.files):
+        linen = Project([project.files[name] for name in concerned], project.unread)
     copies = modules.decide(linen, plan, options, per_file)
     contexts = {
         name: FileContext(source, plan, per_file.get(source.path, options), project)
         for name, source in project.files.items()
     }
     linen_contexts = {name: contexts[name] for name in linen.files}
+    plan.taken.update(gone)
     modules.write(linen, plan, copies, linen_contexts)
     training.write(linen, plan, linen_contexts)
     outside_chains.write_modules(plan, {context.source.path: context for context in linen_contexts.values()})

@@ -82,7 +82,9 @@ class Bindings:
 def _needs_brackets(said: str, source: SourceFile, name: ast.Name) -> bool:
     """Would an argument mean something else in place of the name?"""
     tree = ast.parse(said, mode="eval").body
-    if isinstance(tree, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.List | ast.Dict | ast.ListComp | ast.DictComp):
+    if isinstance(
+        tree, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.List | ast.Dict | ast.ListComp | ast.DictComp
+    ):
         return False
     if isinstance(tree, ast.Tuple) and said.startswith("("):
         return False

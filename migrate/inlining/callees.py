@@ -40,7 +40,9 @@ class Callee:
     def body(self) -> list[ast.stmt]:
         """Its statements without the docstring."""
         first = self.node.body[0]
-        documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        documented = (
+            isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        )
         return self.node.body[1:] if documented else self.node.body
 
     @functools.cached_property
@@ -92,11 +94,11 @@ class Callee:
 
     def check(self) -> None:
         """Raises NotInlined for a function whose text means something only where it stands."""
-        node = self.node
-        static = [ast.unparse(d) for d in node.decorator_list] == ["staticmethod"]
-        if (node.decorator_list and not (static and self.kind == "static")) or not self.body:
+        if not self.body or (self.node.decorator_list and self.kind not in ("method", "static")):
             raise NotInlined("it is decorated")
         for inner in self.nodes:
+            if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
+                raise NotInlined("it has a decorated function")
             if isinstance(inner, _BOUND_TO_A_FUNCTION):
                 raise NotInlined("its text means something only in a function")
             if isinstance(inner, ast.Constant | ast.JoinedStr) and inner.end_lineno != inner.lineno:
@@ -133,8 +135,11 @@ def _method(source: SourceFile, model: ast.ClassDef, name: str) -> Callee | None
     if len(found) != 1 or not isinstance(found[0], ast.FunctionDef):
         return None
     method = found[0]
-    if method.decorator_list:
+    decorators = [ast.unparse(d).rpartition(".")[2] for d in method.decorator_list]
+    if decorators == ["staticmethod"]:
         return Callee(method, source, "static")
+    if decorators not in ([], ["nowrap"]):
+        return None
     spec = method.args
     first = [*spec.posonlyargs, *spec.args][:1]
     return Callee(method, source, "method") if first and first[0].arg == "self" else None
@@ -148,6 +153,8 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
     for node in function.nodes:
         if not isinstance(node, ast.Call):
             continue
+        if isinstance(node.func, ast.Call):  # `norm()(x)`, of whatever it is given
+            return True
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("param", "variable"):
             return True
         if any(_is_class(project, function.source, n) for n in (node.func, *node.args)):

@@ -155,7 +155,12 @@ def _as_branches(source: SourceFile, method: ast.FunctionDef, node: ast.IfExp) -
         edits = EditSet(source.text)
         edits.replace(source.span(node), Span(source.span(side).start, source.span(side).end))
         sides.append(edits.render(source.span(place.statement)))
-    lines = [f"if {closed(source.text_of(node.test))}:", f"{indent}{unit}{sides[0]}", f"{indent}else:", f"{indent}{unit}{sides[1]}"]
+    lines = [
+        f"if {closed(source.text_of(node.test))}:",
+        f"{indent}{unit}{sides[0]}",
+        f"{indent}else:",
+        f"{indent}{unit}{sides[1]}",
+    ]
     edits = EditSet(source.text)
     edits.replace(source.span(place.statement), "\n".join(lines))
     return edits.render()
@@ -174,6 +179,8 @@ def _free_names(function: Callee, call: ast.Call, source: SourceFile) -> Iterato
             yield from (n for n in ast.walk(one.node) if isinstance(n, ast.Name))
             if any(isinstance(n, ast.List | ast.Dict | ast.Set) for n in ast.walk(one.node)):
                 raise NotInlined("it has a default that may change")
+            if any(function.source.names.is_hidden(n.id, n) for n in ast.walk(one.node) if isinstance(n, ast.Name)):
+                raise NotInlined("it has a default that was computed before")
 
 
 def _new_imports(project: Project, source: SourceFile, call: ast.Call, function: Callee) -> dict[str, str]:
@@ -185,28 +192,30 @@ def _new_imports(project: Project, source: SourceFile, call: ast.Call, function:
             raise NotInlined(f"`{name.id}` means something else where it is called")
         if scope is not None or home is source:
             continue
-        said = home.names.definitions.get(name.id) is not None or name.id in home.names.imports
-        if not said and name.id in home.names.star_names:
-            raise NotInlined(f"`{name.id}` comes from a star import")
-        meant = project.canonical(f"{home.module}.{name.id}") if said else None
-        bound = name.id in source.names.definitions or name.id in source.names.imports or name.id in source.names.star_names
-        if not said:
-            if bound or not hasattr(builtins, name.id):
-                raise NotInlined(f"`{name.id}` means something else where it is called")
-        elif bound:
-            if project.canonical(f"{source.module}.{name.id}") != meant:
-                raise NotInlined(f"`{name.id}` means something else where it is called")
-        elif name.id in source.names.local_names:
+        meant, here_meant = _meaning(project, home, name.id), _meaning(project, source, name.id)
+        if meant == here_meant and (meant or hasattr(builtins, name.id)):
+            continue
+        if not meant or here_meant or name.id in source.names.local_names or source.names.star_imports:
             raise NotInlined(f"`{name.id}` means something else where it is called")
-        else:
-            found[name.id] = f"{home.module}.{name.id}" if name.id in home.names.definitions else home.names.imports[name.id]
+        found[name.id] = f"{home.module}.{name.id}" if name.id in home.names.definitions else home.names.imports[name.id]
     return found
+
+
+def _meaning(project: Project, source: SourceFile, name: str) -> str:
+    """What a name of a module is there; "" where the module does not bind it."""
+    names = source.names
+    if name in names.definitions:
+        return f"{source.module}.{name}"
+    return project.canonical(names.module_imports[name]) if name in names.module_imports else ""
 
 
 def _with_imports(source: SourceFile, text: str, imports: dict[str, str]) -> str:
     if not imports:
         return text
-    return finish_imports(source, text, imports, keep=frozenset(source.names.imports))
+    try:
+        return finish_imports(source, text, imports, keep=frozenset(source.names.imports))
+    except SyntaxError as error:
+        raise NotInlined("its text cannot stand there") from error
 
 
 # what is left --------------------------------------------------------------------------------------------------
@@ -243,7 +252,12 @@ def _is_said(project: Project, source: SourceFile, model: ast.ClassDef, method: 
             if isinstance(node, ast.Attribute) and node.attr == method.name and id(node) not in inside:
                 owner = next((a for a in other.ancestors(node) if isinstance(a, ast.ClassDef)), None)
                 own = isinstance(node.value, ast.Name) and node.value.id == "self"
-                if not own or owner is None or owner is model or _derives(project, other, owner, f"{source.module}.{model.name}"):
+                if (
+                    not own
+                    or owner is None
+                    or owner is model
+                    or _derives(project, other, owner, f"{source.module}.{model.name}")
+                ):
                     return True
     return False
 

@@ -49,11 +49,15 @@ def bind(function: Callee, call: ast.Call, place: Place | None, caller: SourceFi
             bindings.words[name] = one.text
             if isinstance(one.node, ast.Constant):
                 bindings.constants[name] = one.node
+            elif (one.source.names.qualname(one.node) or "").startswith(("flax.linen.", "jax.nn.")):
+                bindings.constants[name] = ast.Constant(...)  # some function, which is not None
         elif place is None:
             raise NotInlined("an argument of it cannot be said in its place")
         elif name in function.captured and place.in_loop:
             raise NotInlined("functions in its text keep an argument of a loop")
-        elif any(isinstance(n, ast.Name) and function.is_own(n) and n.id == name for n in function.nodes) or not is_pure(one.node):
+        elif any(isinstance(n, ast.Name) and function.is_own(n) and n.id == name for n in function.nodes) or not is_pure(
+            one.node
+        ):
             bindings.words[name] = names.fresh(name)
             bindings.assigned.append((bindings.words[name], one))
     inner = {n.name for n in function.nodes if isinstance(n, ast.FunctionDef)}
@@ -204,18 +208,23 @@ class Writer:
         self._block(self.function.body, indent)
         if self.result:
             self._say(self.result, indent)
-        return "\n".join(self.lines or [f"{indent}pass"])[len(indent) :]
+        return "\n".join(self.lines)[len(indent) :]
 
     def _block(self, body: Sequence[ast.stmt], indent: str) -> None:
-        source = self.function.source
         count = len(self.lines)
+        self._statements(body, indent)
+        if all(line.lstrip().startswith("#") for line in self.lines[count:]):
+            self.lines.append(f"{indent}pass")
+
+    def _statements(self, body: Sequence[ast.stmt], indent: str) -> None:
+        source = self.function.source
         for position, statement in enumerate(body):
             if isinstance(statement, ast.Return):
                 self._comments(statement, indent)
                 self._leaf(statement.value, indent)
                 return
             if isinstance(statement, ast.If) and (side := self._settled(statement.test)) is not None:
-                self._block([*(statement.body if side else statement.orelse), *body[position + 1 :]], indent)
+                self._statements([*(statement.body if side else statement.orelse), *body[position + 1 :]], indent)
                 return
             if any(isinstance(n, ast.Return) for n in _own_nodes(statement)):
                 self._choice(statement, body[position + 1 :], indent)
@@ -225,9 +234,8 @@ class Writer:
             rest = source.text[span.end : source.line_end(span.end)].strip()
             text = _moved(self.bindings.text(statement), source.indent_of(statement), indent)
             self.lines.append(f"{indent}{text}{f'  {rest}' if rest.startswith('#') else ''}")
-        self._leaf(None, indent)
-        if len(self.lines) == count:
-            self.lines.append(f"{indent}pass")
+        if not _always_returns(body):
+            self._leaf(None, indent)
 
     def _settled(self, test: ast.expr) -> bool | None:
         """What a condition is that asks for nothing but arguments that are constants."""
@@ -252,12 +260,21 @@ class Writer:
         if rest and not then and not orelse:
             raise NotInlined("it returns in several places")
         self._comments(statement, indent)
-        self.lines.append(f"{indent}if {self.bindings.text(statement.test)}:")
-        self._block([*statement.body, *([] if then else rest)], indent + self.unit)
-        other = [*statement.orelse, *([] if orelse else rest)]
-        if other or not (isinstance(self.place.statement, ast.Expr) and self.place.whole):
+        head, deeper = len(self.lines), indent + self.unit
+        test = self.bindings.text(statement.test)
+        self.lines.append(f"{indent}if {closed(test)}:")
+        self._block([*statement.body, *([] if then else rest)], deeper)
+        empty = self.lines[head + 1 :] == [f"{deeper}pass"]
+        if empty:
+            self.lines[head:] = [f"{indent}if {_opposite(statement.test, test)}:"]
+        else:
             self.lines.append(f"{indent}else:")
-            self._block(other, indent + self.unit)
+        start = len(self.lines)
+        self._block([*statement.orelse, *([] if orelse else rest)], deeper)
+        if self.lines[start:] == [f"{deeper}pass"]:
+            del self.lines[head + 1 if empty else start - 1 :]
+            if empty:
+                self.lines[head:] = [f"{indent}pass"]
 
     def _comments(self, statement: ast.stmt, indent: str) -> None:
         """The lines of comments above a statement."""
@@ -279,8 +296,9 @@ class Writer:
         elif isinstance(self.place.statement, ast.Expr) and self.place.whole:
             if value is not None and not is_pure(value):
                 self.lines.append(indent + closed(text))
-        else:
-            self._say(closed(text, operand=not self.place.whole), indent)
+        elif text != self.place.target():
+            bare = isinstance(value, ast.Tuple) and self.place.whole and "\n" not in text
+            self._say(text if bare else closed(text, operand=not self.place.whole), indent)
 
     def _say(self, text: str, indent: str) -> None:
         """The caller's statement with `text` for the call."""
@@ -288,6 +306,15 @@ class Writer:
         edits = EditSet(source.text)
         said = edits.render(source.span(statement), [Edit(source.span(self.place.node), (text,))])
         self.lines.append(indent + _moved(said, source.indent_of(statement), indent))
+
+
+def _opposite(test: ast.expr, text: str) -> str:
+    """The text of a condition that holds where `test` does not."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Is):
+        left, _, right = text.partition(" is ")
+        if right == "None":
+            return f"{left} is not None"
+    return f"not {closed(text, operand=True)}"
 
 
 def _own_nodes(statement: ast.stmt) -> Iterable[ast.AST]:

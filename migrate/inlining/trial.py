@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ..linen.index import Project
@@ -17,12 +17,14 @@ from .steps import Key, inlined
 if TYPE_CHECKING:
     from ..pipeline import RunResult
 
+    Run = Callable[[Project, Collection[ast.AST]], RunResult]
+
 # Modules made by functions; one text for two things; modules that cannot be numbered.
 CODES = frozenset({"NNX134", "NNX135", "NNX153", "NNX170"})
 MAX_ROUNDS = 4
 
 
-def tried_again(project: Project, result: RunResult, run: Callable[[Project], RunResult]) -> RunResult:
+def tried_again(project: Project, result: RunResult, run: Run) -> RunResult:
     """`result`, or what `run` makes of the project where more classes become native by their functions' text.
 
     A class that does not become native keeps the text that it had, and nothing that was native may be lost.
@@ -43,13 +45,16 @@ def tried_again(project: Project, result: RunResult, run: Callable[[Project], Ru
             else:
                 wanted.setdefault(plan.qualname, set()).update(keys)
                 more = True
-        more |= _drop(wanted, given_up, {p.qualname for p in now.classes if p.outcome is Outcome.BRIDGED and p.code not in CODES})
+        more |= _drop(
+            wanted, given_up, {p.qualname for p in now.classes if p.outcome is Outcome.BRIDGED and p.code not in CODES}
+        )
         if not more:
             break
         sources = _rewritten(project, wanted, given_up)
         if not wanted:
             return result
-        now = run(Project(sources.values(), project.unread))
+        other = Project(sources.values(), project.unread)
+        now = run(other, list(_not_called(other, {key for keys in wanted.values() for key in keys})))
         if any(file.after is None for file in now.files) or not native <= _native(now):
             return result
     if not wanted or not wanted.keys() <= _native(now):
@@ -77,7 +82,9 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
     if source.names.definitions.get(model.name) is not model or "\r" in source.text or source.path.suffix == ".ipynb":
         return set()
     found: dict[Key, Callee] = {}
-    stack = [function for _, call in calls_in(source, model) if (function := callee(project, source, model, call)) is not None]
+    stack = [
+        function for _, call in calls_in(source, model) if (function := callee(project, source, model, call)) is not None
+    ]
     while stack:
         function = stack.pop()
         if function.key in found or not makes(project, source, model, function, set()):
@@ -112,6 +119,34 @@ def _rewritten(project: Project, wanted: dict[str, set[Key]], given_up: set[str]
     return sources
 
 
+def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:
+    """The calls in module-level functions whose text stands elsewhere, and that nothing but each other names."""
+    functions: dict[str, ast.stmt] = {}
+    for module, name in (key for key in keys if len(key) == 2):
+        source = project.files.get(module)
+        found = source.names.definitions.get(name) if source is not None else None
+        if found is not None:
+            functions[f"{module}.{name}"] = found
+    last = {name.rpartition(".")[2] for name in functions}
+    named = [
+        (node, name)
+        for source in project.files.values()
+        if not last.isdisjoint(source.words)
+        for node in source.nodes
+        if isinstance(node, ast.Name | ast.Attribute) and (node.id if isinstance(node, ast.Name) else node.attr) in last
+        if (name := project.qualname(source, node) or "") in functions
+    ]
+    count = -1
+    while count != len(functions):
+        count = len(functions)
+        inside = {id(n) for function in functions.values() for n in ast.walk(function)}
+        for node, name in named:
+            if id(node) not in inside:
+                functions.pop(name, None)
+    for function in functions.values():
+        yield from (n for n in ast.walk(function) if isinstance(n, ast.Call))
+
+
 def _as_it_was(project: Project, result: RunResult) -> RunResult:
     """The result with the user's own text as what was there before, and with its lines."""
     texts = {str(source.path): source.text for source in project.files.values()}
@@ -123,9 +158,7 @@ def _as_it_was(project: Project, result: RunResult) -> RunResult:
             if file.after == file.before:
                 file.after = old
             file.before = old
-            file.diagnostics = [
-                dataclasses.replace(d, line=_line(maps[str(file.path)], d.line)) for d in file.diagnostics
-            ]
+            file.diagnostics = [dataclasses.replace(d, line=_line(maps[str(file.path)], d.line)) for d in file.diagnostics]
     for plan in result.classes:
         if plan.path in maps:
             plan.line = _line(maps[plan.path], plan.line)

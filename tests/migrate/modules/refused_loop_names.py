@@ -244,24 +244,6 @@ REFUSED = {
     return self.b(x)
 """,
     ),
-    "a helper of setup that has another number under one of setup's names": (
-        "NNX135",
-        """class M(nn.Module):
-  w: int = 4
-  flag: bool = True
-  def setup(self):
-    d = self.w
-    if self.flag:
-      d = d * 2
-    self.a = nn.Dense(d)
-    self.b = self.make()
-  def make(self):
-    d = 5
-    return nn.Dense(d)
-  def __call__(self, x):
-    return self.b(self.a(x))
-""",
-    ),
     "a partial that holds a flag and a number which changes before the call": (
         "NNX138",
         """class M(nn.Module):

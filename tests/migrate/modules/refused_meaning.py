@@ -232,20 +232,6 @@ class D(B):
     return nn.GRUCell(4)(c, x * scale)
 """,
     ),
-    "auto names that depend on a condition, in two methods": (
-        "NNX153",
-        """class M(nn.Module):
-  flag: bool = False
-  @nn.compact
-  def __call__(self, x):
-    if self.flag:
-      x = nn.Dense(4)(x)
-    return self.head(x)
-
-  def head(self, x):
-    return nn.Dense(4)(x)
-""",
-    ),
     "every step of a scan drops the same": (
         "NNX168",
         """class M(nn.Module):
@@ -277,20 +263,6 @@ class D(B):
   def __call__(self, x):
     f = nn.vmap(lambda mdl, x, y=1: nn.Dense(4)(x) * y, variable_axes={'params': None}, split_rngs={'params': False})
     return f(self, x, y=2)
-""",
-    ),
-    "a helper method that makes modules in a loop": (
-        "NNX153",
-        """class M(nn.Module):
-  n: int = 3
-  def block(self, x):
-    return nn.relu(nn.Dense(4)(x))
-
-  @nn.compact
-  def __call__(self, x):
-    for i in range(self.n):
-      x = self.block(x)
-    return x
 """,
     ),
     "a cell of images": (

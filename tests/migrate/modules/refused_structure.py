@@ -437,21 +437,6 @@ if len('ab') > 1:
     return nn.Dense(2)(x)
 """,
     ),
-    "an activation by name that is a layer for one of them": (
-        "NNX135",
-        """class M(nn.Module):
-  kind: str = 'a'
-  def setup(self):
-    self.activation = make(self.kind)
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dense(2)(self.activation(nn.Dense(3)(x)))
-
-
-def make(kind):
-  return nn.Dense(7) if kind == 'a' else (lambda x: x)
-""",
-    ),
     "a scan over one of two fields' modules": (
         "NNX130",
         """class M(nn.Module):

@@ -48,13 +48,6 @@ HELPER = """def norm(kind, x):
   return nn.LayerNorm()(x)
 """
 NUMBERED = {
-    "calls that make unlike kinds": """if self.first:
-      x = norm(self.kind, x)
-    return norm(self.other, x)""",
-    "calls in a loop": """for _ in range(2):
-      if self.first:
-        x = norm(self.kind, x)
-    return norm(self.kind, x)""",
     "a call under a condition of the call": """if train:
       x = norm(self.kind, x)
     return norm(self.kind, x)""",

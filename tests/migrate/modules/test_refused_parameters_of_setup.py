@@ -51,13 +51,6 @@ REFUSED = {
 def __call__(self, x):
   return x * self.scale""",
     ),
-    "a shape that the function computes": (
-        "NNX135",
-        """def setup(self):
-  self.scale = scale_and_width(self, "scale", self.width)
-def __call__(self, x):
-  return x * self.scale""",
-    ),
     "calls in a loop": (
         "NNX135",
         """def setup(self):
@@ -65,14 +58,6 @@ def __call__(self, x):
     self.scale = scale(self, "scale", self.width)
 def __call__(self, x):
   return x * self.scale""",
-    ),
-    "a value that no attribute holds": (
-        "NNX135",
-        """def setup(self):
-  held = [scale(self, "scale", self.width)]
-  self.scales = held
-def __call__(self, x):
-  return x * self.scales[0]""",
     ),
     "a variant whose fields the call does not show": (
         "NNX137",

@@ -52,10 +52,6 @@ REFUSED = {
         "NNX135",
         "def setup(self):\n  self.layer = Maker(4).make()\n\ndef __call__(self, x):\n  return self.layer(x)",
     ),
-    "layers of several kinds made in setup": (
-        "NNX135",
-        "def setup(self):\n  self.layer = both(self.n)\n\ndef __call__(self, x):\n  return self.layer(x)",
-    ),
     "a layer that an annotated field makes": (
         "NNX135",
         "maker: Maker = Maker(4)\n\ndef setup(self):\n  self.layer = self.maker.make()\n\n"

@@ -10,44 +10,6 @@ from nnx_migrate.migrate.source import SourceFile
 
 HEAD = "from flax import linen as nn\n\n\n"
 CASES = {
-    "an argument with the name of a field": """class M(nn.Module):
-  dim: int = 4
-
-  def setup(self):
-    self.first = nn.Dense(self.dim)
-    self.layer = self.make(3)
-
-  def make(self, dim):
-    return nn.Dense(dim)
-
-  def __call__(self, x):
-    return self.layer(self.first(x))
-""",
-    "two calls with other sizes": """class M(nn.Module):
-  dim: int = 4
-
-  def setup(self):
-    self.first = self.make()
-    self.layer = self.make()
-
-  def make(self):
-    return nn.Dense(self.dim)
-
-  def __call__(self, x):
-    return self.layer(self.first(x))
-""",
-    "keywords that are not known": """class M(nn.Module):
-  dim: int = 4
-
-  def setup(self):
-    self.layer = self.make(use_bias=False)
-
-  def make(self, **options):
-    return nn.Dense(self.dim)
-
-  def __call__(self, x):
-    return self.layer(x)
-""",
     "a class that overrides it": """class M(nn.Module):
   dim: int = 4
 

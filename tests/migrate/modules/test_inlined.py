@@ -1,0 +1,114 @@
+"""Functions of other files whose text goes to the classes that call them, and where findings point then."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+MAKERS = """import functools
+from functools import partial
+
+import flax.linen as nn
+import jax.numpy as jnp
+
+WIDE = 3
+Plain = partial(nn.Dense, use_bias=False)
+
+
+class Own(nn.Module):
+  n: int
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.n)(x)
+
+
+def chain(sizes, act=jnp.tanh):
+  layers = []
+  for size in sizes:
+    layers += [nn.Dense(size * WIDE), act]
+  return nn.Sequential([*layers, Plain(WIDE)])
+
+
+def own(n):
+  made = Own(n)
+  return made
+"""
+USER = """from flax import linen as nn
+
+from inlined_makers import chain, own
+{more}
+
+class Model(nn.Module):
+  @nn.nowrap
+  def unused(self):
+    return {unused}
+
+  def setup(self):
+    self.a = chain((4, 2))
+    self.b = chain((1,), act=nn.relu)
+    self.c = own(5)
+
+  def __call__(self, x):
+    return self.c(self.b(self.a(x)))
+"""
+
+
+def _migrated(files: dict[str, str]) -> RunResult:
+    return migrate_project([SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in files.items()])
+
+
+def _load(name: str, text: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+    return module
+
+
+@pytest.mark.parametrize("more,unused", [("", "1"), ("from functools import partial\n", "partial(max, 2)(3)")])
+def test_the_text_of_another_file_finds_its_names(more: str, unused: str) -> None:
+    files = {"inlined_makers": MAKERS, "inlined_user": USER.format(more=more, unused=unused)}
+    result = _migrated(files)
+    assert {c.outcome for c in result.classes} == {"native"}, [c.reason for c in result.classes]
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 5), jnp.float32)
+    linen = [_load(name, text) for name, text in files.items()][-1].Model()
+    variables = linen.init(jax.random.key(0), x)
+    expected = linen.apply(variables, x)
+    after = {file.path.stem: file.after or "" for file in result.files}
+    native = [_load(name, after[name]) for name in files][-1].Model(in_features=5, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, native)
+    assert (native(x) == expected).all()
+    assert jax.tree.structure(compat.to_linen(native)["params"]) == jax.tree.structure(variables["params"])
+    again = _migrated(after)
+    assert [file.after for file in again.files] == [file.before for file in again.files]
+
+
+@pytest.mark.parametrize("more", ["WIDE = 4\n", "from somewhere import *\n", "\ndef helper(WIDE):\n  return WIDE\n\n"])
+def test_a_name_that_means_something_else_in_the_callers_file_refuses(more: str) -> None:
+    result = _migrated({"inlined_makers": MAKERS, "inlined_user": USER.format(more=more, unused="1")})
+    (plan,) = [c for c in result.classes if c.qualname.endswith("Model")]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason
+    assert "chain((4, 2))" in next(f.after or "" for f in result.files if f.path.stem == "inlined_user")
+
+
+def test_findings_point_to_the_text_that_the_user_has() -> None:
+    odd = "\n\nclass Odd(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return self.perturb('p', x)\n"
+    text = USER.format(more="", unused="1") + odd
+    result = _migrated({"inlined_makers": MAKERS, "inlined_user": text})
+    plans = {c.qualname.rpartition(".")[2]: c for c in result.classes}
+    assert (plans["Model"].outcome, plans["Odd"].outcome) == ("native", "bridged")
+    (file,) = [f for f in result.files if f.path.stem == "inlined_user"]
+    assert file.before == text
+    lines = text.splitlines()
+    assert [lines[plans[name].line - 1] for name in ("Model", "Odd")] == ["class Model(nn.Module):", "class Odd(nn.Module):"]
+    assert "class Odd(nn.Module):" in [lines[d.line - 1] for d in file.diagnostics if d.code == "NNX145"]
