@@ -113,25 +113,20 @@ class N(M):
 """,
     ),
     "a method that something else calls, too": (
-        "NNX135",
+        "NNX170",
         """class M(nn.Module):
   dim: int = 4
-  n: int = 2
   def setup(self):
-    self.layers = self.fill()
-  def fill(self):
-    layers = []
-    for _ in range(self.n):
-      layers.append(nn.Dense(self.dim))
-    return layers
+    self.a = self.make()
+    self.b = self.make()
+  def make(self):
+    return nn.Dense(self.dim)
   def __call__(self, x):
-    for l in self.layers:
-      x = l(x)
-    return x
+    return self.b(self.a(x))
 
 
 def more(model):
-  return model.fill()
+  return model.make()
 """,
     ),
     "a default that was computed before the caller changed it": (
