@@ -64,6 +64,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     run.narrow(node.test, env_then, True)
     run.narrow(node.test, env_else, False)
     sides = step_of(run, node.test, test, text, env)
+    if sides is not None and sides[0].deps and localized is not None:
+        sides = (dataclasses.replace(sides[0], test=localized), dataclasses.replace(sides[1], test=localized))
     asked_before = correlated.sides_of(run, env_then, env_else, sides)
 
     run.block = then
@@ -103,7 +105,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     for name, value in attributes_then.items():
         other = run.attributes.get(name)
         if other is not value and other is not None:
-            listed = chains.merged(value.value, other.value, sides) if run.in_setup else None
+            listed = chains.merged(run, value.value, other.value, sides) if run.in_setup else None
             if listed is not None:
                 run.attributes[name] = Abs(listed, False, value.flags | other.flags)
                 continue
@@ -264,7 +266,7 @@ def _merge_tracked(
             return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
     static = a.static and b.static and not calltime
     flags = a.flags | b.flags
-    listed = chains.merged(a.value, b.value, sides) if run.in_setup and not calltime else None
+    listed = chains.merged(run, a.value, b.value, sides) if not calltime else None
     if listed is not None:
         return Abs(listed, False, flags)
     variable = size_lists.variable_of(a.value)

@@ -16,7 +16,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from .conditional_items import Sometimes, counted, filled, run_perhaps
+from .conditional_items import Sometimes, counted, filled, run_items
 from .environment import Env
 from .presence import Step
 from .sites import Abs, Repeated
@@ -61,18 +61,51 @@ def appended(run: Any, old: Value, added: Value) -> Value:
     if not run.running_loops:
         return joined((*parts, added), getattr(old, "kind", "list"))
     loop = run.running_loops[-1]
+    steps = tuple(run.path[run.loop_depths[-1] :])
+    if any(_is_changed(loop, name) for step in steps for name in step.deps):
+        return Unknown("a list that grows under conditions whose names a pass changes")
     last = parts[-1] if parts else None
     if isinstance(last, Repeated) and last.grown is not None:
         node, path = last.grown
         if node is loop and path == tuple(run.path):
-            items = last.element.items if isinstance(last.element, Cycle) else (last.element,)
-            grown = dataclasses.replace(last, element=Cycle((*items, added)))
+            grown = dataclasses.replace(last, element=Cycle((*_items(last), added)))
             return joined((*parts[:-1], grown))
-        if any(inner is node for inner in ast.walk(loop)):  # under another condition, or in a loop of this loop
+        if node is loop and not last.turned:
+            more = (*_perhaps_items(last), *_perhaps((added,), steps))
+            return joined((*parts[:-1], _of_all_passes(run, last, more)))
+        if any(inner is node for inner in ast.walk(loop)):  # in a loop of this loop
             return Unknown("a list that grows in several ways in one loop")
     if len(run.running_loops) > 1 and parts:
         return Unknown("a list that grows in several loops around one another")
-    return joined((*parts, repeated(run, added)))
+    return joined((*parts, dataclasses.replace(repeated(run, added), under=steps)))
+
+
+def _is_changed(loop: ast.AST, name: str) -> bool:
+    """Has a name more than one meaning in a pass?"""
+    stores = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    return len(stores) > 1
+
+
+def _items(part: Repeated) -> tuple[Value, ...]:
+    return part.element.items if isinstance(part.element, Cycle) else (part.element,)
+
+
+def _perhaps(items: tuple[Value, ...], steps: tuple[Step, ...]) -> tuple[Value, ...]:
+    """Items that a pass appends under some conditions."""
+    for step in reversed(steps):
+        items = tuple(Sometimes(item, step) for item in items)
+    return items
+
+
+def _perhaps_items(part: Repeated) -> tuple[Value, ...]:
+    """What a pass appends, each item with its conditions."""
+    return _perhaps(_items(part), part.under)
+
+
+def _of_all_passes(run: Any, part: Repeated, items: tuple[Value, ...]) -> Repeated:
+    """The same part with these items, whose conditions they say themselves."""
+    grown = (run.running_loops[-1], tuple(run.path[: run.loop_depths[-1]]))
+    return dataclasses.replace(part, element=Cycle(items), grown=grown, under=())
 
 
 def repeated(run: Any, added: Value, turned: bool = False) -> Repeated:
@@ -95,13 +128,46 @@ def extended(run: Any, a: Value, b: Value) -> Value | None:
     return a
 
 
-def merged(a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value | None:
-    """A list to which one side of a condition added items; None for anything else."""
+def merged(run: Any, a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value | None:
+    """A list to which the sides of a condition added items; None for anything else."""
     parts, others = parts_of(a), parts_of(b)
-    if parts is None or others is None:
+    if parts is None or others is None or sides is None:
         return None
-    found = filled(parts, others, sides)
+    if run.running_loops:
+        return _merged_in_loop(run, parts, others)
+    if not any(run.modules_in(a)) and not any(run.modules_in(b)):
+        return None
+    found = filled(parts, others, sides, not run.in_setup)
     return Chain(found) if found is not None else None
+
+
+def _merged_in_loop(run: Any, parts: tuple[Value, ...], others: tuple[Value, ...]) -> Value | None:
+    """A list to which a pass of a loop appends under a condition: the items know under which."""
+    own = [_grown_here(run, side) for side in (parts, others)]
+    rest = [side[:-1] if part is not None else side for side, part in zip((parts, others), own)]
+    if len(rest[0]) != len(rest[1]) or any(x is not y for x, y in zip(*rest)) or own == [None, None]:
+        return None
+    one, other = own
+    if one is None or other is None:
+        return joined((*rest[0], one or other or Unknown("")))
+    items, more = _perhaps_items(one), _perhaps_items(other)
+    same = 0
+    while same < min(len(items), len(more)) and _is_same(items[same], more[same]):
+        same += 1
+    return joined((*rest[0], _of_all_passes(run, one, (*items, *more[same:]))))
+
+
+def _grown_here(run: Any, parts: tuple[Value, ...]) -> Repeated | None:
+    """The last part of a list, where it is what passes of the present loop appended."""
+    last = parts[-1] if parts else None
+    here = isinstance(last, Repeated) and last.grown is not None and last.grown[0] is run.running_loops[-1]
+    return last if here and isinstance(last, Repeated) and not last.turned else None
+
+
+def _is_same(a: Value, b: Value) -> bool:
+    if isinstance(a, Sometimes) and isinstance(b, Sometimes):
+        return a.step == b.step and _is_same(a.item, b.item)
+    return a is b
 
 
 def item(run: Any, value: Chain, key: Value) -> Value:
@@ -132,7 +198,7 @@ def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | 
     value = iterated.value
     if counted and isinstance(iterator, ast.Call) and len(iterator.args) == 1 and iterator.args[0] in run.evaluated:
         value = run.evaluated[iterator.args[0]].value
-    if isinstance(value, Chain) or (isinstance(value, Repeated) and isinstance(value.element, Cycle)):
+    if isinstance(value, Chain) or (isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under)):
         return value, counted
     return None
 
@@ -149,23 +215,18 @@ def run_through(
 ) -> None:
     """Execute a loop body for the items of such a list, one after the other."""
 
-    def bound(part: Value, inner: Env) -> None:
+    def one(part: Value, inner: Env) -> None:
         element: Value = Tup((Unknown("the number of a pass"), part)) if counted else part
         run.bind(target, Abs(element), inner)
         body(inner)
 
     for part in parts_of(value) or ():
-        if isinstance(part, Sometimes):
-            run_perhaps(run, part, env, bound)
-            continue
         if not isinstance(part, Repeated):
-            bound(part, env)
+            run_items(run, (part,), env, one)
             continue
-        items = part.element.items if isinstance(part.element, Cycle) else (part.element,)
 
-        def passed(inner: Env, items: tuple[Value, ...] = items) -> None:
-            for one in items:
-                bound(one, inner)
+        def passed(inner: Env, items: tuple[Value, ...] = _perhaps_items(part)) -> None:
+            run_items(run, items, inner, one)
 
         run.loop(node, target, iterator, env, passed, over=Abs(part))
 

@@ -58,19 +58,26 @@ def known(run: Any, step: Step) -> bool | None:
     return None
 
 
-def filled(parts: tuple[Value, ...], others: tuple[Value, ...], sides: tuple[Step, Step] | None) -> tuple[Value, ...] | None:
-    """The parts of a list to which one side of a condition added items; None where that is not what differs."""
-    if sides is None or sides[0].deps or len(parts) == len(others):
+def filled(
+    parts: tuple[Value, ...], others: tuple[Value, ...], sides: tuple[Step, Step] | None, both: bool
+) -> tuple[Value, ...] | None:
+    """The parts of a list to which one side of a condition added items; None where that is not what differs.
+
+    `both`: or each side its own.
+    """
+    if sides is None or sides[0].deps:
         return None
-    step, longer, shorter = (sides[0], parts, others) if len(parts) > len(others) else (sides[1], others, parts)
-    if any(a is not b for a, b in zip(longer, shorter)):
+    same = 0
+    while same < min(len(parts), len(others)) and parts[same] is others[same]:
+        same += 1
+    if not both and (same < min(len(parts), len(others)) or len(parts) == len(others)):
         return None
-    added = longer[len(shorter) :]
-    if not all(isinstance(item, Module | Function | Global) for item in added):
+    added = [(item, step) for step, side in zip(sides, (parts, others)) for item in side[same:]]
+    if not all(isinstance(item, Module | Function | Global) for item, _ in added):
         return None
-    if any(isinstance(item, Module) and item.element for item in added):
+    if any(isinstance(item, Module) and item.element for item, _ in added):
         return None
-    return (*shorter, *(Sometimes(item, step) for item in added))
+    return (*parts[:same], *(Sometimes(item, step) for item, step in added))
 
 
 def counted(run: Any, parts: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -81,6 +88,11 @@ def counted(run: Any, parts: tuple[Value, ...]) -> tuple[Value, ...]:
         if holds is not False:
             found.append(part.item if isinstance(part, Sometimes) and holds else part)
     return tuple(found)
+
+
+def unconditional(value: Value) -> Value:
+    """An item of a list, whatever the conditions are under which it is there."""
+    return unconditional(value.item) if isinstance(value, Sometimes) else value
 
 
 def note_count(run: Any, name: str, a: Value, b: Value, sides: tuple[Step, Step] | None) -> None:
@@ -120,28 +132,51 @@ def is_place(run: Any, number: Value, parts: tuple[Value, ...], place: int) -> b
     return True
 
 
-def run_perhaps(run: Any, part: Sometimes, env: Any, do: Callable[[Value, Any], None]) -> None:
-    """Do something with an item where it is there: what changes by it is one or the other from there on."""
-    holds = known(run, part.step)
+def run_items(run: Any, items: tuple[Value, ...], env: Any, do: Callable[[Value, Any], None]) -> None:
+    """Do something with items one after the other, with each where it is there."""
+    for text, group in itertools.groupby(items, lambda item: item.step.text if isinstance(item, Sometimes) else None):
+        several = tuple(group)
+        if text is None:
+            for item in several:
+                do(item, env)
+        else:
+            _run_sides(run, tuple(item for item in several if isinstance(item, Sometimes)), env, do)
+
+
+def _run_sides(run: Any, several: tuple[Sometimes, ...], env: Any, do: Callable[[Value, Any], None]) -> None:
+    """Items of the two sides of one condition: what changes by them is one or the other from there on."""
+    step = several[0].step
+    on, off = (tuple(s.item for s in several if (s.step.holds == step.holds) is same) for same in (True, False))
+    holds = known(run, step)
     if holds is not None:
-        if holds:
-            do(part.item, env)
+        run_items(run, on if holds else off, env, do)
         return
-    step = part.step
     sides = (step, dataclasses.replace(step, holds=not step.holds))
     there, absent = env.copy(), env.copy()
     outer, place = run.block, run.mark
     then, orelse = Block(), Block()
-    run.block, run.mark = then, (then, 0)
     try:
-        with run.under(sides, True):
-            do(part.item, there)
+        for side, block, inner, first in ((on, then, there, True), (off, orelse, absent, False)):
+            run.block, run.mark = block, (block, 0)
+            with run.under(sides, first):
+                run_items(run, side, inner, do)
     finally:
         run.block, run.mark = outer, place
     run.merge_sides(env, there, absent, then, orelse, sides)
     if then.steps or orelse.steps:
         on, off = (then, orelse) if step.holds else (orelse, then)
-        run.block.steps.append(Branch(None, on, off, env.source, step.text))
+        run.block.steps.append(Branch(step.test, on, off, env.source, step.text))
 
 
-__all__ = ["AllOf", "Sometimes", "all_of", "counted", "filled", "is_place", "known", "note_count", "run_perhaps"]
+__all__ = [
+    "AllOf",
+    "Sometimes",
+    "all_of",
+    "counted",
+    "filled",
+    "is_place",
+    "known",
+    "note_count",
+    "run_items",
+    "unconditional",
+]

@@ -97,7 +97,8 @@ class Containers(Evaluation):
         if isinstance(value, Repeated):
             if isinstance(key.value, Slice):
                 return Abs(value.sliced(key.value), static, flags)
-            return Abs(value.element, static, flags)
+            some = value.in_some_passes
+            return Abs(Unknown("an item of a list") if some else value.element, static and not some, flags)
         if isinstance(value, Table):
             if isinstance(key.value, Const) and key.value.value in value.items:
                 return Abs(value.items[key.value.value], static, flags)

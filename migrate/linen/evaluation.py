@@ -232,6 +232,8 @@ class Evaluation:
     def modules_in(self, value: Value) -> Iterator[Site]:
         if isinstance(value, Module | Either):
             yield from (m.site for m in members(value))
+        elif isinstance(value, Sometimes):
+            yield from self.modules_in(value.item)
         elif isinstance(value, Tup):
             for item in value.items:
                 yield from self.modules_in(item)
@@ -239,7 +241,7 @@ class Evaluation:
             yield from self.modules_in(value.element)
         elif isinstance(value, Chain | Cycle):
             for item in value.parts if isinstance(value, Chain) else value.items:
-                yield from self.modules_in(item.item if isinstance(item, Sometimes) else item)
+                yield from self.modules_in(item)
         elif isinstance(value, Table):
             for item in value.items.values():
                 yield from self.modules_in(item)

@@ -123,6 +123,7 @@ class Execution(LoopExecution):
         self.path: list[Step] = []
         self.facts: list[Step] = []  # what else holds there: parts of conditions on the call
         self.running_loops: list[ast.AST] = []
+        self.loop_depths: list[int] = []
         self.passes: list[Pass] = []  # of loops, as they are followed on trial
         self.before_last: dict[str, tuple[str, frozenset[Site]]] = {}  # see `all_but_last`
         self.last_called: set[str] = set()

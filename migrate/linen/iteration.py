@@ -41,6 +41,8 @@ def _element(run: Any, node: ast.expr, value: Value, env: Any) -> Value:
 
 def element_of(value: Value) -> Value:
     """What a loop over a value binds, whatever it is called."""
+    if isinstance(value, Repeated) and value.in_some_passes:
+        return Unknown("an item of a list")
     if isinstance(value, Repeated | Pieces):
         return value.element
     if isinstance(value, Static | Global):

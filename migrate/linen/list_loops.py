@@ -14,9 +14,24 @@ from typing import Any
 
 from ..catalog import layers
 from .chains import Cycle
+from .conditional_items import unconditional
 from .late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
 from .loop_names import hidden_by
-from .sites import Abs, Block, For, Local, Localized, LocalizedPart, Make, Module, Repeated, Site, Unmigratable, steps_of
+from .sites import (
+    Abs,
+    Block,
+    Branch,
+    For,
+    Local,
+    Localized,
+    LocalizedPart,
+    Make,
+    Module,
+    Repeated,
+    Site,
+    Unmigratable,
+    steps_of,
+)
 from .values import Value
 
 
@@ -157,7 +172,7 @@ def _is_list(value: Value) -> bool:
     if not isinstance(value, Repeated) or not value.in_order or value.part:
         return False
     if isinstance(value.element, Cycle):
-        return value.kind == "list" and any(isinstance(item, Module) for item in value.element.items)
+        return value.kind == "list" and any(isinstance(unconditional(item), Module) for item in value.element.items)
     return isinstance(value.element, Module) and value.kind == "list"
 
 
@@ -203,11 +218,20 @@ def _is_wrapper(step: Any) -> bool:
 
 
 def _plain(loop: For) -> bool:
-    """Does a loop make the same modules in every pass, and nothing else?"""
+    """Does a loop make modules in every pass, and nothing else?"""
     if loop.conditions or (isinstance(loop.node, ast.comprehension) and loop.node.ifs):
         return False
-    steps = loop.body.steps
-    return all(isinstance(s, Local) or (isinstance(s, Make) and alone(s.site) and not s.site.call) for s in steps)
+    return _only_makes(loop.body)
+
+
+def _only_makes(block: Block) -> bool:
+    for step in block.steps:
+        if isinstance(step, Branch):  # on what the constructor knows
+            if step.test is None or step.choice or not (_only_makes(step.then) and _only_makes(step.orelse)):
+                return False
+        elif not (isinstance(step, Local) or (isinstance(step, Make) and alone(step.site) and not step.site.call)):
+            return False
+    return True
 
 
 def _joined(loops: list[For], node: ast.expr) -> tuple[str, Localized] | None:

@@ -30,6 +30,7 @@ class LoopExecution(Expressions):
     trial: int
     repeating: int = 0  # how many loops that are not taken apart are being followed
     running_loops: list[ast.AST]  # loops that are being followed, outermost first
+    loop_depths: list[int]  # how many conditions stand around each of them
     passes: list[last_pass.Pass]
     loose: set[str]
     closed: dict[str, Dim]
@@ -89,6 +90,7 @@ class LoopExecution(Expressions):
         start = env.copy()
         self.repeating += 1
         self.running_loops.append(node)
+        self.loop_depths.append(len(self.path))
         phis: dict[tuple[str, int], str | None] = {}
         rank_lost: set[str] = set()
         outer_loose, self.loose = self.loose, set(self.loose)
@@ -148,6 +150,7 @@ class LoopExecution(Expressions):
             self.block, self.mark = outer, place
             self.repeating -= 1
             self.running_loops.pop()
+            self.loop_depths.pop()
             if kept:
                 self.loops.pop()
         if not kept:

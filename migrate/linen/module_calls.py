@@ -8,18 +8,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..catalog import layers
+from ..source import SourceFile
 from . import all_but_last, chains, layer_calls, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .classes import ClassModel
 from .dims import Dim
+from .environment import Env
 from .given_functions import PartialFunction, call_function
 from .kind_results import agreed
 from .late_makes import called_late
 from .lifting import inward, outward, transforms_of
 from .list_items import check_call, given_back
 from .mapped_axes import drop_axes, handed_on, insert_axes, mapped_size
-from .merging import Either, merge_by
+from .merging import Choice, Either, merge_by
 from .nothing_made import GivesBack
 from .presence import merged_call
 from .rotations import rotated
@@ -225,13 +227,15 @@ def _inner_results(
             results[field] = _through_list(run, layer, value, record, site.source, result)
             continue
         for member in members:
-            result = _member_result(run, layer, member, record, field)
+            result = _member_result(run, layer, member, record, field, site.source)
             record = CallRecord((result,), {})
         results[field] = result
     return results
 
 
-def _member_result(run: Any, layer: layers.Layer, member: Value, record: CallRecord, field: str) -> Value:
+def _member_result(
+    run: Any, layer: layers.Layer, member: Value, record: CallRecord, field: str, source: SourceFile
+) -> Value:
     """What one of the modules or functions that a layer holds gives."""
     if isinstance(member, Module):
         record = _with_carry(run, layer, member.site, record)
@@ -243,6 +247,10 @@ def _member_result(run: Any, layer: layers.Layer, member: Value, record: CallRec
         return invoke(run, Abs(member), record.args)
     if isinstance(member, Global):
         return shapes.call(member.name, list(record.args), {})
+    if isinstance(member, Static | Choice) and len(record.args) == 1:  # a field's function, or one of several
+        env = Env({"item": Abs(member, isinstance(member, Static)), "given": Abs(record.args[0])}, source)
+        given: Value = run.evaluate(ast.parse("item(given)", mode="eval").body, env).value
+        return given
     return Unknown(f"the result of `{field}`")
 
 
@@ -254,7 +262,7 @@ def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecor
         return unknown
 
     def call(member: Value, given: Value) -> Value:
-        return _member_result(run, layer, member, CallRecord((given,), {}), "layers")
+        return _member_result(run, layer, member, CallRecord((given,), {}), "layers", source)
 
     return chains.sequence(run, value, record.args[0], call, source)
 

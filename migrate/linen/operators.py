@@ -12,9 +12,10 @@ from .choices import FactoryChoice, chosen
 from .conditional_items import all_of
 from .dims import Dim
 from .evaluation import Evaluation
+from .given_functions import ChosenFunction
 from .kind_results import OUT
 from .lost_factories import one_of
-from .merging import OptionalModule, decided, either, question, under_step
+from .merging import Choice, OptionalModule, decided, either, question, under_step
 from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
 from .scalars import widened
 from .sites import (
@@ -271,7 +272,11 @@ class Operators(Evaluation):
                 found = decided(found, *self.self_text(node.test, env), a.value, b.value)
             return Abs(found, static, flags)
         if static and isinstance(merged.value, Unknown):
-            return self._static_text(node, True, flags, env)
+            said: Abs = self._static_text(node, True, flags, env)
+            plain = isinstance(merged.value, Choice) and not any(isinstance(o, Function) for o in merged.value.options)
+            if plain and isinstance(merged.value, Choice) and type(said.value) is Static:
+                return dataclasses.replace(said, value=ChosenFunction(said.value.text, said.value.deps, choice=merged.value))
+            return said
         return Abs(merged.value, static, flags)
 
     def narrow(self, test: ast.expr, env: Any, holds: bool) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .dims import Dim
-from .sites import CallRecord, Site
+from .sites import CallRecord, Localized, Site
 from .values import Array, Const, Shape, Unknown, Value
 
 _PRESENT, _ABSENT = "\0present:", "\0absent:"
@@ -51,11 +51,15 @@ class NoneAtFirst(Unknown):
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One condition on the way to a statement: its text in terms of the fields (or of presence), and which side."""
+    """One condition on the way to a statement: its text in terms of the fields (or of presence), and which side.
+
+    `test`: the condition as the constructor says it, where it names variables of the method.
+    """
 
     text: str
     deps: frozenset[str]
     holds: bool
+    test: Localized | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)

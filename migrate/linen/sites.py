@@ -333,11 +333,17 @@ class Repeated(Value):
     part: str = ""
     count: Dim | None = None  # how many there are, where that is known
     widths: Dim | None = None  # the widths together, where they are arrays
+    under: tuple[Any, ...] = ()  # the conditions of the loop's passes under which it appends them
 
     @property
     def in_order(self) -> bool:
         """Does it begin with the module made first, and go on as they were made?"""
         return not self.turned and self.part != "other"
+
+    @property
+    def in_some_passes(self) -> bool:
+        """Are there passes of the loop that append none?"""
+        return any(step.deps for step in self.under)
 
     def reversed(self) -> Repeated:
         return dataclasses.replace(self, turned=not self.turned, part="other" if self.part else "")

@@ -149,7 +149,9 @@ def _appended(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, added: A
     value = base.value
     if func.attr == "extend":
         new: Value = run.extended(value, added.value, node) if run.holds_module(added.value) else Unknown("list")
-    elif func.attr == "append" and (run.holds_module(added.value) or run.holds_module(value)):
+    elif func.attr == "append" and (
+        isinstance(added.value, Function | Global) or run.holds_module(added.value) or run.holds_module(value)
+    ):
         new = chains.appended(run, value, added.value)
     elif run.loops or run.repeating or isinstance(value, Repeated):
         turned = func.attr == "insert"  # each before all others: the last one made comes first

@@ -17,6 +17,7 @@ from ..edits import Part, Parts, Span
 from ..linen import all_but_last
 from ..linen.analyser import Analyser
 from ..linen.bridged_results import OUT_SHAPE, told
+from ..linen.chains import Chain
 from ..linen.dims import ATOM, Atom, Dim, condition, level_of
 from ..linen.execute import Execution
 from ..linen.passed import attribute_name, held_modules
@@ -474,7 +475,8 @@ class ClassText:
         chosen = choice_text.argument(self, bound, site)
         if chosen is not None:
             return chosen
-        if bound.node is not None and any(s.loops and not s.in_setup for s in self.run.modules_in(value)):
+        listed = isinstance(value, Chain)
+        if bound.node is not None and any((s.loops or listed) and not s.in_setup for s in self.run.modules_in(value)):
             layer = layers.lookup(site.target) if site.kind == "layer" else None
             if layer is not None and layer.wrapper and not site.lifted:
                 return (site.source.span(bound.node),)  # of lists, around whose items the method makes a wrapper

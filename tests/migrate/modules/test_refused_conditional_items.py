@@ -87,16 +87,77 @@ def __call__(self, x):
     x = layer(x)
   return x""",
     ),
-    "a list of a compact method": (
+    "appended in a pass of a loop, by whether the model is trained": (
+        "NNX157",
+        """@nn.compact
+def __call__(self, x, train=False):
+  layers = []
+  for i in range(self.depth):
+    layers.append(nn.Dense(i + 2))
+    if train:
+      layers.append(nn.Dense(7))
+  return nn.Sequential(layers)(x)""",
+    ),
+    "appended under a condition that the pass changes then": (
         "NNX110",
         """@nn.compact
 def __call__(self, x):
-  layers = [nn.Dense(8)]
-  if self.more:
-    layers.append(nn.Dense(8))
-  for layer in layers:
+  layers = []
+  for i in range(self.depth):
+    layers.append(nn.Dense(i + 2))
+    last = i == self.depth - 1
+    if not last:
+      layers.append(nn.Dense(3 * i + 1))
+    last = False
+  return nn.Dense(2)(nn.Sequential(layers)(x))""",
+    ),
+    "appended under a condition whose number is another when the list is called": (
+        "NNX110",
+        """@nn.compact
+def __call__(self, x):
+  layers, last = [], self.depth - 1
+  for i in range(self.depth):
+    layers.append(nn.Dense(i + 2))
+    if i < last:
+      layers.append(nn.Dense(2 * i + 3))
+  last = 0
+  return nn.Sequential(layers)(x) + last""",
+    ),
+    "the last one of a list that grows under conditions": (
+        "NNX132",
+        """@nn.compact
+def __call__(self, x):
+  layers = []
+  for i in range(self.depth):
+    layers.append(nn.Dense(i + 2))
+    if i < self.depth - 1:
+      layers.append(nn.LayerNorm())
+  return layers[-1](nn.Sequential(layers[:-1])(x))""",
+    ),
+    "a list that grows under conditions, from its end": (
+        "NNX110",
+        """@nn.compact
+def __call__(self, x):
+  layers = []
+  for i in range(self.depth):
+    layers.append(nn.Dense(i + 2))
+    if i > 0:
+      layers.append(nn.LayerNorm())
+  for layer in reversed(layers):
     x = layer(x)
   return x""",
+    ),
+    "widths that conditions of setup decide from one pass to the next": (
+        "NNX114",
+        """def setup(self):
+  layers = []
+  for i in range(self.depth):
+    layers.append(nn.Dense(i + 2))
+    if i % 2 == 0:
+      layers.append(nn.Dense(2 * i + 3))
+  self.net = nn.Sequential(layers)
+def __call__(self, x):
+  return self.net(x)""",
     ),
 }
 

@@ -38,37 +38,6 @@ REFUSED = {
       x = layer(x)
     return x
 """,
-    "an item under a condition, last in every pass": """class M(nn.Module):
-  n: int = 3
-  norm: bool = True
-
-  def setup(self):
-    layers = []
-    for _ in range(self.n):
-      layers.append(nn.Dense(4))
-      if self.norm:
-        layers.append(nn.LayerNorm())
-    self.layers = layers
-
-  def __call__(self, x):
-    for layer in self.layers:
-      x = nn.relu(layer(x))
-    return x
-""",
-    "an activation but for the last pass": """class M(nn.Module):
-  n: int = 3
-
-  def setup(self):
-    layers = []
-    for i in range(self.n):
-      layers.append(nn.Dense(4))
-      if i < self.n - 1:
-        layers.append(nn.relu)
-    self.net = nn.Sequential(layers)
-
-  def __call__(self, x):
-    return self.net(x)
-""",
     "a loop in a loop, behind an item": """class M(nn.Module):
   n: int = 2
   m: int = 2
