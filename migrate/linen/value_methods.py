@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import Any
 
 from . import chains, shapes, size_lists
@@ -58,6 +59,12 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
             said: Abs = run._static_text(node, True, base.flags | arguments.flags, env)
             return said
         return Abs(Unknown("dict"), base.static, base.flags)
+    if isinstance(value, Repeated) and value.kind == "dict" and func.attr in ("items", "values", "keys"):
+        key = Unknown("a key of a dict")
+        element = {"items": Tup((key, value.element)), "values": value.element}.get(func.attr)
+        if element is None:
+            return Abs(key, False, base.flags)
+        return Abs(dataclasses.replace(value, element=element, kind="list"), False, base.flags)
     if isinstance(value, Unknown | Const | Variable):
         arguments = arguments_of(run, node, env)
         run_functions(run, arguments)

@@ -36,6 +36,7 @@ from . import (
     post_init,
     setup_conditions,
     setup_containers,
+    setup_dicts,
     setup_helpers,
     setup_methods,
     setup_names,
@@ -150,6 +151,7 @@ class ClassWriter:
             call_write.write(self, site)
         for method in own:
             self._rewrite_body(method)
+        setup_dicts.write(self)
         setup_helpers.write(self)
         setup_methods.write(self)
         if self.text.computed is not None:

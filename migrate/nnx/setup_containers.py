@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..linen.merging import Either
-from ..linen.sites import Module, Table
+from ..linen.sites import Module, Repeated, Table
 from ..linen.values import Tup
 from ..source import SourceFile
 from .branches import exclusive
@@ -48,9 +48,16 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
             writer.put(operand, "tuple(", source.span(operand), ")", source=source)
     containers = [value, *_inner_containers(writer, value), *_appended(writer, value, source)]
     for container in [c for c in containers if not _is_loop(writer, c)]:
-        kind = "Dict" if isinstance(container, ast.Dict | ast.DictComp) else "List"
+        kind = "Dict" if _is_dict(writer, container) else "List"
         span = source.span(container)
         writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+
+def _is_dict(writer: ClassWriter, container: ast.expr) -> bool:
+    found = writer.run.evaluated.get(container)
+    value = found.value if found is not None else None
+    by_name = isinstance(value, Table) or (isinstance(value, Repeated) and value.kind == "dict")
+    return by_name or isinstance(container, ast.Dict | ast.DictComp)
 
 
 def _is_loop(writer: ClassWriter, value: ast.expr) -> bool:
