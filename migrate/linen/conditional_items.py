@@ -164,8 +164,8 @@ def _run_sides(run: Any, several: tuple[Sometimes, ...], env: Any, do: Callable[
         run.block, run.mark = outer, place
     run.merge_sides(env, there, absent, then, orelse, sides)
     if then.steps or orelse.steps:
-        on, off = (then, orelse) if step.holds else (orelse, then)
-        run.block.steps.append(Branch(step.test, on, off, env.source, step.text))
+        made = (then, orelse) if step.holds else (orelse, then)
+        run.block.steps.append(Branch(step.test, *made, env.source, step.text))
 
 
 __all__ = [
