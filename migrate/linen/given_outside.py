@@ -2,7 +2,7 @@
 
 In Linen such a module is a description that its new owner makes parameters for: a template. In NNX it would have to be made
 before its owner, with its sizes and random streams, which such code does not hold. Where every module that a class is handed
-is written as a call, there or under a name that is used for nothing else, it becomes a factory that the owner calls; a class
+is written as a call, there or under a name (of a function, or of a script) that is used for nothing else, it becomes a factory that the owner calls; a class
 that is handed others (lists of them, what a function returns) stays Linen.
 """
 
@@ -17,6 +17,7 @@ from ..source import SourceFile
 from ..trees import subtree
 
 _REPEATING = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _GROWING = ("append", "extend", "insert")
 
 
@@ -45,8 +46,12 @@ def given_outside(project: Any, fields: Callable[[str], Sequence[str]]) -> Given
     for source in project.files.values():
         if names.isdisjoint(source.words) and not any(f"{name}(" in source.text for name in names):
             continue
+        of_file: set[str] | None = None
         for scope in _scopes(project, source):
             held = _holders(project, source, scope)
+            if of_file is None:  # the names of the file come first, and functions may hand them over
+                of_file = held
+            held = held | {n for n in of_file if scope and source.names.binding_scope(n, scope[0]) is None}
             for call in _calls(scope):
                 target = project.qualname(source, call.func)
                 if target == "functools.partial" and call.args:
@@ -97,12 +102,14 @@ def _template(project: Any, source: SourceFile, node: ast.expr) -> Template | No
 
 
 def _named_template(project: Any, source: SourceFile, node: ast.Name) -> Template | None:
-    """`encoder = Encoder(8)`, where the name is local to a function and only ever an argument of constructors."""
+    """`encoder = Encoder(8)`, a name of a function or of a script that is only ever an argument of constructors."""
     scope = next((p for p in source.ancestors(node) if isinstance(p, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+    uses = [n for n in ast.walk(scope or source.tree) if isinstance(n, ast.Name) and n.id == node.id]
     if scope is None:
-        return None  # a name of the file may be asked for from elsewhere
-    uses = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id]
-    if node.id in {a.arg for a in ast.walk(scope) if isinstance(a, ast.arg)}:
+        if _taken_elsewhere(project, source, node.id):
+            return None
+        uses = [use for use in uses if source.names.binding_scope(use.id, use) is None]
+    elif node.id in {a.arg for a in ast.walk(scope) if isinstance(a, ast.arg)}:
         return None
     made: ast.expr | None = None
     takers: list[ast.Call] = []
@@ -119,10 +126,27 @@ def _named_template(project: Any, source: SourceFile, node: ast.Name) -> Templat
             made = parent.value
         else:
             return None
-    again = any(isinstance(p, _REPEATING) for taker in takers for p in source.ancestors(taker))
-    if (len(takers) > 1 or again) and not all(_stays_alone(project, source, scope, taker) for taker in takers):
+    around = [p for taker in takers for p in source.ancestors(taker)]
+    again = any(isinstance(p, _REPEATING) for p in around)
+    if scope is None:
+        if again or len(takers) > 1 or any(isinstance(p, _DEFINITIONS) for p in around):
+            return None
+    elif (len(takers) > 1 or again) and not all(_stays_alone(project, source, scope, taker) for taker in takers):
         return None  # Linen shares the module between those that are parts of one
     return _template(project, source, made) if isinstance(made, ast.Call) else None
+
+
+def _taken_elsewhere(project: Any, source: SourceFile, name: str) -> bool:
+    """May other files ask for a name of a file, or the file itself by a string (`__all__`, `globals()`)?"""
+    if any(isinstance(n, ast.Constant) and n.value == name for n in source.by_kind.get(ast.Constant, ())):
+        return True
+    for other in project.files.values():
+        if other is source or name not in other.words:
+            continue
+        taken = {*other.names.imports.values(), *other.names.star_imports}
+        if any(f"{source.module}.{name}.".startswith(f"{dotted}.") for dotted in taken):
+            return True
+    return False
 
 
 def _stays_alone(project: Any, source: SourceFile, scope: ast.AST, call: ast.Call) -> bool:

@@ -77,6 +77,23 @@ RUN = {
   params = start(model)
   return (params, other), model.apply(params, x)
 """,
+    "under names of the script": """inner = Encoder(width=2)
+gate = Gate(inner)
+if x.ndim == 2:
+  head = Encoder(3)
+  model = Deep(head, tail=gate)
+params = model.init(jax.random.key(0), x)
+output = model.apply(params, x)
+
+
+def other(gate, head):
+  inner = gate + head
+  return inner
+
+
+def run():
+  return params, output
+""",
     "under names": """def run():
   inner = Encoder(width=2)
   gate = Gate(inner)
@@ -127,7 +144,14 @@ def run():
   return Deep(one), two
 """,
     "one with a name": "def run():\n  return Deep(Encoder(3, name='mine'))\n",
-    "of a name that other files may ask for": "head = Encoder(3)\nmodel = Deep(head)\n",
+    "of a name of the script that is asked for": "head = Encoder(3)\nmodel = Deep(head)\nprint(head)\n",
+    "of a name that is asked for by a string": "head = Encoder(3)\nmodel = Deep(head)\n__all__ = ['head', 'model']\n",
+    "of a name of the script that a function hands over": "head = Encoder(3)\n\n\ndef make():\n  return Deep(head)\n",
+    "of a name of the script that a loop hands over": "head = Encoder(3)\nmodels = [Deep(head) for _ in range(2)]\n",
+    "of a name of the script that is handed over twice": "head = Encoder(3)\nmodels = Deep(head), Deep(head)\n",
+    "of a name that is given twice": "head = Encoder(3)\nhead = Encoder(4)\nmodel = Deep(head)\n",
+    "of a name that a function changes": "head = Encoder(3)\n\n\n"
+    "def change():\n  global head\n  head = 3\n\n\nmodel = Deep(head)\n",
     "by modules, too": "class Whole(nn.Module):\n  def setup(self):\n    self.e = Encoder(3)\n    self.d = Deep(self.e)\n"
     "  def __call__(self, x):\n    return self.d(self.e(x))\n\n\ndef run():\n  return Deep(Encoder(4))\n",
     "to a class that others inherit from": "class Deeper(Deep):\n  pass\n\n\ndef run():\n  return Deep(Encoder(4))\n",
@@ -163,6 +187,24 @@ def test_the_same_keys_and_numbers(text: str) -> None:
     assert before.keys() == after.keys()
     assert all(jnp.array_equal(value, after[key]) for key, value in before.items())
     assert all(jnp.array_equal(a, b) for a, b in zip(jax.tree.leaves(output), jax.tree.leaves(got)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "from handed import head\n",
+        "from handed import *\nprint(head)\n",
+        "import handed\nprint(handed.head)\n",
+        "import handed as h\nprint(getattr(h, 'x'), h.head)\n",
+    ],
+)
+def test_a_name_that_another_file_asks_for_is_no_template(other: str) -> None:
+    text = f"{HEAD}head = Encoder(3)\nmodel = Deep(head)\n"
+    files = [SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in (("handed", text), ("other", other))]
+    plans = {c.qualname: c for c in migrate_project(files).classes}
+    assert plans["handed.Deep"].code == "NNX127"
+    files[1] = SourceFile.parse(Path("other.py"), "other", "from handed import model\nhead = 3\nprint(model, head)\n")
+    assert {c.qualname: c for c in migrate_project(files).classes}["handed.Deep"].outcome == "native"
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
