@@ -2,8 +2,8 @@
 
 In Linen such a module is a description that its new owner makes parameters for: a template. In NNX it would have to be made
 before its owner, with its sizes and random streams, which such code does not hold. Where every module that a class is handed
-is written as a call, there or under a name (of a function, or of a script) that is used for nothing else, it becomes a factory that the owner calls; a class
-that is handed others (lists of them, what a function returns) stays Linen.
+is written as a call, there or under a name (of a function, or of a script) that is used for nothing else, it becomes a
+factory that the owner calls; a class that is handed others (lists of them, what a function returns) stays Linen.
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ _MOST = 4  # of values that one class may ask for
 class TakenBack(Exception):
     """A class asks for a size that one of those that contain it can neither tell nor ask for."""
 
-    def __init__(self, qualname: str) -> None:
+    def __init__(self, qualname: str, container: str) -> None:
         super().__init__(qualname)
         self.qualname = qualname
+        self.container = container
 
 
 def lacking(error: Unmigratable, site: Site, argument: str = "") -> Unmigratable:
@@ -71,7 +72,7 @@ def handed_on(text: ClassText, site: Site, argument: str, index: Any) -> str:
     name, place = text.model.qualname, text.names.places.get(site)
     plain = place is not None and place.kind == "attribute" and not site.loops and not site.held
     if name in text.analyser.named_outside | text.analyser.unasked or not plain:
-        raise TakenBack(site.target)
+        raise TakenBack(site.target, name)
     assert place is not None
     asked = f"{place.attribute}_{argument}"
     text.analyser.handed_asks.setdefault(name, set()).add(asked)

@@ -264,7 +264,12 @@ def _decide_class(
             analyser.bridging.add(name)
             analyser.wrapped.add(failure.inner)
         analyser.forget(name, tried)
-        text, failure, tried = _attempt(model, analyser, plan, inner, references)
+        try:
+            text, failure, tried = _attempt(model, analyser, plan, inner, references)
+        except asking.TakenBack as taken:
+            if taken.container != name or name not in analyser.bridging:
+                raise
+            break  # for a class that wraps what stays Linen, no other class stops asking
     if text is None:
         assert failure is not None
         if name in analyser.bridging:
