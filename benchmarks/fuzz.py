@@ -108,7 +108,10 @@ def _run_sides(
     try:
         after = load(target, "nnx_program")
         origin = [{"name": added.name, "from": added.origin} for added in plan.added_arguments]
-        added = sides.evaluate_added(origin, sides.bound_call(linen, args, {}))
+        try:
+            added = sides.evaluate_added(origin, sides.bound_call(linen, args, {}))
+        except NameError as error:
+            return {"verdict": "not native", "detail": f"NNX116 the constructor asks for a width: {error}"}
         keywords = eval(f"dict({program.arguments})", vars(after))
         model = after.__dict__[program.name](**keywords, **added, rngs=nnx.Rngs(0))
     except Exception as error:
