@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from . import asked_values, bridged_results, outside_chains, shape_ops
+from . import asked_values, bridged_results, number_arguments, outside_chains, shape_ops
 from .annotated_factories import annotated_factory
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
@@ -86,6 +86,7 @@ class Analyser:
         self.reader: Any = None  # of the code outside of modules; see `outside`
         self.given_layers: list[tuple[str, Factory, ast.expr]] = []  # class, a factory that such code gives it, where
         self.asked_values: dict[str, dict[ast.expr, str]] = {}  # class → values that it asks for, see `asked_values`
+        self.size_arguments: dict[str, frozenset[str]] = {}  # owner of a call → its arguments that are sizes themselves
         self.handed_asks: dict[str, set[str]] = {}  # class → what it asks for because its submodules do
         self.unasked: set[str] = set()  # classes that may ask for no more than the sizes of arguments
         self.wanted_sizes: dict[str, dict[str, Any]] = {}  # class → what it asks for; see `field_kinds`
@@ -407,7 +408,8 @@ class Analyser:
     def substitution(self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]) -> Substitution:
         defaults = {f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None}
         shapes = {name: as_shape(inputs[name]) for name in called.shape_arguments & inputs.keys()}
-        return Substitution(execution, site, defaults, {**inputs, **shapes})
+        numbers = number_arguments.as_arrays(called.number_arguments, inputs)
+        return Substitution(execution, site, defaults, {**inputs, **shapes, **numbers})
 
     def note_sow(self, execution: Execution, node: ast.Call, env: Env) -> None:
         execution.sows.append(node)

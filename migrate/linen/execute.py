@@ -143,6 +143,8 @@ class Execution(LoopExecution):
         self.sows: list[ast.Call] = []
         self.initial_carries: dict[ast.Call, InitialCarry] = {}  # of cells that are made for nothing else
         self.shared_scopes: list[SharedScope] = []  # nn.share_scope(self, ...)
+        call = model.method("__call__")  # its arguments that are sizes themselves, see `number_arguments`
+        self.number_arguments = analyser.size_arguments.get(call.owner.qualname, frozenset()) if call else frozenset()
         self.shape_arguments: set[str] = set()  # arguments of the call that are shapes themselves
         self.assumed_ranks: dict[str, int] = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
@@ -260,6 +262,8 @@ class Execution(LoopExecution):
     def argument(self, method: Method, parameter: ast.arg) -> Abs:
         """What an argument of an entry method is: an array of unknown shape, or a Python-level flag."""
         name = parameter.arg
+        if method.name == "__call__" and name in self.number_arguments:
+            return Abs(Int(Dim.input(name, -1)))
         annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
         default = method.default(name)
         if isinstance(default, ast.Constant) and (

@@ -302,6 +302,12 @@ class LoopExecution(Expressions):
             assert isinstance(iterator, ast.Call)  # of the items alone: the number of the last one is not asked for
             target, iterator = target.elts[1], iterator.args[0]
             iterated = self.evaluated[iterator]
+        listed = iterated.value
+        if isinstance(listed, Repeated) and listed.loop is not None and listed.in_order and not listed.part:
+            setup, made = self.model.method("setup"), listed.loop
+            if setup is not None and function_of(made.source, made.node) is not setup.node:  # whose loop follows the sizes
+                target, iterator = made.node.target, made.node.iter  # as the last item was made
+                iterated = self.evaluated.get(iterator, iterated)
         if names & trackers or not isinstance(target, ast.Name) or names != {target.id}:
             return None
         name = target.id

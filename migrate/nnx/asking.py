@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..linen import number_arguments
 from ..linen.asked_values import place_of
+from ..linen.classes import ClassModel
 from ..linen.sites import Site, Unmigratable
 
 if TYPE_CHECKING:
@@ -46,6 +48,27 @@ def asks(analyser: Analyser, name: str, failure: Unmigratable) -> bool:
     analyser.asked_values[name] = {**places, found.node: found.name}
     _again(analyser, name)
     return True
+
+
+def takes_numbers(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bool:
+    """Take arguments of the call for sizes that the constructor is given, where a class failed for what they say."""
+    method = model.method("__call__")
+    known = analyser.size_arguments.get(method.owner.qualname, frozenset()) if method is not None else frozenset()
+    found = number_arguments.wanted(model, failure) - known
+    if method is None or not found:
+        return False
+    analyser.size_arguments[method.owner.qualname] = known | found
+    _again(analyser, model.qualname)
+    return True
+
+
+def takes_no_numbers(analyser: Analyser, model: ClassModel) -> bool:
+    """Take that back; was anything taken for a size?"""
+    method = model.method("__call__")
+    taken = method is not None and analyser.size_arguments.pop(method.owner.qualname, None) is not None
+    if taken:
+        _again(analyser, model.qualname)
+    return taken
 
 
 def forget(analyser: Analyser, name: str) -> None:
@@ -90,4 +113,6 @@ def notes(text: ClassText) -> list[str]:
     ]
 
 
-__all__ = ["TakenBack", "asks", "forget", "handed_on", "lacking", "notes", "take_back"]
+__all__ = [
+    "TakenBack", "asks", "forget", "handed_on", "lacking", "notes", "take_back", "takes_no_numbers", "takes_numbers",
+]  # fmt: skip

@@ -265,6 +265,8 @@ class ClassText:
             name = self.size_name(argument)
             shape = argument if argument in self.run.shape_arguments else f"{argument}.shape"
             origin = shape if whole else f"{shape}[-1]"
+            if argument in self.run.number_arguments:
+                origin = argument
             if argument in self.optional:
                 origin = f"None if {argument} is None else {origin}"
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
@@ -286,6 +288,8 @@ class ClassText:
         if argument in self.run.shape_arguments:
             stem = stem.removesuffix("_shape")
         name = f"{stem}_shape" if whole else f"{stem}_features"
+        if argument in self.run.number_arguments:
+            name = argument
         while name in self.run.fields or name in self.bound:
             name += "_"
         return name

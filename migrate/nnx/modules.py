@@ -250,6 +250,12 @@ def _decide_class(
     while failure is not None and asking.asks(analyser, name, failure):
         analyser.forget(name, tried)
         text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    while failure is not None and asking.takes_numbers(analyser, model, failure):
+        analyser.forget(name, tried)
+        text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    if failure is not None and asking.takes_no_numbers(analyser, model):
+        analyser.forget(name, tried)
+        failure, tried = first, {}
     if failure is not None and name in analyser.asked_values:
         asking.forget(analyser, name)
         analyser.forget(name, tried)
@@ -282,7 +288,7 @@ def _decide_class(
         reasons[name] = failure
         return
     run = text.run
-    if tried or name in analyser.asked_values:
+    if tried or name in analyser.asked_values or text.run.number_arguments:
         analyser.forget_users(name, plan.classes)
     for message in asking.notes(text):
         text.notes.append(("NNX116", message, model.node))

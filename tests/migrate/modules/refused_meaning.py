@@ -343,4 +343,39 @@ class M(nn.Module):
     return self.first(x, train)
 """,
     ),
+    "a size of the call that a condition asks about": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, features: int):
+    if features > 3:
+      x = nn.Dense(features)(x)
+    return x
+""",
+    ),
+    "a size of the call that is assigned anew": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, features: int):
+    features = features * 2
+    return nn.Dense(features)(x)
+""",
+    ),
+    "a size of the call with a default": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, features: int = 4):
+    return nn.Dense(features)(x)
+""",
+    ),
+    "a number of the call that is no size": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, scale):
+    return nn.Dense(4, kernel_init=nn.initializers.constant(scale))(x)
+""",
+    ),
 }
