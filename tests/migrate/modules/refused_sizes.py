@@ -202,14 +202,6 @@ class M(nn.Module):
     return self.head(outputs[1]) if more else outputs[0]
 """,
     ),
-    "an input size that the call alone knows": (
-        "NNX113",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x, width):
-    return nn.Dense(width)(x)
-""",
-    ),
     "a list of skips that grows under a condition of the call": (
         "NNX110",
         """class M(nn.Module):
