@@ -16,6 +16,12 @@ from typing import Any
 from ..source import SourceFile
 from ..trees import subtree
 
+# Layers that may be handed over, with the size that their counterpart in NNX asks for.
+TEMPLATE_LAYERS = {
+    **dict.fromkeys(("flax.linen.Dense", "flax.linen.Conv", "flax.linen.ConvTranspose"), "in_features"),
+    **dict.fromkeys((f"flax.linen.{n}Norm" for n in ("Layer", "RMS", "Batch", "Group")), "num_features"),
+    "flax.linen.Dropout": "",
+}
 _REPEATING = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _GROWING = ("append", "extend", "insert")
@@ -94,11 +100,17 @@ def _template(project: Any, source: SourceFile, node: ast.expr) -> Template | No
     """The call that makes a module, if the module is handed over and nothing else."""
     if isinstance(node, ast.Name):
         return _named_template(project, source, node)
-    if isinstance(node, ast.Call) and project.qualname(source, node.func) in project.linen_classes:
+    if isinstance(node, ast.Call) and _is_template(project, source, node):
         starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
         named = any(k.arg in ("name", "parent") for k in node.keywords)
         return None if starred or named else Template(source, node)
     return None
+
+
+def _is_template(project: Any, source: SourceFile, call: ast.Call) -> bool:
+    """Does a call make a module of the project's, or a layer that takes nothing but sizes, flags and functions?"""
+    name = project.qualname(source, call.func) or ""
+    return name in project.linen_classes or name in TEMPLATE_LAYERS
 
 
 def _named_template(project: Any, source: SourceFile, node: ast.Name) -> Template | None:
@@ -233,4 +245,4 @@ def _makes_module(project: Any, source: SourceFile, node: ast.expr, held: set[st
     return False
 
 
-__all__ = ["GivenOutside", "Template", "given_outside"]
+__all__ = ["TEMPLATE_LAYERS", "GivenOutside", "Template", "given_outside"]

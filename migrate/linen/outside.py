@@ -10,6 +10,7 @@ import ast
 import itertools
 from collections.abc import Iterator
 
+from ..catalog import layers
 from ..source import SourceFile
 from . import lifted_aliases
 from .analyser import Analyser
@@ -96,12 +97,17 @@ class _Reader:
         source, call = template.source, template.call
         name = self.project.qualname(source, call.func)
         model = self.analyser.classes.get(name)
-        assert name is not None and model is not None and self.run is not None
-        names = [f.name for f in model.fields() if not f.kw_only]
+        layer = layers.lookup(name) if name is not None and model is None else None
+        assert name is not None and self.run is not None
+        if layer is not None:
+            names = [p.name for p in layer.parameters]
+        else:
+            assert model is not None
+            names = [f.name for f in model.fields() if not f.kw_only]
         arguments: dict[str, Value | None] = {}
         for field, node in [*zip(names, call.args), *[(str(k.arg), k.value) for k in call.keywords]]:
             arguments[field] = constant_of(self.run.evaluate(node, Env({}, source))) if _is_literal(node) else None
-        return Kind(name, False, arguments)
+        return Kind(name, layer is not None, arguments)
 
     def made_by(self, call: ast.Call, source: SourceFile) -> set[str]:
         """The module classes of the project that a call outside of modules may construct."""

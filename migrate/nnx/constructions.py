@@ -59,7 +59,8 @@ def _under_transforms(text: ClassText, site: Site, inner: Parts) -> InitLines:
     return lifted.constructor(text, site, inner) if site.lifted or site.scopes else InitLines((), inner)
 
 
-def _layer(text: ClassText, site: Site) -> Parts:
+def built_layer(text: ClassText, site: Site) -> layers.Built:
+    """The NNX layer of a site; of one that is handed in, what the constructor adds to what it was made with."""
     layer = layers.lookup(site.target)
     assert layer is not None
     given: dict[str, layers.Arg] = {}
@@ -71,7 +72,7 @@ def _layer(text: ClassText, site: Site) -> Parts:
         if name.endswith("_cls") and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is None):
             label = site.target.rpartition(".")[2]
             raise Unmigratable("NNX203", f"`{name}` of {label} has no counterpart in NNX", site.node)
-        if bound.given:
+        if bound.given and not site.held:
             given[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: text.argument(b, n, site))
         else:
             held[name] = layer_arg(text.run, site.target, name, bound, lambda b, n=name: (f"<{n}>",))
@@ -87,9 +88,8 @@ def _layer(text: ClassText, site: Site) -> Parts:
         call = layers.Call(site.call.args, {k: v for k, v in keywords.items() if k in known})
     try:
         if held:
-            built = layer.complete(held, given, call, text.dim)
-        else:
-            built = layer.build(given, call, text.dim)
+            return layer.complete(held, given, call, text.dim)
+        return layer.build(given, call, text.dim)
     except layers.SizeUnknown as error:
         why = f"the input size of `{short(site.node)}` is not known: {error.why}"
         raise asking.lacking(Unmigratable("NNX110", why, site.node), site) from error
@@ -97,6 +97,10 @@ def _layer(text: ClassText, site: Site) -> Parts:
         raise Unmigratable(error.code, error.reason, site.node) from error
     except layers.BadCall as error:
         raise Unmigratable("NNX165", str(error), site.node) from error
+
+
+def _layer(text: ClassText, site: Site) -> Parts:
+    built = built_layer(text, site)
     for code, message in built.notes:
         text.notes.append((code, message, site.node))
     for part in built.parity:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..catalog import layers
 from ..edits import Part, Span
 from ..linen.analyser import Analyser
+from ..linen.given_outside import TEMPLATE_LAYERS
 from ..linen.index import Project
 from ..linen.outside_chains import OutsideChain
 from ..linen.sites import Unmigratable
@@ -23,14 +24,6 @@ from .training import adapter
 if TYPE_CHECKING:
     from ..context import FileContext
     from .class_text import ClassText
-
-# The size that a layer's NNX counterpart asks for, by the layer.
-_SIZES = {
-    **dict.fromkeys(("Dense", "Conv", "ConvTranspose"), "in_features"),
-    **dict.fromkeys(("LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm"), "num_features"),
-    "Dropout": "",
-}
-
 
 def chain(text: ClassText) -> OutsideChain | None:
     """The chain that a class is, if it is one."""
@@ -52,8 +45,16 @@ def prepare(text: ClassText) -> None:
 
 def _parts(source: Any, call: ast.Call, name: str, namer: Namer) -> list[Part]:
     """`nn.Dense(10)` → `linen_parity.Functional(nnx.Linear, out_features=10, sizes=...)`."""
-    layer, short = layers.lookup(name), name.rpartition(".")[2]
-    if layer is None or short not in _SIZES or any(k.arg in (None, "name", "parent") for k in call.keywords):
+    parts: list[Part] = [f"{namer.parity('Functional')}(", *made_of(source, call, name, namer)]
+    if TEMPLATE_LAYERS[name]:
+        parts.append(f", sizes=lambda x: {{{TEMPLATE_LAYERS[name]!r}: x.shape[-1]}}")
+    return [*parts, ")"]
+
+
+def made_of(source: Any, call: ast.Call, name: str, namer: Namer) -> list[Part]:
+    """`nn.Dense(10)` → `nnx.Linear, out_features=10`, as a partial is given it; raises Unmigratable where it cannot be."""
+    layer = layers.lookup(name)
+    if layer is None or name not in TEMPLATE_LAYERS or any(k.arg in (None, "name", "parent") for k in call.keywords):
         raise Unmigratable("NNX127", f"`{ast.unparse(call.func)}` is passed to it outside of modules", call)
     named = [p.name for p in layer.parameters]
     if len(call.args) > len(named) or any(isinstance(a, ast.Starred) for a in call.args):
@@ -67,13 +68,10 @@ def _parts(source: Any, call: ast.Call, name: str, namer: Namer) -> list[Part]:
     for part in built.parity:
         namer.parity(part)
     own = built.target.startswith("linen_parity.")
-    target = namer.parity(built.target.removeprefix("linen_parity.")) if own else namer.name(built.target)
-    parts: list[Part] = [f"{namer.parity('Functional')}(", target]
+    parts: list[Part] = [namer.parity(built.target.removeprefix("linen_parity.")) if own else namer.name(built.target)]
     for keyword, value in built.keywords:
         parts += [f", {keyword}=", *[_named(p, namer) for p in value]]
-    if _SIZES[short]:
-        parts.append(f", sizes=lambda x: {{{_SIZES[short]!r}: x.shape[-1]}}")
-    return [*parts, ")"]
+    return parts
 
 
 def _named(part: Part, namer: Namer) -> Part:
@@ -126,4 +124,4 @@ def _native(plan: Plan) -> Iterator[tuple[OutsideChain, Analyser]]:
                 yield found, analyser
 
 
-__all__ = ["chain", "check", "prepare", "write", "write_modules"]
+__all__ = ["chain", "check", "made_of", "prepare", "write", "write_modules"]

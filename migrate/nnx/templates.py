@@ -1,4 +1,5 @@
-"""Modules that code outside of modules hands over, which become factories: `AutoEncoder(functools.partial(Encoder, 8))`.
+"""Modules that code outside of modules hands over, which become factories: `AutoEncoder(functools.partial(Encoder, 8))`,
+`Classifier(head=functools.partial(nnx.Linear, out_features=10))`.
 
 The class that is handed one calls it in its constructor, with the sizes that it has there: `self.encoder = encoder(...)`.
 """
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from ..edits import Edit, Span
 from ..linen.classes import Field
+from ..linen.given_outside import TEMPLATE_LAYERS
 from ..linen.passed import held_modules
 from ..linen.sites import Site, Unmigratable
 from ..plan import Outcome
-from .constructions import added_value
-from .text_parts import first_on_its_line
+from .constructions import added_value, built_layer
+from .outside_chains import made_of
+from .text_parts import DryNamer, first_on_its_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,6 +47,11 @@ def check(text: ClassText) -> None:
         why = "factories are passed to it too"
     elif any(text.run.fields[name].factory is not None or _has_value(text.run.fields[name]) for name in handed):
         why = "it has a default"
+    for templates in handed.values():
+        for template in templates:
+            name = analyser.classes.project.qualname(template.source, template.call.func) or ""
+            if name in TEMPLATE_LAYERS:
+                made_of(template.source, template.call, name, DryNamer())
     if why:
         raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({where}), and {why}", model.node)
 
@@ -97,6 +105,11 @@ def _check_names(text: ClassText, call: str) -> None:
 
 
 def _called(text: ClassText, field: str, site: Site) -> str:
+    if site.kind == "layer":
+        built = built_layer(text, site)
+        given: list[Parts] = [*built.positional, *((f"{name}=", *parts) for name, parts in built.keywords)]
+        said = ["".join(str(part) for part in text.named(parts)) for parts in given]
+        return f"{field}({', '.join([*said, *(['rngs=rngs'] if built.rngs else [])])})"
     plan = text.plans.get(site.target)
     if plan is None or plan.outcome is not Outcome.NATIVE:
         why = f"a module is passed to it outside of modules, and {site.target.rpartition('.')[2]} is not native"
@@ -125,6 +138,12 @@ def rewrite(text: ClassText, contexts: Mapping[str, FileContext]) -> None:
         for template in templates:
             source, call = template.source, template.call
             context = contexts[source.module]
+            name = text.run.project.qualname(source, call.func) or ""
+            if name in TEMPLATE_LAYERS:
+                made = made_of(source, call, name, context)
+                parts = [f"{context.name('functools.partial')}(", *made, ")"] if len(made) > 1 else made
+                context.replace(call, *parts, code="NNX100")
+                continue
             if not call.args and not call.keywords:
                 context.edits.add(Edit(source.span(call), (source.span(call.func),), "NNX100"))
                 continue

@@ -94,6 +94,44 @@ def other(gate, head):
 def run():
   return params, output
 """,
+    "layers": """def run():
+  head = nn.Dense(5, kernel_init=ramp)
+  model = Deep(head, tail=nn.LayerNorm(epsilon=1e-3))
+  params = model.init(jax.random.key(0), x)
+  return params, model.apply(params, x)
+""",
+    "layers whose sizes others follow": """class Sized(nn.Module):
+  head: nn.Module
+  drop: nn.Module
+  norm: nn.Module | None = None
+  @nn.compact
+  def __call__(self, x, train=False):
+    x = self.drop(self.head(x), deterministic=not train)
+    if self.norm is not None:
+      x = self.norm(x, use_running_average=True)
+    return nn.Dense(2 * x.shape[-1], kernel_init=ramp)(x)
+
+
+head = nn.Dense(features=5, use_bias=False, kernel_init=ramp)
+small = nn.Dense(3, kernel_init=ramp)
+first = Sized(head, nn.Dropout(0.5), nn.BatchNorm(momentum=0.9))
+second = Sized(small, drop=nn.Dropout(rate=0.1, broadcast_dims=(0,)))
+
+
+def run():
+  params = first.init(jax.random.key(0), x), second.init(jax.random.key(1), x)
+  return params[1], (first.apply(params[0], x), second.apply(params[1], x))
+""",
+    "layers of two kinds": """def run():
+  first, second = Deep(nn.Dense(3, kernel_init=ramp)), Deep(nn.LayerNorm())
+  params = first.init(jax.random.key(0), x), second.init(jax.random.key(1), x)
+  return params[0], (first.apply(params[0], x), second.apply(params[1], x))
+""",
+    "layers in half precision": """def run():
+  model = Deep(nn.Dense(5, kernel_init=ramp, dtype=jnp.bfloat16), nn.RMSNorm(dtype=jnp.bfloat16))
+  params = model.init(jax.random.key(0), x)
+  return params, model.apply(params, x)
+""",
     "under names": """def run():
   inner = Encoder(width=2)
   gate = Gate(inner)
@@ -105,6 +143,14 @@ def run():
 """,
 }
 REFUSED = {
+    "a layer with a name": "def run():\n  return Deep(nn.Dense(3, name='mine'))\n",
+    "a layer with a function that NNX's has not": "def run():\n"
+    "  return Deep(nn.Dense(3, dot_general_cls=lambda: jax.lax.dot_general))\n",
+    "a layer and a class": "def run():\n  return Deep(nn.Dense(3)), Deep(Encoder(3))\n",
+    "a layer that is used by itself, too": "head = nn.Dense(3)\nmodel = Deep(head)\ny = head.init(jax.random.key(0), x)\n",
+    "a layer that two share": "def run():\n  norm = nn.LayerNorm()\n  return Deep(Deep(norm), norm)\n",
+    "a layer of layers": "def run():\n  return Deep(nn.RNN(nn.GRUCell(3)))\n",
+    "an embedding": "def run():\n  return Deep(nn.Embed(3, 4))\n",
     "a list of them": "def run():\n  return Deep([Encoder(3), Encoder(4)])\n",
     "what a function returns": """def make():
   return Encoder(3)
@@ -210,4 +256,4 @@ def test_a_name_that_another_file_asks_for_is_no_template(other: str) -> None:
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_template_is_refused(text: str) -> None:
     plan = {c.qualname: c for c in _migrated(text).classes}["handed.Deep"]
-    assert plan.outcome != "native" and plan.code in ("NNX127", "NNX163"), (plan.outcome, plan.code, plan.reason)
+    assert plan.outcome != "native" and plan.code in ("NNX127", "NNX163", "NNX203"), (plan.outcome, plan.code, plan.reason)
