@@ -126,9 +126,25 @@ def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | N
         return None
 
     found = items(node, iterated.value)
-    if found is None or not any(_has_module(run, v) for v in found):
+    if found is None or not (any(_has_module(run, v) for v in found) or _names_modules(run, node, env)):
         return None
     return [Abs(v, False, iterated.flags) for v in found]
+
+
+def _names_modules(run: Any, node: ast.expr, env: Any) -> bool:
+    """Does a loop over written names look modules up by them: `for key in ("image", "text"): ... self.encoders[key](x)`?"""
+    items = node.elts if isinstance(node, ast.Tuple | ast.List) else []
+    named = [any(isinstance(part, ast.Constant) for part in getattr(item, "elts", [item])) for item in items]
+    loop = env.source.parents.get(node)
+    if not named or not all(named) or not isinstance(loop, ast.For | ast.comprehension):
+        return False
+    whole, names = loop if isinstance(loop, ast.For) else env.source.parents[loop], stored_names(loop.target)
+    for part in ast.walk(whole):
+        if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Name) and part.slice.id in names:
+            held = run.evaluate(part.value, env).value if isinstance(part.value, ast.Attribute | ast.Name) else None
+            if isinstance(held, Table) and run.holds_module(held):
+                return True
+    return False
 
 
 def _has_module(run: Any, value: Value) -> bool:
