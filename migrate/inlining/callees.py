@@ -157,7 +157,7 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
             return True
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("param", "variable"):
             return True
-        if any(_is_class(project, function.source, n) for n in (node.func, *node.args)):
+        if any(is_class(project, function.source, n) for n in (node.func, *node.args)):
             return True
         inner = callee(project, function.source, model, node)
         if inner is not None and makes(project, source, model, inner, seen):
@@ -165,7 +165,8 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
     return False
 
 
-def _is_class(project: Project, source: SourceFile, node: ast.expr) -> bool:
+def is_class(project: Project, source: SourceFile, node: ast.expr) -> bool:
+    """Does an expression name a layer or a class of modules?"""
     qualname = project.qualname(source, node) if isinstance(node, ast.Name | ast.Attribute) else None
     if qualname is None:
         return False
@@ -181,4 +182,4 @@ def calls_in(source: SourceFile, model: ast.ClassDef) -> Iterator[tuple[ast.Func
             yield from ((method, c) for c in sorted(calls, key=lambda n: (n.lineno, n.col_offset)))
 
 
-__all__ = ["Callee", "NotInlined", "callee", "calls_in", "makes"]
+__all__ = ["Callee", "NotInlined", "callee", "calls_in", "is_class", "makes"]

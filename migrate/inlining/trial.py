@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..linen.index import Project
 from ..plan import ClassPlan, Outcome
 from ..source import SourceFile
+from . import forms
 from .callees import Callee, NotInlined, callee, calls_in, makes
 from .steps import Key, inlined
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Modules made by functions; one text for two things; modules that cannot be numbered.
 CODES = frozenset({"NNX134", "NNX135", "NNX153", "NNX170"})
+ALL_CODES = CODES | forms.CODES
+FORM: Key = ("another form of setup",)  # wanted besides functions
 MAX_ROUNDS = 4
 
 
@@ -36,9 +39,10 @@ def tried_again(project: Project, result: RunResult, run: Run) -> RunResult:
     for _ in range(MAX_ROUNDS):
         more = False
         for plan in now.classes:
-            if plan.qualname in given_up or plan.outcome is not Outcome.BRIDGED or plan.code not in CODES:
+            if plan.qualname in given_up or plan.outcome is not Outcome.BRIDGED or plan.code not in ALL_CODES:
                 continue
-            keys = _makers(project, plan)
+            keys = _makers(project, plan) if plan.code in CODES else set()
+            keys |= {FORM} if plan.code in forms.CODES and _is_own_class(project, plan) else set()
             if keys <= wanted.get(plan.qualname, set()):
                 given_up.add(plan.qualname)
                 more |= wanted.pop(plan.qualname, None) is not None
@@ -46,7 +50,7 @@ def tried_again(project: Project, result: RunResult, run: Run) -> RunResult:
                 wanted.setdefault(plan.qualname, set()).update(keys)
                 more = True
         more |= _drop(
-            wanted, given_up, {p.qualname for p in now.classes if p.outcome is Outcome.BRIDGED and p.code not in CODES}
+            wanted, given_up, {p.qualname for p in now.classes if p.outcome is Outcome.BRIDGED and p.code not in ALL_CODES}
         )
         if not more:
             break
@@ -79,7 +83,7 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
     """The functions that make modules for a class, by its own calls and by each other's."""
     info = project.linen_classes[plan.qualname]
     source, model = info.source, info.node
-    if source.names.definitions.get(model.name) is not model or "\r" in source.text or source.path.suffix == ".ipynb":
+    if not _is_own_class(project, plan):
         return set()
     found: dict[Key, Callee] = {}
     stack = [
@@ -95,6 +99,14 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
         inner = (callee(project, function.source, model, n) for n in function.nodes if isinstance(n, ast.Call))
         stack += [f for f in inner if f is not None]
     return set(found)
+
+
+def _is_own_class(project: Project, plan: ClassPlan) -> bool:
+    """Is it a class of its module, in a file whose lines may move?"""
+    info = project.linen_classes[plan.qualname]
+    source = info.source
+    moved = "\r" not in source.text and source.path.suffix != ".ipynb"
+    return moved and source.names.definitions.get(info.node.name) is info.node
 
 
 def _is_shared(project: Project, qualname: str, method: str) -> bool:
@@ -113,7 +125,10 @@ def _rewritten(project: Project, wanted: dict[str, set[Key]], given_up: set[str]
         info = project.linen_classes[name]
         module = info.source.module
         try:
-            sources[module] = inlined(project, sources[module], info.node.name, wanted[name])
+            source = sources[module]
+            if FORM in wanted[name]:
+                source = forms.other_form(project, source, info.node.name)
+            sources[module] = inlined(project, source, info.node.name, wanted[name])
         except NotInlined:
             _drop(wanted, given_up, {name})
     return sources

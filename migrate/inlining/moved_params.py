@@ -1,0 +1,184 @@
+"""Parameters that `setup` keeps in lists and dicts, made by the method that reads them instead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ..edits import EditSet
+from ..linen.index import Project
+from ..source import SourceFile
+from ..trees import subtree
+from .bindings import free_name, names_in
+from .callees import NotInlined, is_class
+
+
+def at_the_call(project: Project, source: SourceFile, model: ast.ClassDef, setup: ast.FunctionDef) -> str | None:
+    """`self.ws = [self.param(...) for ...]` as the first lines of the one method that reads `self.ws`."""
+    moved = _moved(project, source, setup)
+    if moved is None:
+        return None
+    attributes = {a for s in moved for a in _set_attributes(s)}
+    methods = [s for s in model.body if isinstance(s, ast.FunctionDef) and s is not setup]
+    readers = [m for m in methods if attributes & {n.attr for n in subtree(m) if isinstance(n, ast.Attribute)}]
+    if len(readers) != 1 or not attributes:
+        return None
+    (reader,) = readers
+    decorated = [ast.unparse(d).rpartition(".")[2] for d in reader.decorator_list]
+    others = [m for m in methods if m is not reader and any(_is_compact(d) for d in m.decorator_list)]
+    if decorated not in ([], ["compact"]) or others or _is_read_elsewhere(project, source, model, attributes):
+        return None
+    called = any(isinstance(n, ast.Attribute) and n.attr == reader.name for m in methods for n in subtree(m))
+    if called or reader.name != "__call__":  # a method that runs twice would make its parameters twice
+        return None
+    return _written(source, model, setup, reader, moved, attributes)
+
+
+def _is_compact(node: ast.expr) -> bool:
+    return ast.unparse(node).rpartition(".")[2] == "compact"
+
+
+def _set_attributes(statement: ast.AST) -> set[str]:
+    """The attributes of self that a statement sets."""
+    nodes = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    return {n.attr for n in nodes if isinstance(n.value, ast.Name) and n.value.id == "self"}
+
+
+def _own_reads(statement: ast.AST) -> set[str]:
+    """The attributes of self that a statement reads."""
+    nodes = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
+    return {n.attr for n in nodes if isinstance(n.value, ast.Name) and n.value.id == "self"}
+
+
+def _names(statement: ast.AST, store: bool) -> set[str]:
+    nodes = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+    return {n.id for n in nodes if isinstance(n.ctx, ast.Store) == store}
+
+
+def _makes_parameters(statement: ast.AST) -> bool:
+    calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return any(isinstance(c.func, ast.Attribute) and ast.unparse(c.func) == "self.param" for c in calls)
+
+
+def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> list[ast.stmt] | None:
+    """The statements that make parameters, those that need what they make, and those that they need."""
+    body = setup.body
+    chosen = {s for s in body if _makes_parameters(s)}
+    modules = {s for s in body if any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in ast.walk(s))}
+    if not chosen or any(isinstance(n, ast.Return | ast.FunctionDef) for s in body for n in ast.walk(s)):
+        return None
+    while True:
+        names = {n for s in chosen for n in _names(s, store=True)}
+        held = {a for s in chosen for a in _set_attributes(s)}
+        more = {s for s in body if _names(s, store=False) & names or _own_reads(s) & held}
+        needed = {n for s in chosen | more for n in _names(s, store=False)}
+        wanted = {a for s in chosen | more for a in _own_reads(s)}
+        more |= {s for s in body if _names(s, store=True) & needed or _set_attributes(s) & wanted}
+        if more <= chosen:
+            break
+        chosen |= more
+    return None if chosen & modules else [s for s in body if s in chosen]
+
+
+def _is_read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, attributes: set[str]) -> bool:
+    """May something outside of the class read the attributes?"""
+    inside = {id(n) for n in subtree(model)}
+    for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
+        for node in other.by_kind.get(ast.Attribute, ()) if attributes & other.words else ():
+            assert isinstance(node, ast.Attribute)
+            own = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if node.attr in attributes and id(node) not in inside and not own:
+                return True
+    return False
+
+
+def _written(
+    source: SourceFile,
+    model: ast.ClassDef,
+    setup: ast.FunctionDef,
+    reader: ast.FunctionDef,
+    moved: list[ast.stmt],
+    attributes: set[str],
+) -> str | None:
+    if any(source.indent_of(s) != source.indent_of(setup.body[0]) or source.shares_line(s) for s in moved):
+        return None
+    if any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "\n" in n.value for s in moved for n in ast.walk(s)):
+        return None
+    taken = names_in(reader)
+    own = {n for s in moved for n in _names(s, store=True)}
+    said = dict.fromkeys(own, "")
+    for name in sorted(own):
+        said[name] = free_name(name, taken)
+        taken.add(said[name])
+    for attribute in sorted(attributes):
+        assigned = [s for s in moved if attribute in _set_attributes(s)]
+        last = assigned[0] if len(assigned) == 1 else None
+        plain = isinstance(last, ast.Assign) and isinstance(last.value, ast.Name) and len(last.targets) == 1
+        if plain and isinstance(last, ast.Assign) and isinstance(last.value, ast.Name) and last.value.id in own:
+            said[f"self.{attribute}"] = said[last.value.id]  # `self.ws = ws`
+            moved = [s for s in moved if s is not last]
+            continue
+        said[f"self.{attribute}"] = free_name(attribute, taken)
+        taken.add(said[f"self.{attribute}"])
+    if any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and n.attr in attributes for n in subtree(reader)):
+        return None
+    old, new = source.indent_of(setup.body[0]), source.indent_of(reader.body[0])
+    lines = []
+    for statement in moved:
+        text = _renamed(source, statement, said)
+        lines.append("\n".join(new + line.removeprefix(old) if line.strip() else line for line in text.split("\n")))
+    edits = EditSet(source.text)
+    first = reader.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    if documented and len(reader.body) == 1:
+        return None
+    at = source.line_span(reader.body[1] if documented else first).start
+    edits.insert(at, "".join(line.lstrip("\n") + "\n" for line in lines))
+    for node in subtree(reader):
+        word = f"self.{node.attr}" if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else ""
+        if word in said and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            edits.replace(source.span(node), said[word])
+    if not reader.decorator_list:
+        compact = _compact_of(source)
+        if not compact:
+            return None
+        edits.insert(source.line_span(reader).start, f"{source.indent_of(reader)}@{compact}\n", order=-1)
+    gone = [s for s in setup.body if s in moved or attributes & _set_attributes(s)]
+    if len(gone) == len(setup.body):
+        edits.replace(source.line_span(setup))
+    else:
+        for statement in gone:
+            edits.replace(source.line_span(statement))
+    return edits.render()
+
+
+def _renamed(source: SourceFile, statement: ast.stmt, said: dict[str, str]) -> str:
+    """The text of a statement under the names that its parts have in the method."""
+    edits = EditSet(source.text)
+    for node in _outermost(statement, said):
+        word = node.id if isinstance(node, ast.Name) else f"self.{node.attr}"  # type: ignore[attr-defined]
+        if source.text_of(node) != word:
+            raise NotInlined("a name of its stands where it cannot be said anew")
+        if said[word] != word:
+            edits.replace(source.span(node), said[word])
+    return source.indent_of(statement) + edits.render(source.span(statement))
+
+
+def _outermost(statement: ast.stmt, said: dict[str, str]) -> Iterable[ast.expr]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and node.id in said:
+            yield node
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            if f"self.{node.attr}" in said:
+                yield node
+
+
+def _compact_of(source: SourceFile) -> str:
+    """How the file says `nn.compact`."""
+    for local, dotted in source.names.module_imports.items():
+        if dotted in ("flax.linen", "flax.linen.compact"):
+            return f"{local}.compact" if dotted == "flax.linen" else local
+    return "flax.linen.compact" if "flax.linen" in source.names.imported_modules else ""
+
+
+__all__ = ["at_the_call"]
