@@ -1,7 +1,7 @@
 """The same `setup` said in another way: what is held, made in loops or under computed names, as plain lists and dicts.
 
 Each form is the same Linen program, with the same names: a class that `setup` holds stands where it is called, a dict that a
-loop fills is a comprehension, `layer_0`, `layer_1` are the items of a list `layer`, and parameters that `setup` keeps in lists
+loop fills is a comprehension, `layer_0`, `layer_1` are the items of a list `layer`, and parameters that `setup` keeps
 are made at the beginning of the one method that reads them, as `setup` runs whenever a method does.
 """
 
@@ -132,9 +132,8 @@ def _filled_dict(project: Project, source: SourceFile, model: ast.ClassDef, setu
             continue
         target = only.targets[0]
         stored = isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name
-        counted = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
         around = [n for n in ast.walk(setup) if isinstance(n, ast.Name) and not any(n is i for i in ast.walk(loop))]
-        apart = not any(n.id in counted for n in around) and sum(n.id == name for n in around) == 2
+        apart = not _is_read_behind(source, setup, loop) and sum(n.id == name for n in around) == 2
         used = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
         if not stored or not apart or len(used) != 1 or not (isinstance(held[1], ast.Name) and held[1].id == name):
             continue
@@ -147,6 +146,21 @@ def _filled_dict(project: Project, source: SourceFile, model: ast.ClassDef, setu
         edits.replace(source.span(held[1]), text)
         return edits.render()
     return None
+
+
+def _is_read_behind(source: SourceFile, setup: ast.FunctionDef, loop: ast.For) -> bool:
+    """Is a name of a loop read by something that does not give it a value itself? A comprehension leaves none."""
+    counted = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+    inside = {id(n) for n in ast.walk(loop)}
+    for node in ast.walk(setup):
+        if not isinstance(node, ast.Name) or node.id not in counted or id(node) in inside or isinstance(node.ctx, ast.Store):
+            continue
+        around = [a for a in source.ancestors(node) if isinstance(a, ast.For)]
+        loops = [a for a in around if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(a.target))]
+        over = any(any(n is node for n in ast.walk(a.iter)) for a in loops)
+        if source.names.binding_scope(node.id, node) is setup and (not loops or over):
+            return True
+    return False
 
 
 def _is_empty_dict(node: ast.expr) -> bool:
@@ -192,9 +206,7 @@ def _numbered(project: Project, source: SourceFile, model: ast.ClassDef, setup: 
         prefix, index = _computed(call.args[1])
         if not prefix or not isinstance(index, ast.Name) or index.id != counter:
             continue
-        counted = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-        inside = {id(n) for n in ast.walk(loop)}
-        if any(isinstance(n, ast.Name) and n.id in counted and id(n) not in inside for n in ast.walk(setup)):
+        if _is_read_behind(source, setup, loop):
             continue
         reads = list(_reads(model, prefix))
         if _is_taken(model, prefix, [call, *[r for r, _ in reads]]):

@@ -15,9 +15,10 @@ from .callees import NotInlined, is_class
 
 def at_the_call(project: Project, source: SourceFile, model: ast.ClassDef, setup: ast.FunctionDef) -> str | None:
     """`self.ws = [self.param(...) for ...]` as the first lines of the one method that reads `self.ws`."""
-    moved = _moved(project, source, setup)
-    if moved is None:
+    found = _moved(project, source, setup)
+    if found is None:
         return None
+    moved, gone = found
     attributes = {a for s in moved for a in _set_attributes(s)}
     methods = [s for s in model.body if isinstance(s, ast.FunctionDef) and s is not setup]
     readers = [m for m in methods if attributes & {n.attr for n in subtree(m) if isinstance(n, ast.Attribute)}]
@@ -31,7 +32,7 @@ def at_the_call(project: Project, source: SourceFile, model: ast.ClassDef, setup
     called = any(isinstance(n, ast.Attribute) and n.attr == reader.name for m in methods for n in subtree(m))
     if called or reader.name != "__call__":  # a method that runs twice would make its parameters twice
         return None
-    return _written(source, model, setup, reader, moved, attributes)
+    return _written(source, setup, reader, moved, gone, attributes)
 
 
 def _is_compact(node: ast.expr) -> bool:
@@ -60,24 +61,59 @@ def _makes_parameters(statement: ast.AST) -> bool:
     return any(isinstance(c.func, ast.Attribute) and ast.unparse(c.func) == "self.param" for c in calls)
 
 
-def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> list[ast.stmt] | None:
-    """The statements that make parameters, those that need what they make, and those that they need."""
+_CHANGES = ("append", "extend", "insert", "update", "setdefault", "pop", "reverse", "sort")
+
+
+def _bound(statement: ast.AST) -> set[str]:
+    """The names that a statement binds, and those of lists and dicts that it changes."""
+    found = _names(statement, store=True)
+    for node in ast.walk(statement):
+        held = node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            held = node.func.value
+        if isinstance(held, ast.Name):
+            found.add(held.id)
+    return found
+
+
+def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tuple[list[ast.stmt], set[ast.stmt]] | None:
+    """The statements that the method says, and those of them that setup says no longer.
+
+    What makes parameters moves with what needs them; what these need in turn is said in both places where setup needs it.
+    """
     body = setup.body
-    chosen = {s for s in body if _makes_parameters(s)}
-    modules = {s for s in body if any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in ast.walk(s))}
-    if not chosen or any(isinstance(n, ast.Return | ast.FunctionDef) for s in body for n in ast.walk(s)):
+    core = {s for s in body if _makes_parameters(s)}
+    if not core or any(isinstance(n, ast.Return | ast.FunctionDef | ast.Lambda) for s in body for n in ast.walk(s)):
         return None
-    while True:
-        names = {n for s in chosen for n in _names(s, store=True)}
-        held = {a for s in chosen for a in _set_attributes(s)}
-        more = {s for s in body if _names(s, store=False) & names or _own_reads(s) & held}
-        needed = {n for s in chosen | more for n in _names(s, store=False)}
-        wanted = {a for s in chosen | more for a in _own_reads(s)}
-        more |= {s for s in body if _names(s, store=True) & needed or _set_attributes(s) & wanted}
-        if more <= chosen:
-            break
-        chosen |= more
-    return None if chosen & modules else [s for s in body if s in chosen]
+    count = 0
+    while count != len(core):
+        count = len(core)
+        names, held = {n for s in core for n in _bound(s)}, {a for s in core for a in _set_attributes(s)}
+        loops = {n for s in core if isinstance(s, ast.For) for n in _names(s.target, store=True)}
+        core |= {s for s in body if (_names(s, store=False) - _own_loops(s)) & (names - loops) or _own_reads(s) & held}
+    needed: set[ast.stmt] = set()
+    count = -1
+    while count != len(needed):
+        count = len(needed)
+        wanted = {n for s in core | needed for n in _names(s, store=False)}
+        needed |= {s for s in body if s not in core and _bound(s) & wanted}
+    modules = {s for s in body if any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in ast.walk(s))}
+    if (core | needed) & modules or any(_set_attributes(s) for s in needed):
+        return None
+    left = [s for s in body if s not in core and s not in needed]
+    count = -1
+    kept: set[ast.stmt] = set(left)
+    while count != len(kept):
+        count = len(kept)
+        asked = {n for s in kept for n in _names(s, store=False)}
+        kept |= {s for s in needed if _bound(s) & asked}
+    return [s for s in body if s in core or s in needed], (core | needed) - kept
+
+
+def _own_loops(statement: ast.AST) -> set[str]:
+    """The names that loops and comprehensions of a statement bind for themselves."""
+    loops = [n for n in ast.walk(statement) if isinstance(n, ast.For | ast.comprehension)]
+    return {n for loop in loops for n in _names(loop.target, store=True)}
 
 
 def _is_read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, attributes: set[str]) -> bool:
@@ -94,10 +130,10 @@ def _is_read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef
 
 def _written(
     source: SourceFile,
-    model: ast.ClassDef,
     setup: ast.FunctionDef,
     reader: ast.FunctionDef,
     moved: list[ast.stmt],
+    gone: set[ast.stmt],
     attributes: set[str],
 ) -> str | None:
     if any(source.indent_of(s) != source.indent_of(setup.body[0]) or source.shares_line(s) for s in moved):
@@ -143,8 +179,9 @@ def _written(
         if not compact:
             return None
         edits.insert(source.line_span(reader).start, f"{source.indent_of(reader)}@{compact}\n", order=-1)
-    gone = [s for s in setup.body if s in moved or attributes & _set_attributes(s)]
-    if len(gone) == len(setup.body):
+    first = setup.body[0]
+    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    if len(gone) == len(setup.body) - documented:
         edits.replace(source.line_span(setup))
     else:
         for statement in gone:

@@ -8,12 +8,28 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-from . import refused_inlined, refused_lookups, refused_loop_names, refused_meaning, refused_sizes, refused_structure
+from . import (
+    refused_inlined,
+    refused_lookups,
+    refused_loop_names,
+    refused_meaning,
+    refused_setup_forms,
+    refused_sizes,
+    refused_structure,
+)
 from .outside_code import named_outside
 
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
-TABLES = (refused_sizes, refused_structure, refused_meaning, refused_lookups, refused_loop_names, refused_inlined)
+TABLES = (
+    refused_sizes,
+    refused_structure,
+    refused_meaning,
+    refused_lookups,
+    refused_loop_names,
+    refused_inlined,
+    refused_setup_forms,
+)
 REFUSED = {what: case for table in TABLES for what, case in table.REFUSED.items()}
 
 

@@ -1,0 +1,128 @@
+"""What `setup` holds in forms that have no other: the classes stay Linen."""
+
+REFUSED = {
+    "parameters in a list that another method reads": (
+        "NNX180",
+        """class M(nn.Module):
+  n: int = 2
+  def setup(self):
+    self.ws = [self.param(f"w{i}", nn.initializers.ones, (3,)) for i in range(self.n)]
+  def __call__(self, x):
+    return self.first(x)
+  def first(self, x):
+    return x * self.ws[0] + self.ws[1]
+""",
+    ),
+    "parameters in a list that another class reads": (
+        "NNX180",
+        """class M(nn.Module):
+  n: int = 2
+  def setup(self):
+    self.ws = [self.param(f"w{i}", nn.initializers.ones, (3,)) for i in range(self.n)]
+  def __call__(self, x):
+    return x * self.ws[0] + self.ws[1]
+
+
+class N(nn.Module):
+  def setup(self):
+    self.m = M()
+  def __call__(self, x):
+    return self.m(x) * self.m.ws[0]
+""",
+    ),
+    "parameters in a list, and a method that runs twice": (
+        "NNX180",
+        """class M(nn.Module):
+  n: int = 2
+  def setup(self):
+    self.ws = [self.param(f"w{i}", nn.initializers.ones, (3,)) for i in range(self.n)]
+  def __call__(self, x, again=True):
+    x = x * self.ws[0] + self.ws[1]
+    return self.__call__(x, False) if again else x
+""",
+    ),
+    "parameters in a list that a module of setup is given": (
+        "NNX180",
+        """class M(nn.Module):
+  n: int = 2
+  def setup(self):
+    ws = [self.param(f"w{i}", nn.initializers.ones, (3,)) for i in range(self.n)]
+    self.ws = ws
+    self.d = nn.Dense(len(ws))
+  def __call__(self, x):
+    return self.d(x * self.ws[0] + self.ws[1])
+""",
+    ),
+    "attributes that are numbered from 1": (
+        "NNX133",
+        """class M(nn.Module):
+  def setup(self):
+    for i in range(1, 3):
+      setattr(self, f"layer_{i}", nn.Dense(3))
+  def __call__(self, x):
+    for i in range(1, 3):
+      x = getattr(self, f"layer_{i}")(x)
+    return x
+""",
+    ),
+    "numbered attributes, one of them by its name": (
+        "NNX133",
+        """class M(nn.Module):
+  def setup(self):
+    for i in range(2):
+      setattr(self, f"layer_{i}", nn.Dense(3))
+  def __call__(self, x):
+    return self.layer_1(getattr(self, f"layer_{0}")(x))
+""",
+    ),
+    "numbered attributes beside one that has the list's name": (
+        "NNX133",
+        """class M(nn.Module):
+  def setup(self):
+    for i in range(2):
+      setattr(self, f"layer_{i}", nn.Dense(3))
+    self.layer = nn.Dense(3)
+  def __call__(self, x):
+    for i in range(2):
+      x = getattr(self, f"layer_{i}")(x)
+    return self.layer(x)
+""",
+    ),
+    "numbered attributes whose number is read behind the loop": (
+        "NNX133",
+        """class M(nn.Module):
+  def setup(self):
+    for i in range(2):
+      setattr(self, f"layer_{i}", nn.Dense(3))
+    self.out = nn.Dense(i + 1)
+  def __call__(self, x):
+    for i in range(2):
+      x = getattr(self, f"layer_{i}")(x)
+    return self.out(x)
+""",
+    ),
+    "a lifted class that setup holds and makes something of": (
+        "NNX130",
+        """class M(nn.Module):
+  def setup(self):
+    self.block = nn.remat(nn.Dense)
+    self.held = [self.block]
+  @nn.compact
+  def __call__(self, x):
+    return self.held[0](3)(x)
+""",
+    ),
+    "a dict that is read while a loop fills it": (
+        "NNX121",
+        """class M(nn.Module):
+  degrees: Any = (1, 2)
+  def setup(self):
+    heads = {}
+    for d in self.degrees:
+      heads[d] = nn.Dense(d + len(heads))
+    self.heads = heads
+  def __call__(self, x):
+    return [self.heads[d](x) for d in self.degrees]
+""",
+    ),
+}
