@@ -221,6 +221,18 @@ class DictOfModules(nn.Module):
         return jnp.concatenate([self.post(self.fns[d](x).sum(-1, keepdims=True)) for d in self.degrees], axis=-1)
 
 
+class ConditionOnAParameter(nn.Module):
+    def setup(self):
+        self.w = self.param("w", nn.initializers.normal(), (3,))
+        if self.w.sum() > 0:
+            self.scale = jnp.exp(self.w)
+        else:
+            self.scale = self.w
+
+    def __call__(self, x):
+        return x * self.scale
+
+
 class StringsAndNumbers(nn.Module):
     n: int = 2
 
@@ -253,6 +265,7 @@ CASES = [
     ("TwoCallsOfAParts", {}, [(2, 3)], {}),
     ("LiftedTwice", {}, [(2, 3)], {}),
     ("DictOfModules", {}, [(2, 3)], {}),
+    ("ConditionOnAParameter", {}, [(2, 3)], {}),
     ("StringsAndNumbers", {}, [(2, 3)], {}),
     ("NumberedAttributes", {"n": 1}, [(2, 3)], {}),
 ]

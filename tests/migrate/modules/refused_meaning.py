@@ -29,19 +29,6 @@ REFUSED = {
     return norm()(x)
 """,
     ),
-    "a condition of setup on what a parameter is": (
-        "NNX180",
-        """class M(nn.Module):
-  def setup(self):
-    self.w = self.param('w', nn.initializers.ones, (3,))
-    if self.w.sum() > 0:
-      self.scale = jnp.exp(self.w)
-    else:
-      self.scale = self.w
-  def __call__(self, x):
-    return x * self.scale
-""",
-    ),
     "a parameter whose start follows another's": (
         "NNX180",
         """class M(nn.Module):
@@ -91,15 +78,6 @@ class Derived(M):
     return 2 * self.scale
   def __call__(self, x):
     return x * self.twice
-""",
-    ),
-    "a list of parameters in setup": (
-        "NNX180",
-        """class M(nn.Module):
-  def setup(self):
-    self.ws = [self.param(f'w{i}', nn.initializers.ones, (3,)) for i in range(2)]
-  def __call__(self, x):
-    return x * self.ws[0] * self.ws[1]
 """,
     ),
     "a module called in setup": (

@@ -37,7 +37,7 @@ def test_it_stays_linen(what: str) -> None:
     assert plan.outcome == "bridged" and plan.code in ("NNX135", "NNX170"), (plan.code, plan.reason)
 
 
-def test_a_width_that_only_such_a_method_knows_is_asked_for() -> None:
+def test_a_width_that_only_such_a_method_says_is_known() -> None:
     text = """import flax.linen as nn
 
 
@@ -63,4 +63,4 @@ class Outer(nn.Module):
 """
     plans = {p.qualname: p for p in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}
     assert [plan.outcome for plan in plans.values()] == ["native", "native"]
-    assert sorted(a.name for a in plans["m.Outer"].added_arguments) == ["Inner_features", "in_features"]
+    assert sorted(a.name for a in plans["m.Outer"].added_arguments) == ["in_features"]
