@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import alternatives, chains, conditional_items, correlated, last_pass, size_lists
+from . import alternatives, chains, conditional_items, correlated, last_pass, size_lists, unpacking
 from .choices import FactoryChoice, chosen, or_raises
 from .dims import Dim
 from .environment import Env, Returned
@@ -267,6 +267,8 @@ def _merge_tracked(
     static = a.static and b.static and not calltime
     flags = a.flags | b.flags
     listed = chains.merged(run, a.value, b.value, sides) if not calltime else None
+    if listed is None and run.in_setup and not calltime:
+        listed = unpacking.of_either(a.value, b.value)
     if listed is not None:
         return Abs(listed, False, flags)
     variable = size_lists.variable_of(a.value)

@@ -380,6 +380,7 @@ class Table(Value):
 
     items: Mapping[object, Value]
     entries: Mapping[object, Entry] = dataclasses.field(default_factory=dict)
+    maybe: frozenset[object] = frozenset()  # the keys that it has under conditions of setup
 
     def __eq__(self, other: object) -> bool:
         return self is other  # two dicts are never taken to be one, whatever `Value` says

@@ -9,7 +9,7 @@ from typing import Any
 from ..names import is_attribute_name
 from .arguments import Arguments
 from .sites import Abs, BoundArg, DimPart, Entry, Localized, Table, Unmigratable
-from .values import Int, Tup
+from .values import Int, Tup, Value
 
 Keyword = tuple[str, ast.expr, Abs]
 # Layers whose every keyword means the same in NNX, so that an unknown mapping can be handed on: what NNX does not take
@@ -138,12 +138,24 @@ def merged(tables: Sequence[Table]) -> Table:
     """One dict from several, the last one first."""
     items: dict[object, Any] = {}
     entries: dict[object, Entry] = {}
+    maybe: set[object] = set()
     for table in tables:
         for key in table.items:
             entries.pop(key, None)
         items.update(table.items)
         entries.update(table.entries)
-    return Table(items, entries)
+        maybe = (maybe - (table.items.keys() - table.maybe)) | table.maybe
+    return Table(items, entries, frozenset(maybe))
+
+
+def of_either(a: Value, b: Value) -> Table | None:
+    """A dict that has more items on one side of a condition than on the other; None for anything else."""
+    if not isinstance(a, Table) or not isinstance(b, Table):
+        return None
+    if any(a.items[key] != b.items[key] for key in a.items.keys() & b.items.keys()):
+        return None
+    one_sided = frozenset(a.items.keys() ^ b.items.keys())
+    return Table({**a.items, **b.items}, {**a.entries, **b.entries}, a.maybe | b.maybe | one_sided)
 
 
 def dict_call(run: Any, arguments: Arguments, env: Any) -> Abs | None:

@@ -15,7 +15,7 @@ from .merging import Either
 from .module_calls import call_either, call_module
 from .plain_objects import CallObject
 from .reshaped import is_loose, joined_rest, reshaped_width
-from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Variable
+from .sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Unmigratable, Variable
 from .size_lists import SizeList
 from .values import Array, Const, Global, Int, NeedsRank, Tup, Unknown, Value
 
@@ -47,6 +47,8 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         return _reordered(run, node, func, base, env)
     if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
         arguments = arguments_of(run, node, env)
+        if value.maybe and func.attr != "get" and run.holds_module(value):
+            raise Unmigratable("NNX121", f"`{ast.unparse(func)}` is asked for items that are there under conditions", node)
         if func.attr == "items":
             pairs = tuple(Tup((Const(k), v)) for k, v in value.items.items())
             return Abs(Tup(pairs, "list"), base.static, base.flags)

@@ -104,6 +104,47 @@ class UnderAnotherName(nn.Module):
         return heads["a"](x), self.heads["b"](x)
 
 
+class ItemsUnderConditions(nn.Module):
+    use_p: bool = True
+    use_q: bool = False
+
+    def setup(self):
+        branches = {"w": nn.Dense(3), "v": nn.Dense(4)}
+        if self.use_p:
+            branches["p"] = nn.Dense(5)
+        if self.use_q:
+            branches["a"] = nn.Dense(2)
+        else:
+            branches["b"] = nn.Dense(3)
+        self.branches = branches
+        self.trunk = nn.Dense(6)
+
+    def __call__(self, x):
+        h = self.trunk(x)
+        out = [self.branches["w"](h), self.branches["v"](h)]
+        if self.use_p:
+            out.append(self.branches["p"](h))
+        if self.use_q:
+            out.append(self.branches["a"](h))
+        else:
+            out.append(self.branches["b"](h))
+        return out
+
+
+class ItemBehindAnother(nn.Module):
+    use_p: bool = True
+
+    def setup(self):
+        b = {"w": nn.Dense(3)}
+        if self.use_p:
+            b["p"] = nn.Dense(5)
+        self.b = b
+
+    def __call__(self, x):
+        x = self.b["w"](x)
+        return self.b["p"](x) if self.use_p else x
+
+
 CASES = [
     ("Values", {}, [(2, 3)], {}),
     ("Sorted", {}, [(2, 3)], {}),
@@ -114,4 +155,8 @@ CASES = [
     ("ItemByItem", {}, [(2, 3)], {}),
     ("Numbers", {}, [(2, 3)], {}),
     ("UnderAnotherName", {}, [(2, 3)], {}),
+    ("ItemsUnderConditions", {}, [(2, 3)], {}),
+    ("ItemsUnderConditions", {"use_p": False, "use_q": True}, [(2, 3)], {}),
+    ("ItemBehindAnother", {}, [(2, 3)], {}),
+    ("ItemBehindAnother", {"use_p": False}, [(2, 3)], {}),
 ]

@@ -47,6 +47,10 @@ REFUSED = {
     "another name whose items are asked for": (HEADS, "heads = self.heads\n    return [h(x) for h in heads.values()]"),
     "a dict in a list": (HEADS.replace("= {", "= [{").replace("}", "}]"), "return [h(x) for h in self.heads[0].values()]"),
     "a dict that is handed on": (HEADS, "return total(self.heads, x)"),
+    "all items, of which some may not be there": (
+        "heads = {'b': nn.Dense(3)}\n    if self.more:\n      heads['a'] = nn.Dense(3)\n    self.heads = heads",
+        "return [h(x) for h in self.heads.values()]",
+    ),
     "numbers and their items": (
         "self.heads = {10: nn.Dense(3), 9: nn.Dense(3)}",
         "return [h(x) for _, h in self.heads.items()]",
@@ -65,6 +69,7 @@ def total(heads, x):
 
 
 class M(nn.Module):
+  more: bool = True
   def setup(self):
     {setup}
   def __call__(self, x):
