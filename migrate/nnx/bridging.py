@@ -112,11 +112,12 @@ def _asks_for_init(source: SourceFile, node: ast.Attribute) -> bool:
 
 
 def _may_decode(source: SourceFile, node: ast.expr) -> bool:
-    """May a layer with a cache be told to keep one? Attention that is constructed here without `decode` is not."""
+    """May a layer with a cache be told to keep one? Attention constructed here without `decode`, or with False, is not."""
     call = source.parents.get(node)
     if not isinstance(call, ast.Call) or call.func is not node:
         return True
-    return bool(call.args[2:]) or any(k.arg in ("decode", None) for k in call.keywords)
+    told = [k.value for k in call.keywords if k.arg in ("decode", None)]
+    return bool(call.args[2:]) or any(not (isinstance(value, ast.Constant) and value.value is False) for value in told)
 
 
 def _reads_dtype(node: ast.Call) -> bool:

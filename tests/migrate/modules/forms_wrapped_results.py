@@ -27,7 +27,7 @@ class Attends(nn.Module):
     @nn.compact
     def __call__(self, x):
         y = nn.SelfAttention(2)(x)
-        y = y + nn.MultiHeadDotProductAttention(num_heads=2, deterministic=True)(x, x)
+        y = y + nn.MultiHeadDotProductAttention(num_heads=2, decode=False, deterministic=True)(x, x)
         return y + nn.vjp(lambda m, z: z * 2, self, y, vjp_variables=True)[1](y)[1]
 
 
