@@ -8,6 +8,7 @@ module of its own, the class that contains it stays Linen too.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import weakref
 from collections.abc import Iterator
@@ -32,10 +33,11 @@ _INTEGER = re.compile(r"(^|_)(ids?|tokens?|indices|index|idx|labels?|segments?|p
 # What reads the place of a module in its tree, or that somebody else's variables are there.
 _PLACE = {"path", "name", "scope", "parent", "variables", "sow", "perturb", "put_variable", "is_mutable_collection", "bind",
           "unbind", "clone", "copy", "share_scope", "get_variable", "has_variable", "has_rng"}  # fmt: skip
+_REPEATING = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.FunctionDef)
 _LOOKUPS = {"flax.linen.Embed", "jax.numpy.take", "jax.numpy.take_along_axis", "jax.nn.one_hot"}
 _PARTITIONING = re.compile(r"logical(?!_(and|or|not|xor)\b)|param_with_axes|variable_with_axes|scan_with_axes")
-# Whether its parameters are made now, which is as true of a module of its own as of a part of another.
-_INITIALIZING = ("is_mutable_collection", "params")
+# Questions about a module's own variables: the answer is the same for a module of its own and for a part of another.
+_OWN = {("is_mutable_collection", "params"), ("has_variable", "params"), ("has_variable", "batch_stats")}
 
 
 _known: weakref.WeakKeyDictionary[References, dict[str, Traits]] = weakref.WeakKeyDictionary()
@@ -49,6 +51,7 @@ class Traits:
         self.collections: set[str] = {"params"}
         self.streams: set[str] = set()
         self.lookups = False
+        self.asks_for_own = False
         self.why_not = ""
         for key in _reached(references, model.qualname):
             found = references.project.definition(key)
@@ -67,7 +70,9 @@ class Traits:
         if isinstance(node, ast.Attribute) and in_class:
             of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
             fields = {f.name for f in self.model.fields()}
-            if of_self and node.attr in _PLACE and node.attr not in fields and not _asks_for_init(source, node):
+            asks = of_self and node.attr in _PLACE and node.attr not in fields
+            self.asks_for_own |= asks and node.attr == "has_variable"
+            if asks and not _asks_for_own(source, node):
                 self.why_not = self.why_not or f"`self.{node.attr}` means something else there"
         if isinstance(node, ast.Name | ast.Attribute):
             name = project.qualname(source, node) or ""
@@ -102,13 +107,12 @@ def _words(node: ast.AST) -> Iterator[str]:
             yield inner.arg
 
 
-def _asks_for_init(source: SourceFile, node: ast.Attribute) -> bool:
-    """`self.is_mutable_collection('params')`"""
+def _asks_for_own(source: SourceFile, node: ast.Attribute) -> bool:
+    """`self.is_mutable_collection('params')`, `self.has_variable('batch_stats', 'mean')`"""
     call = source.parents.get(node)
-    if not isinstance(call, ast.Call) or call.func is not node or len(call.args) != 1:
+    if not isinstance(call, ast.Call) or call.func is not node or not call.args:
         return False
-    asked = call.args[0]
-    return isinstance(asked, ast.Constant) and (node.attr, asked.value) == _INITIALIZING
+    return isinstance(call.args[0], ast.Constant) and (node.attr, call.args[0].value) in _OWN
 
 
 def _may_decode(source: SourceFile, node: ast.expr) -> bool:
@@ -172,6 +176,8 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
         raise Unbridgeable("other methods than __call__ are called")
     if site.call is None:
         raise Unbridgeable("it is never called where its inputs could be seen")
+    if traits.asks_for_own and (len(site.calls) > 1 or (not site.loops and _is_repeated(site))):
+        raise Unbridgeable("it asks whether it has variables, and is called twice: the second time it has them")
     arguments: list[Parts] = []
     order = [f.name for f in model.fields()]
     positional = len(site.node.args)
@@ -202,6 +208,14 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
         examples.append((f"{keyword}=", _example(text, keyword, value, traits)))
     examples.append(("rngs=rngs",))
     return joined((text.namer.parity("Bridged"),), examples)
+
+
+def _is_repeated(site: Site) -> bool:
+    """Does a loop call the module?"""
+    node, _, env = site.calls[0]
+    method = env.method.node if env.method is not None else None
+    around = itertools.takewhile(lambda p: p is not method, env.source.ancestors(node))
+    return any(isinstance(p, _REPEATING) for p in around)
 
 
 def _mentions_partitioning(node: ast.expr | None) -> bool:

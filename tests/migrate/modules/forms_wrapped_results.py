@@ -103,6 +103,27 @@ class Cond(nn.Module):
         return nn.Dense(4)(x)
 
 
+class OwnNorm(nn.Module):
+    """Averages that are not moved in the call that makes them."""
+
+    @nn.compact
+    def __call__(self, x, train):
+        initializing = not self.has_variable("batch_stats", "mean")
+        mean = self.variable("batch_stats", "mean", lambda s: jnp.ones(s), x.shape[-1:])
+        if train and not initializing:
+            mean.value = 0.9 * mean.value + 0.1 * x.mean(0)
+        y = x - mean.value if self.has_variable("params", "scale") else x
+        y = y + nn.vjp(lambda m, z: z * 2, self, y, vjp_variables=True)[1](y)[1]
+        return y * self.param("scale", nn.initializers.ones, x.shape[-1:])
+
+
+class UsesOwnNorm(nn.Module):
+    @nn.compact
+    def __call__(self, x, train=True):
+        x = OwnNorm()(nn.Dense(4)(x), train)
+        return nn.Dense(2)(OwnNorm()(x, train=train))
+
+
 class Again(nn.Module):
     @nn.compact
     def __call__(self, x):
@@ -127,6 +148,8 @@ CASES = [
     ("InSetup", {}, ((2, 3, 5),), {"train": True}),
     ("Cond", {}, ((2, 5),), {}),
     ("Cond", {"n": 2}, ((2, 5),), {}),
+    ("UsesOwnNorm", {}, ((2, 5),), {"train": False}),
+    ("UsesOwnNorm", {}, ((2, 5),), {"train": True}),
     ("Again", {}, ((2, 5),), {}),
     ("Around", {}, ((2, 5),), {}),
 ]

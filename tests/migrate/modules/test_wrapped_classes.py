@@ -102,6 +102,8 @@ INNER = {
         "    y = functools.partial(nn.SelfAttention, 1)(decode=x.ndim > 1)(x)\n    STAYS\n    return y\n",
     "it asks whether statistics may change":
         "    y = x * self.is_mutable_collection('batch_stats')\n    STAYS\n    return y\n",
+    "it asks for a cache": "    y = x * self.has_variable('cache', 'c')\n    STAYS\n    return y\n",
+    "it asks for variables by a name": "    y = x * self.has_variable(x.dtype.name, 'c')\n    STAYS\n    return y\n",
     "it asks for random streams": "    y = x if self.has_rng('dropout') else x * 2\n    STAYS\n    return y\n",
 }  # fmt: skip
 
@@ -155,6 +157,16 @@ def test_where_it_is_not_clear_what_a_wrapped_class_gives_its_owner_stays_linen(
     model = f"class Model(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    {use}\n"
     plans = {c.qualname: c for c in migrate(HEAD + inner + model).classes}
     assert str(plans["m.Model"].outcome) == "bridged" and plans["m.Model"].code in ("NNX150", "NNX110")
+
+
+def test_what_asks_for_its_own_variables_is_wrapped_where_it_is_called_once() -> None:
+    body = f"    y = x * self.has_variable('batch_stats', 'm')\n    {STAYS}\n    return y\n"
+    inner = f"class Inner(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n{body}\n\n"
+    uses = {"inner(x)": "native", "inner(x) + inner(2 * x)": "bridged", "sum([inner(x) for _ in range(2)])": "bridged"}
+    for use, outcome in uses.items():
+        model = f"class Model(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    inner = Inner()\n    return {use}\n"
+        plans = {c.qualname: c for c in migrate(HEAD + inner + model).classes}
+        assert str(plans["m.Model"].outcome) == outcome, plans["m.Model"].reason
 
 
 def test_without_bridging_nothing_is_wrapped() -> None:
