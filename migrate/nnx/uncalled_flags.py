@@ -23,21 +23,33 @@ _INPUT = "inputs"
 
 def written(writer: ClassWriter, site: Site, said: Parts) -> Parts:
     """The reference to a module, `said`, with its flags where no call of the method could be given them."""
-    if site.calls or site.kind not in ("layer", "class"):
+    if site.kind not in ("layer", "class") or (site.calls and not _is_held(writer, site)):
         return said
     flags = _flags(writer, site)
     if not flags:
         return said
+    if site.calls:
+        reason = f"a module that takes `{flags[0][0]}` when called is called both by an nn.Sequential and by itself"
+        raise Unmigratable("NNX172", reason, site.node)
     values = [value for _, value in flags if value is not None]
     names = {n.id for value in values for n in ast.walk(value) if isinstance(n, ast.Name)}
     if any(v in writer.run.in_words or v not in site.source.parents for v in values):
         reason = f"`{flags[0][0]}` of a module is set by a function, and no call is written for it"
         raise Unmigratable("NNX172", reason, site.node)
-    if len(values) < len(flags) or _INPUT in names or not _called_in_place(writer, site):
+    kept = _appended(site)
+    if len(values) < len(flags) or _INPUT in names or not (kept or _called_in_place(writer, site)):
         reason = f"`{flags[0][0]}` of a module is known only when called, and no call is written for it"
         raise Unmigratable("NNX172", reason, site.node)
     parts: list[Parts] = [(f", {name}=", site.source.span(value)) for name, value in flags if value is not None]
+    if kept:
+        return (f"{writer.namer.name('functools.partial')}(", *said, *[p for part in parts for p in part], ")")
     return (f"lambda {_INPUT}: ", *said, f"({_INPUT}", *[p for part in parts for p in part], ")")
+
+
+def _is_held(writer: ClassWriter, site: Site) -> bool:
+    """Does an nn.Sequential of the method call the module?"""
+    held = [s for s in writer.run.sites if s.target == "flax.linen.Sequential" and not s.in_setup]
+    return not site.in_setup and any(site in writer.run.modules_in(b.abs.value) for s in held for b in s.bound.values())
 
 
 def _flags(writer: ClassWriter, site: Site) -> list[tuple[str, ast.expr | None]]:
@@ -91,6 +103,19 @@ def _takes(writer: ClassWriter, site: Site, keyword: str) -> bool:
     if method is None or method.node.args.kwarg is not None:
         return True
     return keyword in {p.arg for p in method.parameters}
+
+
+def _appended(site: Site) -> bool:
+    """Is it put in a list, `layers.append(nn.Dropout(0.5, deterministic=det))`, which only an `nn.Sequential` calls?"""
+    parents = site.source.parents
+    around = parents.get(site.node)
+    if isinstance(around, ast.List):
+        added = parents.get(around)
+        appended = isinstance(added, ast.AugAssign) and added.value is around and isinstance(added.target, ast.Name)
+    else:
+        func = around.func if isinstance(around, ast.Call) else None
+        appended = isinstance(func, ast.Attribute) and func.attr == "append" and isinstance(func.value, ast.Name)
+    return appended and not (site.in_setup or site.passed or site.lifted or site.choice)
 
 
 def _called_in_place(writer: ClassWriter, site: Site) -> bool:

@@ -37,6 +37,19 @@ REFUSED = {
       train = False
     return x
 """,
+    "called by an nn.Sequential, which hands on no flags, and by itself": """    layers = [nn.Dense(4)]
+    layers.append(nn.BatchNorm(use_running_average=not train))
+    return nn.Sequential(layers)(x) + layers[1](x)
+""",
+    "called by an nn.Sequential and in a loop": """    layers = []
+    for _ in range(2):
+      layers.append(nn.Dense(4))
+      layers.append(nn.BatchNorm(use_running_average=not train))
+    y = nn.Sequential(layers)(x)
+    for layer in layers:
+      x = layer(x)
+    return x + y
+""",
     "two flags under one name": """    fixed = not train
     drop = nn.Dropout(0.5, deterministic=fixed)
     fixed = True
