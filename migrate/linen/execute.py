@@ -161,6 +161,7 @@ class Execution(LoopExecution):
         self.constants: dict[ast.Call, str] = {}  # self.is_initializing() and the like → what it is in NNX
         self.all_carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # list elements: tracker, first size, next size
         self.carried: dict[Site, list[tuple[str, Dim, Dim]]] = {}  # the same for the sizes that a constructor asks for
+        self.along: dict[str, For | None] = {}  # tracker → the loop of setup that makes the list along which it changes
         self.agreements: dict[str, Agreement] = {}  # tracker → sizes of a loop's passes that the constructor finds equal
         self.joined_loops: dict[For, For] = {}  # loops that make lists → the loop in which the constructor makes them
         self.held: dict[str, Value] = {}  # field → the module that it hands in

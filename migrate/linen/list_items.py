@@ -290,6 +290,26 @@ def in_order(run: Any, site: Site, iterator: ast.expr) -> bool:
     return not turned and all(getattr(n, "id", "") != "reversed" for n in ast.walk(iterator))
 
 
+def made_along(run: Any, loop: ast.AST, items: ast.expr) -> For | None:
+    """The loop of setup that made the list which a loop goes through, item by item; None where that is not plain."""
+    called = items.func.id if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) else ""
+    if isinstance(items, ast.Call) and called == "enumerate" and len(items.args) == 1:
+        items = items.args[0]
+    held = items.args[0] if isinstance(items, ast.Call) and called == "range" and len(items.args) == 1 else None
+    if isinstance(held, ast.Call) and ast.unparse(held.func) == "len" and isinstance(loop, ast.For):
+        items, text = held.args[0], ast.unparse(held.args[0])
+        body = [n for part in loop.body for n in ast.walk(part)]
+        picked = {n.value: n.slice for n in body if isinstance(n, ast.Subscript)}
+        named = [n for n in body if isinstance(n, ast.Attribute | ast.Name) and ast.unparse(n) == text]
+        index = loop.target.id if isinstance(loop.target, ast.Name) else ""
+        again = any(isinstance(n, ast.Name) and n.id == index and not isinstance(n.ctx, ast.Load) for n in body)
+        if again or any(n not in picked or ast.unparse(picked[n]) != index for n in named):
+            return None
+    going = run.evaluated[items].value if items in run.evaluated else None
+    plain = isinstance(going, Repeated) and going.in_order and not going.part
+    return going.loop if plain and isinstance(going, Repeated) and isinstance(going.loop, For) else None
+
+
 def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:
     """The names that count a loop's passes from zero: `i` of `range(n)`, of `enumerate(items)`."""
     if not isinstance(iterator, ast.Call) or not isinstance(iterator.func, ast.Name):
@@ -331,4 +351,4 @@ def _what_runs(loop: For) -> dict[str, str]:
     return found
 
 
-__all__ = ["Passes", "check_call", "given_back", "pass_names", "without"]
+__all__ = ["Passes", "check_call", "given_back", "made_along", "pass_names", "without"]

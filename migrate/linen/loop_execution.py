@@ -35,6 +35,7 @@ class LoopExecution(Expressions):
     loose: set[str]
     closed: dict[str, Dim]
     all_carried: dict[Site, list[tuple[str, Dim, Dim]]]
+    along: dict[str, For | None]
     agreements: dict[str, agreeing.Agreement]
     joined_loops: dict[For, For]
     super_calls: list[tuple[ast.Call, Method]]
@@ -249,6 +250,8 @@ class LoopExecution(Expressions):
             assert site.call is not None
             item = site.item_of(through)
             used = frozenset().union(*[dependencies_of(v) for v in [*site.call.args, *site.call.keywords.values()]])
+            inside = [size for t, *size in self.all_carried.get(site, ()) if t in used]  # of a loop of this one
+            used = used.union(*[dim.dependencies() for size in inside for dim in size])
             for (name, index), tracker in phis.items():
                 if tracker is None or tracker not in used:
                     continue
@@ -270,6 +273,7 @@ class LoopExecution(Expressions):
                     known = self.all_carried.setdefault(item, [])
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
+                        self.along[tracker] = through or list_items.made_along(self, step.node, own)
                         followed[tracker] = followed.get(tracker, frozenset()) | {site}
         return followed
 

@@ -67,6 +67,7 @@ class ClassWriter:
         self.named_loops: set[ast.AST] = set()  # targets `_` of loops that take the name of another loop
         self.own_names: set[str] = set()  # what lists and sizes of setup are called that had no name
         self.listed: set[ast.ListComp] = set()  # comprehensions of setup that have become loops
+        self.inner_loops: dict[ast.ListComp, list[list[Part]]] = {}  # comprehensions → loops of lists within their items
         self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
         text.namer = namer
 
@@ -77,6 +78,8 @@ class ClassWriter:
         self._header()
         self._methods()
         constructor_write.write(self)
+        for left in self.inner_loops:
+            raise Unmigratable("NNX114", "input sizes that change along lists of lists cannot be followed", left)
         return self.edits
 
     def fresh(self, stem: str) -> str:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..linen.chains import Chain
 from ..linen.merging import Either
 from ..linen.sites import Module, Repeated, Table
 from ..linen.values import Tup
@@ -73,7 +74,7 @@ def _appended(writer: ClassWriter, name: ast.expr, source: SourceFile) -> Iterat
         return
     for call in source.by_kind.get(ast.Call, ()):
         found = writer.run.evaluated.get(call.args[0]) if isinstance(call, ast.Call) and len(call.args) == 1 else None
-        if found is None or not isinstance(found.value, Tup | Table) or not isinstance(call, ast.Call):
+        if found is None or not isinstance(found.value, Tup | Table | Repeated | Chain) or not isinstance(call, ast.Call):
             continue
         grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
         if grows and ast.unparse(call.func.value) == name.id and any(writer.run.modules_in(found.value)):  # type: ignore[attr-defined]
