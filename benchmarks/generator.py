@@ -91,9 +91,7 @@ class Writer:
         if self.random.random() < 0.25:
             options.append("use_bias=False")
         if self.random.random() < 0.25:
-            options.append(
-                f"kernel_init={self.pick('nn.initializers.normal(0.5)', 'nn.initializers.xavier_uniform()')}"
-            )
+            options.append(f"kernel_init={self.pick('nn.initializers.normal(0.5)', 'nn.initializers.xavier_uniform()')}")
         if name:
             options.append(f"name={name}")
         return f"nn.Dense({', '.join(options)})"
@@ -488,9 +486,7 @@ class Writer:
                 call.append("    x = self.into(x) * self.scale")
                 prepare.append("    self.into = nn.Dense(self.width)")
             elif part == "norm":
-                prepare.append(
-                    f"    self.norm = {self.pick('nn.LayerNorm()', 'nn.BatchNorm(use_running_average=True)')}"
-                )
+                prepare.append(f"    self.norm = {self.pick('nn.LayerNorm()', 'nn.BatchNorm(use_running_average=True)')}")
                 call.append("    x = self.norm(x)")
             elif part == "block":
                 name = self.block(rank)

@@ -84,7 +84,7 @@ class {name}(nn.Module):
     def step(mdl, x, {w.pick("_", "ignored")}):
       return {expression}, None
 
-    x, _ = nn.scan(step, {_axes(expression, True, 'scan')}, length=self.depth)(self, x, None)
+    x, _ = nn.scan(step, {_axes(expression, True, "scan")}, length=self.depth)(self, x, None)
     return x
 """)
         body.add(f"x = {name}({w.pick('self.depth', '2')})(x, train)")

@@ -55,7 +55,8 @@ class {name}(nn.Module):
 def passed_list(w: Writer, body: Body, fields: Fields) -> None:
     w.mark("list of modules passed")
     name = w.fresh("Chain")
-    w.classes.append(f"""\
+    w.classes.append(
+        f"""\
 class {name}(nn.Module):
   layers: Sequence[nn.Module]
 
@@ -64,7 +65,8 @@ class {name}(nn.Module):
     for {w.pick("layer in self.layers", "_, layer in enumerate(self.layers)")}:
       x = {w.act()}(layer(x))
     return x
-""".replace("  @nn.nowrap\n", ""))
+""".replace("  @nn.nowrap\n", "")
+    )
     sizes = [w.size(), w.size()]
     form = w.random.randrange(3)
     if form == 0:

@@ -150,9 +150,7 @@ def proved(found: dict[str, Any]) -> str:
 
 def run_training(project: Path) -> str:
     """The last lines that the migrated program prints."""
-    done = subprocess.run(
-        [sys.executable, "train.py"], cwd=project, env=eight_devices(), capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "train.py"], cwd=project, env=eight_devices(), capture_output=True, text=True)
     if done.returncode:
         raise Failure(f"the migrated train.py failed:\n{done.stderr.strip()[-2000:]}")
     lines = done.stdout.strip().splitlines()

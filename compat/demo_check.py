@@ -45,9 +45,7 @@ def compare(target: Path) -> dict[str, Any]:
     (native,) = load(target / "nnx", "model")
     optimizer = optax.chain(
         optax.clip_by_global_norm(1.0),
-        optax.adamw(
-            optax.linear_schedule(0.0, config.learning_rate, config.warmup_steps), weight_decay=config.weight_decay
-        ),
+        optax.adamw(optax.linear_schedule(0.0, config.learning_rate, config.warmup_steps), weight_decay=config.weight_decay),
     )
     mesh = jax.make_mesh(config_module.MESH_SHAPE, config_module.MESH_AXES, axis_types=(AxisType.Auto,) * 2)
     expected = np.load(target / "expected.npz")

@@ -127,9 +127,7 @@ def concerned_files(project: Project) -> list[str]:
     packages = {name.partition(".")[0] for name in found}
     of_flax = {name.partition(".")[0] for name, source in project.files.items() if _imports_flax(source)}
     found |= {
-        name
-        for name, source in project.files.items()
-        if name.partition(".")[0] in of_flax and _handles_models(source)
+        name for name, source in project.files.items() if name.partition(".")[0] in of_flax and _handles_models(source)
     }
     near = {
         name: {base for base in bases if "." not in base or base.partition(".")[0] in packages}

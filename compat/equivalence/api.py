@@ -350,9 +350,7 @@ def judge(
     return [rated(kind, found, f"{seeds} seeds", reason, divergences)]
 
 
-def rated(
-    kind: str, found: Sequence[numbers.Difference], how: str, reason: str, divergences: list[dict[str, Any]]
-) -> Check:
+def rated(kind: str, found: Sequence[numbers.Difference], how: str, reason: str, divergences: list[dict[str, Any]]) -> Check:
     """The verdict on what was run: the output that is furthest beyond its own tolerance decides, and is the one shown."""
     worst = max(found, key=lambda d: (not d.bitwise, d.maximum / max(d.tolerance * d.scale, 1e-30)))
     verdict = (

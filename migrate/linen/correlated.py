@@ -1,10 +1,10 @@
 """Conditions of the fields that are asked more than once: what one gave holds where it is asked again.
 
-    if self.split:                        in the second `if`, `q` is what it was on the same side of the first
-      q = q.reshape(b, n, h, d)
-    ...
-    if self.split:
-      scores = jnp.einsum("bnhd,bmhd->bhnm", q, k)
+if self.split:                        in the second `if`, `q` is what it was on the same side of the first
+  q = q.reshape(b, n, h, d)
+...
+if self.split:
+  scores = jnp.einsum("bnhd,bmhd->bhnm", q, k)
 """
 
 from __future__ import annotations

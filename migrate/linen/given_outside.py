@@ -85,9 +85,7 @@ def given_outside(project: Any, fields: Callable[[str], Sequence[str]]) -> Given
     for target, name, place in others:
         if name in templates.get(target, {}) or (name == "" and target in templates):
             found.setdefault(target, place)
-    return GivenOutside(
-        found, {t: {n: tuple(g) for n, g in by.items()} for t, by in templates.items() if t not in found}
-    )
+    return GivenOutside(found, {t: {n: tuple(g) for n, g in by.items()} for t, by in templates.items() if t not in found})
 
 
 def _given(call: ast.Call, order: Sequence[str]) -> list[str]:

@@ -33,8 +33,13 @@ LIFTED = {
     f"flax.linen.{prefix}{name}": kind
     for prefix in ("", "transforms.")
     for name, kind in {
-        "remat": "remat", "checkpoint": "remat", "scan": "scan", "vmap": "vmap", "jit": "jit",
-        "remat_scan": "remat_scan", "map_variables": "map_variables",
+        "remat": "remat",
+        "checkpoint": "remat",
+        "scan": "scan",
+        "vmap": "vmap",
+        "jit": "jit",
+        "remat_scan": "remat_scan",
+        "map_variables": "map_variables",
     }.items()
 } | {
     "flax.linen.partitioning.remat": "remat",

@@ -141,9 +141,7 @@ def of_field(run: Any, field: Field) -> PlainObject | None:
     return PlainObject(text, made=Made(classes, {}, text))
 
 
-def _classes(
-    run: Any, qualname: str, open_to_others: bool = False
-) -> tuple[tuple[SourceFile, ast.ClassDef], ...] | None:
+def _classes(run: Any, qualname: str, open_to_others: bool = False) -> tuple[tuple[SourceFile, ast.ClassDef], ...] | None:
     """A class and its bases, the class first; None where it is a module, or something of it stands elsewhere.
 
     `open_to_others`: bases of other packages and decorators are no matter.

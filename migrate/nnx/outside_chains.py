@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..context import FileContext
     from .class_text import ClassText
 
+
 def chain(text: ClassText) -> OutsideChain | None:
     """The chain that a class is, if it is one."""
     return text.analyser.outside_chains.get(text.model.qualname)

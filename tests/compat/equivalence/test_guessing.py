@@ -11,23 +11,23 @@ from nnx_migrate.compat.equivalence import guessing
 
 
 class Flattened(nn.Module):
-  @nn.compact
-  def __call__(self, x: Any) -> Any:
-    x = nn.Conv(4, (3, 3))(x)
-    return nn.Dense(3)(x.reshape((x.shape[0], -1)))
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        x = nn.Conv(4, (3, 3))(x)
+        return nn.Dense(3)(x.reshape((x.shape[0], -1)))
 
 
 class OfOneImage(nn.Module):
-  @nn.compact
-  def __call__(self, image: Any) -> Any:
-    height, width, channels = image.shape
-    return nn.Conv(channels, (3, 3))(image).reshape((height, width * channels))
+    @nn.compact
+    def __call__(self, image: Any) -> Any:
+        height, width, channels = image.shape
+        return nn.Conv(channels, (3, 3))(image).reshape((height, width * channels))
 
 
 class Refused(nn.Module):
-  @nn.compact
-  def __call__(self, x: Any) -> Any:
-    raise ValueError("no shape suits it")
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        raise ValueError("no shape suits it")
 
 
 @pytest.mark.parametrize("cls, rank", [(Flattened, 4), (OfOneImage, 3)])

@@ -29,9 +29,7 @@ def test_decoding_step_by_step() -> None:
     np.testing.assert_array_equal(expected, model(x, pe, decode=True))  # the first call makes the caches
     for step in range(4):
         one = x[:, step : step + 1]
-        expected, state = module.apply(
-            {"params": variables["params"], **state}, one, pe, decode=True, mutable=["cache"]
-        )
+        expected, state = module.apply({"params": variables["params"], **state}, one, pe, decode=True, mutable=["cache"])
         np.testing.assert_array_equal(expected, model(one, pe, decode=True))
     np.testing.assert_array_equal(module.apply({"params": variables["params"]}, x, pe), model(x, pe, decode=False))
 

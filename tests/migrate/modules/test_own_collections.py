@@ -75,8 +75,11 @@ def test_the_types_stand_before_the_note_of_a_class() -> None:
     )
     (once,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).files
     assert once.after is not None
-    assert once.after.index("variable_type_from_name") < once.after.index("# TODO") == once.after.index("class Odd") - len(
-        next(line for line in once.after.splitlines(keepends=True) if line.startswith("# TODO"))
+    assert (
+        once.after.index("variable_type_from_name")
+        < once.after.index("# TODO")
+        == once.after.index("class Odd")
+        - len(next(line for line in once.after.splitlines(keepends=True) if line.startswith("# TODO")))
     )
     (twice,) = migrate_project([SourceFile.parse(Path("m.py"), "m", once.after)]).files
     assert twice.after == once.after
