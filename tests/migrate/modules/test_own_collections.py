@@ -69,7 +69,7 @@ def test_a_collection_of_two_files_stays_one() -> None:
 def test_the_types_stand_before_the_note_of_a_class() -> None:
     text = (
         "import jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
-        "class Odd(nn.Module):\n  @nn.compact\n  def __call__(self, x, n):\n    return nn.Dense(n)(x)\n\n\n"
+        "class Odd(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return self.perturb('p', nn.Dense(3)(x))\n\n\n"
         "class Noisy(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n"
         "    noise = self.variable('noise_consts', 'n', lambda: jnp.zeros((4,)))\n    return nn.Dense(4)(x) + noise.value\n"
     )
