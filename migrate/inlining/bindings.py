@@ -101,7 +101,9 @@ def given_by(function: Callee, call: ast.Call, source: SourceFile) -> tuple[dict
     if function.kind == "method":
         positional = positional[1:]
     only = [a.arg for a in spec.kwonlyargs]
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    named = {k.arg for k in call.keywords if k.arg is not None} | {*positional[: len(call.args)]}
+    whole = spec.kwarg is not None and named >= {*positional, *only}  # a mapping holds nothing but what is handed on
+    if any(isinstance(a, ast.Starred) for a in call.args) or (not whole and any(k.arg is None for k in call.keywords)):
         raise NotInlined("it is given *args or **kwargs")
     rest: dict[str, list[ast.AST]] = {a.arg: [] for a in (spec.vararg, spec.kwarg) if a is not None}
     found = {name: Given(node, source) for name, node in zip(positional, call.args)}
@@ -111,7 +113,10 @@ def given_by(function: Callee, call: ast.Call, source: SourceFile) -> tuple[dict
             raise NotInlined("it is given too many arguments")
         rest[spec.vararg.arg] += more
     for keyword in call.keywords:
-        assert keyword.arg is not None
+        if keyword.arg is None:
+            assert spec.kwarg is not None
+            rest[spec.kwarg.arg].append(keyword)
+            continue
         if keyword.arg in found:
             raise NotInlined("it is given an argument twice")
         if keyword.arg in (*positional, *only):

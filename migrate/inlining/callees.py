@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterator
 
 from ..linen.index import Project
+from ..linen.lifting import LIFTED
 from ..source import SourceFile
 from ..trees import subtree
 
@@ -158,6 +159,8 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("param", "variable"):
             return True
         if any(is_class(project, function.source, n) for n in (node.func, *node.args)):
+            return True
+        if project.qualname(function.source, node.func) in LIFTED:
             return True
         inner = callee(project, function.source, model, node)
         if inner is not None and makes(project, source, model, inner, seen):

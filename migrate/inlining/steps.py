@@ -20,12 +20,27 @@ MAX_STEPS = 60  # functions that call themselves never come to an end
 Key = tuple[str, ...]
 
 
+class _Stays(Exception):
+    """A function that is called where its text cannot stand."""
+
+    def __init__(self, key: Key, why: str) -> None:
+        super().__init__(why)
+        self.key = key
+
+
 def inlined(project: Project, source: SourceFile, name: str, wanted: Collection[Key]) -> SourceFile:
     """`source`, in which the class `name` has the text of the functions in place of their calls."""
+    left = set(wanted)
     for _ in range(MAX_STEPS):
-        text = _step(project, source, _class(source, name), wanted)
+        try:
+            text = _step(project, source, _class(source, name), left)
+        except _Stays as stays:  # the others may be what it takes
+            left.discard(stays.key)
+            if not left:
+                raise NotInlined(str(stays)) from stays
+            continue
         if text is None:
-            return _without_unused(project, source, name, wanted)
+            return _without_unused(project, source, name, left)
         source = reparsed(source, text)
     raise NotInlined("it calls itself")
 
@@ -55,7 +70,10 @@ def _step(project: Project, source: SourceFile, model: ast.ClassDef, wanted: Col
             continue
         if _within(source, call, function):
             raise NotInlined("it calls itself")
-        return _replaced(project, source, method, call, function)
+        try:
+            return _replaced(project, source, method, call, function)
+        except NotInlined as error:
+            raise _Stays(function.key, str(error)) from error
     return None
 
 

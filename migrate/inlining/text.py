@@ -12,6 +12,8 @@ from .bindings import Bindings, Given, free_name, given_by, is_pure, is_simple, 
 from .callees import Callee, NotInlined
 from .place import Place
 
+MAX_PASSES = 4  # of a loop that is said pass by pass
+
 
 class Names:
     """Names for a function's own that nothing in the caller's method has."""
@@ -216,7 +218,8 @@ class Writer:
         if all(line.lstrip().startswith("#") for line in self.lines[count:]):
             self.lines.append(f"{indent}pass")
 
-    def _statements(self, body: Sequence[ast.stmt], indent: str) -> None:
+    def _statements(self, body: Sequence[ast.stmt], indent: str, *, tail: bool = True) -> None:
+        """`tail`: the function ends behind them."""
         source = self.function.source
         for position, statement in enumerate(body):
             if isinstance(statement, ast.Return):
@@ -226,6 +229,11 @@ class Writer:
             if isinstance(statement, ast.If) and (side := self._settled(statement.test)) is not None:
                 self._statements([*(statement.body if side else statement.orelse), *body[position + 1 :]], indent)
                 return
+            passes = self._passes(statement)
+            if isinstance(statement, ast.For) and passes is not None:
+                for _ in range(passes):
+                    self._statements(statement.body, indent, tail=False)
+                continue
             if any(isinstance(n, ast.Return) for n in _own_nodes(statement)):
                 self._choice(statement, body[position + 1 :], indent)
                 return
@@ -234,8 +242,23 @@ class Writer:
             rest = source.text[span.end : source.line_end(span.end)].strip()
             text = _moved(self.bindings.text(statement), source.indent_of(statement), indent)
             self.lines.append(f"{indent}{text}{f'  {rest}' if rest.startswith('#') else ''}")
-        if not _always_returns(body):
+        if tail and not _always_returns(body):
             self._leaf(None, indent)
+
+    def _passes(self, statement: ast.stmt) -> int | None:
+        """How often a loop runs that does the same in each pass, where an argument says it: `for _ in range(depth)`."""
+        if not isinstance(statement, ast.For) or statement.orelse or not isinstance(statement.target, ast.Name):
+            return None
+        over = statement.iter
+        counted = isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"
+        if not isinstance(over, ast.Call) or not counted or len(over.args) != 1 or not isinstance(over.args[0], ast.Name):
+            return None
+        given = self.bindings.constants.get(over.args[0].id)
+        count = given.value if isinstance(given, ast.Constant) and self.function.is_own(over.args[0]) else None
+        nodes = [n for s in self.function.body for n in ast.walk(s)]
+        reads = [n for n in nodes if isinstance(n, ast.Name) and n.id == statement.target.id and isinstance(n.ctx, ast.Load)]
+        leaves = any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in ast.walk(statement))
+        return count if type(count) is int and 0 <= count <= MAX_PASSES and not reads and not leaves else None
 
     def _settled(self, test: ast.expr) -> bool | None:
         """What a condition is that asks for nothing but arguments that are constants."""

@@ -262,6 +262,56 @@ class AttributesOfAMethod(nn.Module):
         return self.b(self.a(x))
 
 
+def vmapped(module, in_axes=0, dims=1):
+    for _ in range(dims):
+        module = nn.vmap(module, variable_axes={"params": None}, split_rngs={"params": False}, in_axes=in_axes, out_axes=0)
+
+    return module
+
+
+class Inner(nn.Module):
+    n: int = 4
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.n)(x)
+
+
+class LiftedByAFunction(nn.Module):
+    n: int = 3
+
+    def setup(self):
+        self.enc = vmapped(Inner, dims=2)(n=self.n)
+        self.dec = vmapped(Inner)(2)
+
+    def __call__(self, x):
+        return self.dec(self.enc(x))
+
+
+class LiftedByAFunctionOfTheCall(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        return vmapped(Inner, dims=2)(n=self.n)(x)
+
+
+def with_options(d, **options):
+    first = nn.Dense(d, **options)
+    return nn.Sequential([first, nn.relu])
+
+
+class MappingHandedOn(nn.Module):
+    options: dict
+
+    def setup(self):
+        self.a = with_options(4, **self.options)
+        self.b = with_options(3, **self.options)
+
+    def __call__(self, x):
+        return self.b(self.a(x))
+
+
 CASES = [
     ("TwoChains", {}, [(2, 3)], {}),
     ("TwoChains", {"dims": (3, 6)}, [(2, 3)], {}),
@@ -281,4 +331,7 @@ CASES = [
     ("ListsOfAFunction", {}, [(2, 3)], {}),
     ("PairsOfAMethod", {}, [(2, 3)], {}),
     ("AttributesOfAMethod", {}, [(2, 3)], {}),
+    ("LiftedByAFunction", {}, [(2, 5, 3)], {}),
+    ("LiftedByAFunctionOfTheCall", {}, [(2, 5, 3)], {}),
+    ("MappingHandedOn", {"options": {"use_bias": False}}, [(2, 3)], {}),
 ]

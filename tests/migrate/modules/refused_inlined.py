@@ -144,4 +144,35 @@ def more(model):
     return self.b(self.a(x))
 """,
     ),
+    "a function that lifts a class as often as a field says": (
+        "NNX138",
+        """def vmapped(module, dims=1):
+  for _ in range(dims):
+    module = nn.vmap(module, variable_axes={"params": None}, split_rngs={"params": False}, in_axes=0)
+  return module
+
+
+class M(nn.Module):
+  dims: int = 2
+  @nn.compact
+  def __call__(self, x):
+    return vmapped(nn.Dense, self.dims)(3)(x)
+""",
+    ),
+    "a mapping that may hold an argument of the function": (
+        "NNX135",
+        """def with_options(d, act=jnp.tanh, **options):
+  first = nn.Dense(d, **options)
+  return nn.Sequential([first, act])
+
+
+class M(nn.Module):
+  options: dict
+  def setup(self):
+    self.a = with_options(4, **self.options)
+    self.b = with_options(3, **self.options)
+  def __call__(self, x):
+    return self.b(self.a(x))
+""",
+    ),
 }
