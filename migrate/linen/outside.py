@@ -1,6 +1,6 @@
 """Factories that code outside of modules gives to modules: `ResNet18 = partial(ResNet, block_cls=Block)`, scripts.
 
-Nothing is followed in order there: a local name stands for everything that its function assigns to it, a parameter for
+A local name stands for everything that its function assigns to it and that no later assignment hides, a parameter for
 its default and for what the project's calls pass.
 """
 
@@ -20,6 +20,7 @@ from .execute import Execution
 from .given_outside import Template
 from .index import Project
 from .passed import Kind, constant_of
+from .reaching import reaching
 from .sites import Abs, Factory, Unmigratable
 from .values import Unknown, Value
 
@@ -126,7 +127,7 @@ class _Reader:
         if isinstance(node, ast.Name):
             scope = self._scope(node, source)
             if scope is not None:
-                return [v for e, s in self._assigned(node.id, scope, source) for v in self.values(e, s, depth + 1)]
+                return [v for e, s in self._assigned(node, scope, source) for v in self.values(e, s, depth + 1)]
         if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
             return []
         if isinstance(node, ast.Call) and not self._is_partial(source, node) and not self._is_lifted(source, node):
@@ -167,15 +168,20 @@ class _Reader:
                 return parent
         return None
 
-    def _assigned(self, name: str, scope: ast.FunctionDef, source: SourceFile) -> list[tuple[ast.expr, SourceFile]]:
+    def _assigned(self, use: ast.Name, scope: ast.FunctionDef, source: SourceFile) -> list[tuple[ast.expr, SourceFile]]:
         """What a local name of a function may be given: by assignments, by its default, by calls of the function."""
-        found: list[tuple[ast.expr, SourceFile]] = []
+        name = use.id
+        binders: list[ast.Assign | ast.AnnAssign | ast.NamedExpr] = []
         for node in ast.walk(scope):
             if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-                found.append((node.value, source))
+                binders.append(node)
             elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and getattr(node.target, "id", "") == name:
                 if node.value is not None:
-                    found.append((node.value, source))
+                    binders.append(node)
+        seen, from_outside = reaching(source, use, scope, binders)
+        found: list[tuple[ast.expr, SourceFile]] = [(b.value, source) for b in seen if b.value is not None]
+        if not from_outside:
+            return found
         spec = scope.args
         named = [*spec.posonlyargs, *spec.args]
         parameters = [a.arg for a in named]
