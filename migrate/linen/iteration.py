@@ -9,10 +9,11 @@ from . import shapes
 from .arguments import child_env, stored_names
 from .dims import Dim
 from .lost_factories import one_of
+from .shape_index import array_index
 from .sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
 from .size_lists import SizeItem
 from .size_lists import item as size_item
-from .values import Array, Const, Global, Int, Pieces, Shape, Tup, Unknown, Value
+from .values import Array, Const, Global, Int, Pieces, Shape, SomeNumber, Tup, Unknown, Value
 
 COUNT = Static("\0int")  # a loop variable that is an integer
 
@@ -63,7 +64,7 @@ def element_of(value: Value) -> Value:
         return Static("\0")
     if isinstance(value, Array):
         if value.shape.lead is not None and not value.shape.dims and value.shape.lead.known:
-            return Array(Shape.unknown())
+            return Array(array_index(value.shape, [Int(Dim.of(0))]))
         if value.shape.lead is None and value.shape.dims:
             return Array(Shape(value.shape.dims[1:]))
         return Array(Shape.unknown())
@@ -92,7 +93,8 @@ def name_elements(run: Any, target: ast.expr, element: Abs, inner: Any) -> None:
     if isinstance(target, ast.Name) and isinstance(value, Static) and value.text.startswith("\0"):
         name = target.id
         if not element.static:
-            run.bind(target, Abs(Unknown("loop variable"), False, element.flags), inner)
+            unknown = SomeNumber("loop variable") if value == COUNT else Unknown("loop variable")
+            run.bind(target, Abs(unknown, False, element.flags), inner)
         elif value.text == "\0int":
             run.bind(target, Abs(Int(Dim.local(name)), True, element.flags), inner)
         else:

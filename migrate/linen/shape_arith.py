@@ -10,7 +10,23 @@ from collections.abc import Callable, Sequence
 from .dims import Dim, evaluate
 from .shape_args import NONE, is_number, join
 from .shape_ops import Stop, broadcast, matmul, stop
-from .values import Array, Const, Global, Int, NeedsRank, Real, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
+from .values import (
+    OPAQUE,
+    Array,
+    Const,
+    Global,
+    Int,
+    NeedsRank,
+    Real,
+    Shape,
+    ShapeOf,
+    Slice,
+    SomeNumber,
+    Star,
+    Tup,
+    Unknown,
+    Value,
+)  # fmt: skip
 
 MAX_ITEMS = 4096  # of a tuple that is made by repetition or by range
 
@@ -163,10 +179,18 @@ def _power(a: Dim, b: Dim) -> Value:
 # operators -----------------------------------------------------------------------------------------------------
 
 
+_NUMERIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+
+
 def binary(op: str, a: Value, b: Value) -> Value:
     """`a op b`. Raises Stop."""
     op = _AST_NAMES.get(op, op)
     a, b = _plain(a), _plain(b)
+    if any(isinstance(v, SomeNumber) for v in (a, b)) and all(isinstance(v, Array | Int | SomeNumber) for v in (a, b)):
+        arrays = [v for v in (a, b) if isinstance(v, Array)]
+        if arrays and op in _NUMERIC:
+            return Array(arrays[0].shape)
+        return SomeNumber("loop variable") if op in _NUMERIC and op not in ("/", "**") else OPAQUE
     for value in (a, b):
         if isinstance(value, Unknown):
             raise Stop(value)
@@ -181,7 +205,7 @@ def binary(op: str, a: Value, b: Value) -> Value:
     if is_number(a) and is_number(b):
         if isinstance(a, Const) and isinstance(b, Const):
             return _constants(op, a.value, b.value)
-        if op in ("+", "-", "*", "/", "//", "%", "**"):
+        if op in _NUMERIC:
             return real(f"({{0}} {op} {{1}})", a, b)
         raise stop(f"`{op}` of floats")
     if isinstance(a, Tup | ShapeOf) and isinstance(b, Tup | ShapeOf) and op == "+":

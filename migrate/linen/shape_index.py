@@ -19,6 +19,7 @@ from .values import (
     Shape,
     ShapeOf,
     Slice,
+    SomeNumber,
     Star,
     Tup,
     Unknown,
@@ -167,6 +168,7 @@ def _width(item: Value) -> int:
 
 def array_index(shape: Shape, items: Sequence[Value]) -> Shape:
     """`x[items]` by NumPy's rules."""
+    items = [Int(Dim.of(0)) if isinstance(item, SomeNumber) else item for item in items]  # whichever it is
     for item in items:
         if isinstance(item, Unknown):
             # A number picks a dimension away, an array of numbers puts its own there: which, is not known.

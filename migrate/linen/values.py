@@ -27,6 +27,11 @@ OPAQUE = Unknown("")
 
 
 @dataclasses.dataclass(frozen=True)
+class SomeNumber(Unknown):
+    """An integer that the call alone has: what counts a loop over `range(x.shape[1])`."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Text(Unknown):
     """A string that the constructor has; `why` is how it says it."""
 
