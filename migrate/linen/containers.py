@@ -10,6 +10,7 @@ from . import bundles, chains, factory_tables, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
+from .loop_names import flattened
 from .lost_factories import one_of
 from .mapped_axes import StepOfArgument
 from .merging import Choice
@@ -190,7 +191,14 @@ class Containers(Evaluation):
             if kept is not None:
                 return Abs(kept, False, iterated.flags)
 
+        each = flattened(node)  # what a pass adds
+
         def at(depth: int, scope: Any) -> None:
+            if depth == 1 and each is not None:
+                found = self.evaluate(each, scope)
+                if isinstance(found.value, Tup) and self.holds_module(found.value):
+                    results.append(Abs(chains.Cycle(found.value.items), False, found.flags))
+                    return
             if depth == len(node.generators):
                 results.append(self.evaluate(node.elt, scope))
                 return

@@ -12,6 +12,16 @@ from .arguments import stored_names
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
+def flattened(node: ast.AST) -> ast.Tuple | ast.List | None:
+    """What every pass adds to `[layer for width in widths for layer in (nn.Dense(width), nn.relu)]`."""
+    if not isinstance(node, ast.ListComp) or len(node.generators) != 2 or any(g.ifs or g.is_async for g in node.generators):
+        return None
+    inner = node.generators[1]
+    same = isinstance(node.elt, ast.Name) and isinstance(inner.target, ast.Name) and node.elt.id == inner.target.id
+    items = inner.iter if isinstance(inner.iter, ast.Tuple | ast.List) else None
+    return items if same and items is not None and not any(isinstance(i, ast.Starred) for i in items.elts) else None
+
+
 def free_reads(function: ast.AST, besides: ast.AST) -> frozenset[str]:
     """The names that a function reads outside of one loop, and not as what another loop, or a function in it, binds."""
     return frozenset(name for part in ast.iter_child_nodes(function) for name in _reads(part, besides, frozenset()))
@@ -101,4 +111,4 @@ def _reads(node: ast.AST, besides: ast.AST, bound: frozenset[str]) -> Iterator[s
         yield from _reads(part, besides, bound)
 
 
-__all__ = ["changes_in", "free_reads", "function_of", "hidden_by", "may_bind", "means_the_same"]
+__all__ = ["changes_in", "flattened", "free_reads", "function_of", "hidden_by", "may_bind", "means_the_same"]

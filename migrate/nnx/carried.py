@@ -16,7 +16,7 @@ from ..linen.arguments import stored_names
 from ..linen.dims import Dim
 from ..linen.execute import Execution
 from ..linen.late_makes import names_in
-from ..linen.loop_names import free_reads, function_of
+from ..linen.loop_names import flattened, free_reads, function_of
 from ..linen.merging import dependencies_of
 from ..linen.sites import For, Site, Unmigratable
 from ..linen.values import Array
@@ -95,8 +95,10 @@ def loop_of(site: Site) -> ast.ListComp | ast.For | None:
     for node in source.ancestors(call):
         if isinstance(node, ast.ListComp):
             statement = source.parents.get(node)
-            items = node.elt.elts if isinstance(node.elt, ast.Tuple | ast.List) else [node.elt]
-            plain = len(node.generators) == 1 and not node.generators[0].ifs and call in items
+            each = flattened(node)
+            items = each.elts if each is not None else getattr(node.elt, "elts", [node.elt])
+            single = len(node.generators) == 1 and not node.generators[0].ifs
+            plain = (single or each is not None) and call in items
             whole = isinstance(statement, ast.Assign) and statement.value is node
             inner = _listed_around(source, node) is not None and len(site.loops) == 2
             return node if plain and (whole or inner or _may_stand_before(source, node)) else None
@@ -219,7 +221,10 @@ def _comprehension(
         if len(site.loops) > 1:
             together = {size[0]: size for size in _along(writer.run, site.loops[-1])}
         carried = list(together.values())
+        each = flattened(comprehension)
         expression = (f"{writer.namer.name('flax.nnx.List')}(", source.span(comprehension.elt), ")")
+        if each is not None:
+            expression = (source.span(each),)
     _as_loop(writer, source, comprehension, carried, expression)
 
 
@@ -253,7 +258,8 @@ def _as_loop(
     parts += [f"{indent}for ", source.span(generator.target), " in ", source.span(generator.iter), ":", newline]
     for lines in writer.inner_loops.pop(comprehension, []):
         parts += [f"{indent}{unit}", *lines, newline]
-    parts += [f"{indent}{unit}", target, ".append(", *writer.laid_out(expression, indent + unit), ")"]
+    adds = ".append(" if flattened(comprehension) is None else ".extend("
+    parts += [f"{indent}{unit}", target, adds, *writer.laid_out(expression, indent + unit), ")"]
     for tracker, _, following in carried:
         parts += [newline, f"{indent}{unit}{tracker} = {writer.text.dim(following)}"]
     if whole:

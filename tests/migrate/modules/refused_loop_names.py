@@ -343,4 +343,16 @@ class Block(nn.Module):
     return self.o(last(x))
 """,
     ),
+    "a flattened list whose name setup has for another number": (
+        "NNX114",
+        """class M(nn.Module):
+  hidden: Any = (6, 5)
+  def setup(self):
+    h = 3
+    self.net = nn.Sequential([l for h in self.hidden for l in (nn.Dense(h), nn.relu)])
+    self.o = nn.Dense(h)
+  def __call__(self, x):
+    return self.o(self.net(x))
+""",
+    ),
 }
