@@ -77,5 +77,4 @@ CASES = [
   ("AppendedTo", {}, [(2, 4)], {}),
   ("Starred", {}, [(2, 4)], {}),
   ("Numbers", {}, [(2, 4)], {}),
-  ("InSequential", {"hidden": ()}, [(2, 4)], {}),
 ]
