@@ -44,9 +44,12 @@ def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
 
 
 def _setup_of(project: Project, source: SourceFile, model: ast.ClassDef) -> ast.FunctionDef | None:
-    """The `setup` of a class that no other class derives from."""
+    """The `setup` of a class that derives from no other of the project, and that none derives from."""
     qualname = f"{source.module}.{model.name}"
-    if any(qualname in info.bases for info in project.linen_classes.values()):
+    own = project.linen_classes.get(qualname)
+    if own is None or any(qualname in info.bases for info in project.linen_classes.values()):
+        return None
+    if any(base in project.linen_classes for base in own.bases):
         return None
     found = [s for s in model.body if isinstance(s, ast.FunctionDef) and s.name == "setup" and not s.decorator_list]
     return found[0] if len(found) == 1 else None

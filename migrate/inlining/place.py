@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 
 from ..source import SourceFile
 from .bindings import is_pure
@@ -54,7 +55,9 @@ def place_of(source: SourceFile, method: ast.FunctionDef, node: ast.expr) -> Pla
     for outer in source.ancestors(node):
         if outer is statement:
             break
-        _check_step(outer, inner)
+        before = _earlier(outer, inner)
+        if before is None or any(_counts(one) for one in before):
+            raise NotInlined("something else is computed before it")
         inner = outer
     if isinstance(statement, ast.For) and inner is not statement.iter:
         raise NotInlined("it is called in a loop's head")
@@ -71,27 +74,43 @@ def _ends_line(source: SourceFile, statement: ast.stmt) -> bool:
     return not rest or rest.startswith("#")
 
 
-def _check_step(outer: ast.AST, inner: ast.AST) -> None:
-    """Is `inner` always evaluated where `outer` is, once, and after nothing that counts?"""
+def _earlier(outer: ast.AST, inner: ast.AST) -> list[ast.expr] | None:
+    """What `outer` evaluates before `inner`, which it always does, once; None where that is not so."""
     if isinstance(outer, ast.Call):
-        before = [outer.func, *outer.args, *[k.value for k in outer.keywords]]
         items = [outer.func, *outer.args, *outer.keywords]
-        earlier = before[: items.index(inner)]  # type: ignore[arg-type]
-    elif isinstance(outer, ast.Attribute | ast.Starred | ast.keyword | ast.UnaryOp):
-        earlier = []
-    elif isinstance(outer, ast.BinOp):
-        earlier = [outer.left] if inner is outer.right else []
-    elif isinstance(outer, ast.Subscript):
-        earlier = [outer.value] if inner is outer.slice else []
-    elif isinstance(outer, ast.Tuple | ast.List):
-        earlier = outer.elts[: outer.elts.index(inner)]  # type: ignore[arg-type]
-    elif isinstance(outer, ast.Dict):
-        at = outer.values.index(inner) if inner in outer.values else -1  # type: ignore[arg-type]
-        earlier = [n for n in [*outer.keys[: at + 1], *outer.values[:at]] if n is not None] if at >= 0 else [outer]
-    else:
-        earlier = [outer]  # type: ignore[list-item]
-    if any(isinstance(n, ast.Starred) or not (is_pure(n) or isinstance(n, ast.Lambda)) for n in earlier):
-        raise NotInlined("something else is computed before it")
+        before = [outer.func, *outer.args, *[k.value for k in outer.keywords]]
+        return before[: items.index(inner)]  # type: ignore[arg-type]
+    if isinstance(outer, ast.Attribute | ast.Starred | ast.keyword | ast.UnaryOp):
+        return []
+    if isinstance(outer, ast.BinOp):
+        return [outer.left] if inner is outer.right else []
+    if isinstance(outer, ast.Subscript):
+        return [outer.value] if inner is outer.slice else []
+    if isinstance(outer, ast.Tuple | ast.List):
+        return outer.elts[: outer.elts.index(inner)]  # type: ignore[arg-type]
+    if isinstance(outer, ast.Dict) and inner in outer.values:
+        at = outer.values.index(inner)  # type: ignore[arg-type]
+        return [n for n in [*outer.keys[: at + 1], *outer.values[:at]] if n is not None]
+    return None
 
 
-__all__ = ["Place", "place_of"]
+def _counts(node: ast.expr) -> bool:
+    """Is it more than a name or a number, so that it matters when it is computed?"""
+    return isinstance(node, ast.Starred) or not (is_pure(node) or isinstance(node, ast.Lambda))
+
+
+def first_before(source: SourceFile, node: ast.expr) -> ast.expr | None:
+    """The first thing that counts which the statement of `node` computes before it, where nothing is in its way."""
+    statement = source.statement_of(node)
+    path = [node, *itertools.takewhile(lambda outer: outer is not statement, source.ancestors(node))]
+    for inner, outer in reversed(list(itertools.pairwise(path))):
+        found = _earlier(outer, inner)
+        if found is None:
+            return None
+        for one in found:
+            if _counts(one):
+                return one if isinstance(one, ast.Call) else None
+    return None
+
+
+__all__ = ["Place", "first_before", "place_of"]

@@ -12,7 +12,7 @@ from ..nnx.imports import finish_imports
 from ..source import SourceFile
 from .bindings import free_name, given_by, names_in
 from .callees import Callee, NotInlined, callee, calls_in
-from .place import Place, place_of
+from .place import Place, first_before, place_of
 from .text import Writer, bind, closed, expression, is_expression
 
 MAX_STEPS = 60  # functions that call themselves never come to an end
@@ -122,7 +122,26 @@ def _unfolded(source: SourceFile, method: ast.FunctionDef, call: ast.Call, refus
             return _as_loop(source, method, outer)
         if isinstance(outer, ast.IfExp):
             return _as_branches(source, method, outer)
-    raise refused
+    before = first_before(source, call)
+    if before is None:
+        raise refused
+    return _named_first(source, method, before)
+
+
+def _named_first(source: SourceFile, method: ast.FunctionDef, node: ast.expr) -> str:
+    """`nn.Dense(3)(block(x))` with the layer made by a statement of its own: it is made before the block is."""
+    place = place_of(source, method, node)
+    if isinstance(place.statement, ast.AugAssign) or place.node.lineno != place.node.end_lineno:
+        raise NotInlined("something else is computed before it")
+    name = free_name("made", names_in(method))
+    edits = EditSet(source.text)
+    edits.replace(source.span(node), name)
+    rest = edits.render(source.span(place.statement))
+    edits = EditSet(source.text)
+    edits.replace(
+        source.span(place.statement), f"{name} = {source.text_of(node)}\n{source.indent_of(place.statement)}{rest}"
+    )
+    return edits.render()
 
 
 def _as_loop(source: SourceFile, method: ast.FunctionDef, node: ast.ListComp | ast.GeneratorExp) -> str:

@@ -395,11 +395,11 @@ def _interchangeable(run: Execution, sites: list[Site]) -> bool:
 def _place_late(label: str, sites: list[Site]) -> None:
     """Those that the constructor makes late are put where Linen's order has them, which must be known."""
     late = [s for s in sites if s.renders.get("counted")]
+    unknown = next((s for s in late if s.renders.get("number") is None), None)
+    if unknown is not None:
+        raise Unmigratable("NNX158", f"{label} modules are made in loops and called in another order", unknown.node)
     for site in late:
-        number = site.renders.get("number")
-        if number is None:
-            reason = f"{label} modules are made in loops and called in another order"
-            raise Unmigratable("NNX158", reason, site.node)
+        number = site.renders["number"]
         # Of those that come before it, some may be put there after it.
         missing = [s for s in late if s.renders["counted"] > site.renders["counted"] and s.renders["number"] < number]
         site.renders["place"] = number - len(missing)

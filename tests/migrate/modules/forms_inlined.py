@@ -312,6 +312,32 @@ class MappingHandedOn(nn.Module):
         return self.b(self.a(x))
 
 
+class LayersBeforeTheCall(nn.Module):
+    def setup(self):
+        self.a = nn.Sequential([nn.Dense(3), self.mlp(4), self.mlp(5)])
+
+    def mlp(self, d):
+        first = nn.Dense(d)
+        return nn.Sequential([first, nn.relu])
+
+    def __call__(self, x):
+        return self.a(x)
+
+
+class NormBeforeTheCall(nn.Module):
+    n: int = 2
+
+    def block(self, x, d):
+        for i in range(self.n):
+            x = nn.relu(nn.Dense(d + i)(x))
+        return x
+
+    @nn.compact
+    def __call__(self, x):
+        y = nn.LayerNorm()(self.block(x, 3)) * nn.RMSNorm()(self.block(x, 3))
+        return nn.LayerNorm()(self.block(y, 2))
+
+
 CASES = [
     ("TwoChains", {}, [(2, 3)], {}),
     ("TwoChains", {"dims": (3, 6)}, [(2, 3)], {}),
@@ -334,4 +360,7 @@ CASES = [
     ("LiftedByAFunction", {}, [(2, 5, 3)], {}),
     ("LiftedByAFunctionOfTheCall", {}, [(2, 5, 3)], {}),
     ("MappingHandedOn", {"options": {"use_bias": False}}, [(2, 3)], {}),
+    ("LayersBeforeTheCall", {}, [(2, 3)], {}),
+    ("NormBeforeTheCall", {}, [(2, 3)], {}),
+    ("NormBeforeTheCall", {"n": 1}, [(2, 3)], {}),
 ]

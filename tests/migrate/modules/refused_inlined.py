@@ -175,4 +175,17 @@ class M(nn.Module):
     return self.b(self.a(x))
 """,
     ),
+    "a layer made before those of a loop and called behind them": (
+        "NNX158",
+        """class M(nn.Module):
+  n: int = 2
+  def block(self, x):
+    for i in range(self.n):
+      x = nn.relu(nn.Dense(4)(x))
+    return x
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(self.block(x)) + nn.Dense(4)(self.block(x))
+""",
+    ),
 }
