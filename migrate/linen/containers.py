@@ -50,7 +50,7 @@ class Containers(Evaluation):
             else:
                 items.append(found.value)
         kind = "tuple" if isinstance(node, ast.Tuple) else "list"
-        if any(isinstance(i, Star) and isinstance(i.value, Static) for i in items):
+        if static and any(isinstance(i, Star) and isinstance(i.value, Static) for i in items):
             return self._static_text(node, static, flags, env)
         if any(isinstance(i, Star) for i in items) and kind == "list":
             parts = [p for i in items for p in (chains.parts_of(i.value) or (i,) if isinstance(i, Star) else (i,))]

@@ -182,6 +182,7 @@ def join(values: Sequence[Value], kind: str = "tuple") -> Value:
     """The tuple (or list) with these items, `Star`s spread. Raises Stop if its length is not known in any way."""
     items: list[Value] = []
     open_shape: Shape | None = None
+    lost: Stop | None = None
     for value in values:
         inner = value.value if isinstance(value, Star) else None
         if inner is None:
@@ -193,10 +194,13 @@ def join(values: Sequence[Value], kind: str = "tuple") -> Value:
                 raise needs_rank("a tuple with two starred shapes", open_shape, inner.shape)
             open_shape = _append(inner.shape, items, front=True)
             items = []
-        elif isinstance(inner, Unknown):
-            raise Stop(inner)
         else:
-            raise stop("a starred value whose length is not known")
+            lost = Stop(inner) if isinstance(inner, Unknown) else stop("a starred value whose length is not known")
+            items, open_shape = [], Shape.unknown()
+    if lost is not None:  # sizes behind it are known, where they are spelled out
+        tail = [item.dim.value for item in items if isinstance(item, Int)]
+        if not tail or len(tail) < len(items) or -1 in tail:
+            raise lost
     if open_shape is None:
         return Tup(tuple(items), kind)
     return ShapeOf(_append(open_shape, items, front=False), kind)

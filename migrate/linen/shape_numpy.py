@@ -275,7 +275,14 @@ def _einsum(call: Call) -> Value:
 
 @rule("outer", "a b")
 def _outer(call: Call) -> Value:
-    return Array(Shape((call.shape("a").size(), call.shape("b").size())))
+    return Array(Shape((_size_or_none(call, "a"), _size_or_none(call, "b"))))
+
+
+def _size_or_none(call: Call, parameter: str) -> Dim | None:
+    try:
+        return call.shape(parameter).size()
+    except Stop:  # whatever it is, it is made one row or column
+        return None
 
 
 @rule("inner", "a b")

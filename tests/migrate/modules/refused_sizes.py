@@ -1,6 +1,26 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "a starred field of unknown length whose last size is the width": (
+        "NNX110",
+        """class M(nn.Module):
+  size: tuple = (4, 2)
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(jnp.reshape(x, (x.shape[0], *self.size)))
+""",
+    ),
+    "a starred field of unknown length before the rest of all elements": (
+        "NNX110",
+        """class M(nn.Module):
+  size: tuple = (2, 2)
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(jnp.reshape(x, (x.shape[0], *self.size, -1)))
+""",
+    ),
     "an optional argument that calls give or not by conditions of which none excludes the other": (
         "NNX132",
         """class Inner(nn.Module):
