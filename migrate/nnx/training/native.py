@@ -56,7 +56,7 @@ from . import (
     trees,
 )
 from .components import Component
-from .places import loops_around, nested
+from .places import changed_between, loops_around, nested
 from .rewrite import Rewrite, Unsupported, obstacle
 
 # Reductions of a tree: their results hold nothing that the optimizer changes later.
@@ -289,6 +289,7 @@ class _Native(Rewrite):
             and self.function(self.site) is self.home
             and self.source(self.site) is self.source(self.init)
             and self.block(site_statement) is self.block(statement)
+            and not changed_between(self, self.site, site_statement, statement)
         )
         self.direct = same_place and len(stores) == 1 and isinstance(stores[0].ctx, ast.Store)
         around = loops_around(self, self.init, self.home)

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from ...source import SourceFile
 from .rewrite import Rewrite
 
+_NAMING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
+_CHANGING = frozenset(
+    {"append", "extend", "insert", "remove", "pop", "popitem", "clear", "update", "setdefault", "sort", "reverse", "add"}
+)
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -35,6 +39,27 @@ def exclusive(form: Rewrite, one: ast.AST, other: ast.AST) -> bool:
         return False
     branches = {(id(parent), field) for parent, field in _branches(form, one)}
     return any((id(parent), "orelse" if field == "body" else "body") in branches for parent, field in _branches(form, other))
+
+
+def changed_between(form: Rewrite, node: ast.AST, first: ast.stmt, last: ast.stmt) -> bool:
+    """May an expression of one statement mean something else in a later one of the same block?"""
+    block = form.block(first)
+    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    for statement in block[block.index(first) + 1 : block.index(last)]:
+        for inner in ast.walk(statement):
+            bound = getattr(inner, "name", None) if isinstance(inner, _NAMING) else None
+            if bound in read or (isinstance(inner, ast.alias) and (inner.asname or inner.name) in read):
+                return True
+            target = inner
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in _CHANGING:
+                target = inner.func.value
+            elif not isinstance(getattr(inner, "ctx", None), ast.Store | ast.Del):
+                continue
+            while isinstance(target, ast.Attribute | ast.Subscript):
+                target = target.value
+            if isinstance(target, ast.Name) and target.id in read:
+                return True
+    return False
 
 
 def _branches(form: Rewrite, node: ast.AST) -> Iterator[tuple[ast.If, str]]:

@@ -60,6 +60,18 @@ RUN = {
     "a chain behind a condition":
         "  cls = partial(Small, 4)\n  if x.ndim == 2:\n    cls = partial(Around, net_cls=cls)\n    model = Whole(cls)\n",
     "a parameter that is bound again": "  net = partial(Around, net_cls=net)\n  model = Whole(net_cls=net)\n",
+    "a name that is bound again behind the use":
+        "  cls = partial(Small)\n  model = Around(net_cls=cls)\n  cls = Around\n",
+    "a size that is changed before the model is initialized":
+        "  size = 3\n  model = Around(partial(Small, size=size))\n  size = 7\n",
+    "a size that a loop changes":
+        "  size = 3\n  model = Around(partial(Small, size))\n  for size in range(2, 5):\n    print(size)\n",
+    "a list that shrinks":
+        "  sizes = [3, 4]\n  model = Around(partial(Small, sizes[-1]))\n  if x.ndim == 2:\n    sizes.pop()\n",
+    "a table that changes":
+        "  sizes = {'a': 3}\n  model = Around(partial(Small, sizes['a']))\n  sizes['a'] += 2\n",
+    "a name that a function takes":
+        "  size = 3\n  model = Around(partial(Small, size))\n  def size():\n    return 4\n",
 }  # fmt: skip
 
 
