@@ -10,7 +10,7 @@ from typing import Any
 from .bundles import Bundle, common, map_values
 from .dims import Dim
 from .nothing_made import GivesBack
-from .presence import Known, OptionalArray, Step, certain, with_none
+from .presence import Known, OptionalArray, Step, asked, certain, with_none
 from .sites import Abs, Factory, Function, Module, Repeated, Static
 from .values import Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
@@ -76,6 +76,9 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
     """Either of two values, with the condition that the constructor can say."""
     if sides is None or sides[0].deps:
         return merged
+    if of_fields(sides) and type(merged) is Array and isinstance(a, Array) and isinstance(b, Array):
+        if merged.shape.dims and None in (a.shape.dim(-1), b.shape.dim(-1)):  # another module may take the other side
+            return dataclasses.replace(merged, shape=dataclasses.replace(merged.shape, dims=(*merged.shape.dims[:-1], None)))
     if isinstance(merged, OptionalArray):  # None on one side
         there = [side for side, value in zip(sides, (a, b)) if type(value) is Array]
         if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
@@ -236,8 +239,13 @@ def _rounded(dim: Dim) -> Dim:
     return total
 
 
+def of_fields(sides: tuple[Step, Step] | None) -> bool:
+    """Does a condition hold, or not, for all calls of a module, so that its sides may well differ in width?"""
+    return sides is not None and not sides[0].deps and asked(sides[0].text) is None
+
+
 def same_width(a: Dim | None, b: Dim | None) -> Dim | None:
-    """The width of two arrays that one layer takes: where one is not known it is that of the other.
+    """The width of two arrays that one layer takes, by what a call says: where one is not known it is that of the other.
 
     Were it not so, the layer would have one size in Linen and be given another; a size of 1 may be broadcast.
     """

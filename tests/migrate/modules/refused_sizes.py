@@ -368,4 +368,31 @@ class M(nn.Module):
     return nn.Dense(2)(x) + nn.Dense(3)(rows).sum()
 """,
     ),
+    "a width that a field decides, and that is not known on one side": (
+        "NNX110",
+        """class Attend(nn.Module):
+  heads: int = 2
+  d: int = 3
+  concat: bool = True
+  @nn.compact
+  def __call__(self, x, adj):
+    n = x.shape[0]
+    h = nn.Dense(self.heads * self.d, use_bias=False)(x).reshape(n, self.heads, self.d)
+    a1 = self.param('a1', nn.initializers.glorot_uniform(), (1, self.heads, self.d))
+    a2 = self.param('a2', nn.initializers.glorot_uniform(), (1, self.heads, self.d))
+    e = nn.leaky_relu((h * a1).sum(-1)[:, None] + (h * a2).sum(-1)[None], 0.2)
+    e = jnp.where(adj[..., None] > 0, e, -1e9)
+    w = jax.nn.softmax(e, 1)
+    o = jnp.einsum('ijh,jhd->ihd', w, h)
+    return o.reshape(n, -1) if self.concat else o.mean(1)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, adj):
+    for _ in range(2):
+      x = nn.elu(Attend()(x, adj))
+    return nn.Dense(3)(Attend(concat=False)(x, adj))
+""",
+    ),
 }
