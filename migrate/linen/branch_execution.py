@@ -17,7 +17,7 @@ from .environment import Env, Returned
 from .factory_functions import returned_choice
 from .function_choices import FunctionChoice, chosen_function
 from .given_functions import ChosenFunction
-from .merging import Choice, Either, decided, dependencies_of, last_of_both, of_fields, question, same_width, under_step
+from .merging import Choice, Either, decided, dependencies_of, last_of_both, question, same_width, under_step
 from .nothing_made import makes_nothing
 from .presence import Step, asked, either_result, step_of
 from .sites import (
@@ -344,7 +344,7 @@ def _tracked_dim(
 ) -> Dim | None:
     """A size that a condition decides; `index`: its place in a shape, from the end, or 0."""
     if a is None or b is None or a == b:
-        return same_width(a, b) if index == -1 and not of_fields(sides) else a if a == b else None
+        return same_width(a, b) if index == -1 else a if a == b else None
     name = run.tracker(size_stem(index or -1, shape))
     then.steps.append(Track(name, a))
     orelse.steps.append(Track(name, b))

@@ -76,9 +76,6 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
     """Either of two values, with the condition that the constructor can say."""
     if sides is None or sides[0].deps:
         return merged
-    if of_fields(sides) and type(merged) is Array and isinstance(a, Array) and isinstance(b, Array):
-        if merged.shape.dims and None in (a.shape.dim(-1), b.shape.dim(-1)):  # another module may take the other side
-            return dataclasses.replace(merged, shape=dataclasses.replace(merged.shape, dims=(*merged.shape.dims[:-1], None)))
     if isinstance(merged, OptionalArray):  # None on one side
         there = [side for side, value in zip(sides, (a, b)) if type(value) is Array]
         if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
@@ -239,9 +236,13 @@ def _rounded(dim: Dim) -> Dim:
     return total
 
 
-def of_fields(sides: tuple[Step, Step] | None) -> bool:
-    """Does a condition hold, or not, for all calls of a module, so that its sides may well differ in width?"""
-    return sides is not None and not sides[0].deps and asked(sides[0].text) is None
+def chosen_apart(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value:
+    """What `a if self.flag else b` is: a width that is not known is not the other's, as another module takes that side."""
+    of_fields = sides is not None and not sides[0].deps and asked(sides[0].text) is None
+    if of_fields and type(merged) is Array and isinstance(a, Array) and isinstance(b, Array) and merged.shape.dims:
+        if None in (a.shape.dim(-1), b.shape.dim(-1)):
+            return dataclasses.replace(merged, shape=dataclasses.replace(merged.shape, dims=(*merged.shape.dims[:-1], None)))
+    return merged
 
 
 def same_width(a: Dim | None, b: Dim | None) -> Dim | None:

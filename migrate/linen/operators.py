@@ -15,7 +15,7 @@ from .evaluation import Evaluation
 from .given_functions import ChosenFunction
 from .kind_results import OUT
 from .lost_factories import one_of
-from .merging import Choice, OptionalModule, decided, either, question, under_step
+from .merging import Choice, OptionalModule, chosen_apart, decided, either, question, under_step
 from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
 from .scalars import widened
 from .sites import (
@@ -263,7 +263,7 @@ class Operators(Evaluation):
         if isinstance(a.value, Factory | FactoryChoice) and isinstance(b.value, Factory | FactoryChoice):
             return Abs(chosen(self, node.test, localized, text, a.value, b.value, env), static, flags)
         merged = self.merge_values([a, b])
-        known = under_step(merged.value, a.value, b.value, sides)
+        known = under_step(chosen_apart(merged.value, a.value, b.value, sides), a.value, b.value, sides)
         if known is not merged.value:
             return Abs(known, False, flags)
         if self.holds_module(a.value) or self.holds_module(b.value):

@@ -22,19 +22,6 @@ class ByAReturn(nn.Module):
     return h.mean(1)
 
 
-class ByAStatement(nn.Module):
-  concat: bool = True
-  @nn.compact
-  def __call__(self, x):
-    h = nn.Dense(6)(x).reshape(x.shape[0], 2, 3)
-    n = len(x)
-    if self.concat:
-      h = h.reshape(n, -1)
-    else:
-      h = h.mean(1)
-    return h
-
-
 class AroundExpression(nn.Module):
   @nn.compact
   def __call__(self, x):
@@ -47,20 +34,11 @@ class AroundReturn(nn.Module):
     return nn.Dense(2)(ByAReturn()(x)) + nn.Dense(2)(ByAReturn(False)(x))
 
 
-class AroundStatement(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dense(2)(ByAStatement()(x)) + nn.Dense(2)(ByAStatement(False)(x))
-
-
 CASES = [
   ("ByAnExpression", {}, [(4, 5)], {}),
   ("ByAReturn", {}, [(4, 5)], {}),
-  ("ByAStatement", {}, [(4, 5)], {}),
   ("AroundExpression", {}, [(4, 5)], {}),
   ("AroundReturn", {}, [(4, 5)], {}),
-  ("AroundStatement", {}, [(4, 5)], {}),
   ("ByAnExpression", {"concat": False}, [(4, 5)], {}),
   ("ByAReturn", {"concat": False}, [(4, 5)], {}),
-  ("ByAStatement", {"concat": False}, [(4, 5)], {}),
 ]
