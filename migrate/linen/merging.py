@@ -236,12 +236,16 @@ def _rounded(dim: Dim) -> Dim:
     return total
 
 
-def chosen_apart(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value:
-    """What `a if self.flag else b` is: a width that is not known is not the other's, as another module takes that side."""
+def of_other_modules(a: Value, b: Value, sides: tuple[Step, Step] | None) -> bool:
+    """Is a width of `a if self.flag else b` not known, which is then not the other's, as another module takes that side?"""
     of_fields = sides is not None and not sides[0].deps and asked(sides[0].text) is None
-    if of_fields and type(merged) is Array and isinstance(a, Array) and isinstance(b, Array) and merged.shape.dims:
-        if None in (a.shape.dim(-1), b.shape.dim(-1)):
-            return dataclasses.replace(merged, shape=dataclasses.replace(merged.shape, dims=(*merged.shape.dims[:-1], None)))
+    return of_fields and isinstance(a, Array) and isinstance(b, Array) and None in (a.shape.dim(-1), b.shape.dim(-1))
+
+
+def chosen_apart(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value:
+    """What `a if self.flag else b` is."""
+    if of_other_modules(a, b, sides) and type(merged) is Array and merged.shape.dims:
+        return dataclasses.replace(merged, shape=dataclasses.replace(merged.shape, dims=(*merged.shape.dims[:-1], None)))
     return merged
 
 

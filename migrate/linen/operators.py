@@ -15,7 +15,7 @@ from .evaluation import Evaluation
 from .given_functions import ChosenFunction
 from .kind_results import OUT
 from .lost_factories import one_of
-from .merging import Choice, OptionalModule, chosen_apart, decided, either, question, under_step
+from .merging import Choice, OptionalModule, chosen_apart, decided, either, of_other_modules, question, under_step
 from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
 from .scalars import widened
 from .sites import (
@@ -243,7 +243,8 @@ class Operators(Evaluation):
         if then.steps or orelse.steps:
             outer.steps.append(branch)
         elif localized is not None or text:
-            followed = self.merge_tracked(a, b, then, orelse, sides)
+            apart = of_other_modules(a.value, b.value, sides)
+            followed = self.merge_tracked(a, b, then, orelse, sides) if not apart else None
             if then.steps:  # widths that differ: known before the layer that the statement makes of them
                 before_statement(self, branch, "")
             if followed is not None:
