@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -14,16 +13,6 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 SEEDS = pathlib.Path(__file__).resolve().parents[3].parent / "shared" / "seeds"
-# Plots are not what is compared.
-MATPLOTLIB = """
-import sys, types
-class _Any:
-    def __getattr__(self, name): return _Any()
-    def __call__(self, *args, **kwargs): return _Any()
-pyplot = types.ModuleType("matplotlib.pyplot")
-pyplot.__getattr__ = lambda name: _Any()
-sys.modules["matplotlib.pyplot"] = pyplot
-"""
 
 
 def migrate(text: str, name: str = "program") -> str:
@@ -38,11 +27,9 @@ def migrate(text: str, name: str = "program") -> str:
 
 
 def run(text: str, folder: pathlib.Path, timeout: int = 300) -> str:
-    (folder / "matplotlib").mkdir()
-    (folder / "matplotlib" / "__init__.py").write_text(MATPLOTLIB)
     program = folder / "program.py"
     program.write_text(text)
-    env = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(folder)}
+    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
         [sys.executable, str(program)],
         cwd=folder,
@@ -56,40 +43,11 @@ def run(text: str, folder: pathlib.Path, timeout: int = 300) -> str:
     return done.stdout
 
 
-def comparable(text: str) -> list[str]:
-    """Lines with what a newer jax only prints otherwise made equal: device and memory names, PartitionSpec."""
-    text = re.sub(r"TFRT_CPU_(\d+)", r"cpu:\1", text)
-    text = text.replace("unpinned_host", "device").replace("PartitionSpec(", "P(")
-    text = re.sub(r"\{CpuDevice.*\}", "{devices}", text)
-    return text.splitlines()
-
-
-def same(got: str, want: str) -> None:
-    number = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-    lines, wanted = comparable(got), comparable(want)
-    assert len(lines) == len(wanted)
-    for line, expected in zip(lines, wanted):
-        assert number.sub("#", line) == number.sub("#", expected)
-        for a, b in zip(number.findall(line), number.findall(expected)):
-            assert abs(float(a) - float(b)) <= 1e-4 * max(1.0, abs(float(b))), (line, expected)
-
-
 @pytest.mark.skipif(not SEEDS.exists(), reason="the documents that the project was created from are not here")
-@pytest.mark.parametrize("name", ["nnx_spmd_guide", "shard_map_intro"])
-def test_documents_print_what_they_printed(name: str, tmp_path: pathlib.Path) -> None:
-    text = (SEEDS / "programs" / f"{name}.py").read_text()
-    same(run(migrate(text), tmp_path), (SEEDS / "expected" / f"{name}.txt").read_text())
-
-
-@pytest.mark.skipif(not SEEDS.exists(), reason="the documents that the project was created from are not here")
-def test_the_fsdp_document_trains_as_it_did(tmp_path: pathlib.Path) -> None:
-    """Its data are drawn without a seed: the pictures of the shardings are compared, and how far the loss falls."""
-    text = (SEEDS / "programs" / "fsdp_blog.py").read_text().replace("10_000", "2_001")
-    lines = comparable(run(migrate(text), tmp_path))
-    want = comparable((SEEDS / "expected" / "fsdp_blog.txt").read_text())
-    assert lines[:20] == want[:20]
-    losses = [float(line.rpartition("= ")[2]) for line in lines[20:]]
-    assert len(losses) == 3 and losses[0] > 1 and losses[2] < 0.1
+@pytest.mark.parametrize("name", ["nnx_spmd_guide", "shard_map_intro", "fsdp_blog"])
+def test_documents_are_migrated_whole(name: str) -> None:
+    """Nothing is left to the user, nor changed by a second run; `tests/test_seeds.py` runs them."""
+    migrate((SEEDS / "programs" / f"{name}.py").read_text())
 
 
 FSDP = """
