@@ -7,7 +7,7 @@ import functools
 import keyword
 from collections.abc import Callable, Iterable, Iterator
 
-from .trees import FlatTree
+from .trees import FlatTree, subtree
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -376,6 +376,6 @@ def _module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _bound_names(target: ast.AST) -> Iterator[str]:
-    for node in ast.walk(target):
+    for node in subtree(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             yield node.id

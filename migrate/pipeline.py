@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import inlining
 from .context import FileContext, Options
@@ -16,6 +17,9 @@ from .plan import ClassPlan, Plan
 from .rule import Rule, Visit, Visitor, all_rules
 from .source import SourceFile
 from .trees import parse_text
+
+if TYPE_CHECKING:
+    from .nnx.linen_copies import Copies
 
 
 @dataclasses.dataclass
@@ -52,36 +56,62 @@ def migrate_project(
     A file whose rewrite fails is left as it was, and the others are then rewritten to work with it as it is.
     """
     sources, options = list(sources), options or Options()
-    project = Project(sources, unread)
-    result = _migrated(project, options, per_file or {})
+    own_options = per_file or {}
+    decided = _decided(Project(sources, unread), options, own_options)
+    inlined = inlining.tried_again(decided.project, decided.plan, lambda other: _decided(other, options, own_options))
+    if inlined is not None:
+        result = _written(inlined.decided, options, own_options, inlined.not_called)
+        if all(file.after is not None for file in result.files):
+            return inlining.as_it_was(decided.project, result)
+    result = _written(decided, options, own_options)
     failed = {file.path: file for file in result.files if file.after is None}
     if not failed:
-        return inlining.tried_again(project, result, lambda other, gone: _migrated(other, options, per_file or {}, gone))
-    given = {path: (per_file or {}).get(path, options) for path in failed}
+        return result
+    given = {path: own_options.get(path, options) for path in failed}
     left = {path: dataclasses.replace(own, ignore=(*own.ignore, "NNX")) for path, own in given.items()}
-    result = _migrated(Project(sources, unread), options, {**(per_file or {}), **left})
+    own_options = {**own_options, **left}
+    result = _written(_decided(Project(sources, unread), options, own_options), options, own_options)
     result.files = [failed.get(file.path, file) for file in result.files]
     return result
 
 
-def _migrated(
-    project: Project, options: Options, per_file: Mapping[Path, Options], gone: Collection[ast.AST] = ()
-) -> RunResult:
-    """One pass of all steps. `gone`: what constructs modules in functions that nothing calls any more."""
-    from .nnx import linen_copies, modules, outside_chains, training
+@dataclasses.dataclass(frozen=True)
+class Decided:
+    """What is to become of every Linen class of a project; nothing is written yet.
+
+    `linen`: the part of the project that the analysis of Linen code must see.
+    """
+
+    project: Project
+    linen: Project
+    plan: Plan
+    copies: Copies
+
+
+def _decided(project: Project, options: Options, per_file: Mapping[Path, Options]) -> Decided:
+    from .nnx import modules
 
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
     linen = project
     if len(concerned) < len(project.files):
         linen = Project([project.files[name] for name in concerned], project.unread)
-    copies = modules.decide(linen, plan, options, per_file)
+    return Decided(project, linen, plan, modules.decide(linen, plan, options, per_file))
+
+
+def _written(
+    decided: Decided, options: Options, per_file: Mapping[Path, Options], not_called: Collection[ast.AST] = ()
+) -> RunResult:
+    """All files as decided. `not_called`: what constructs modules in functions that nothing calls any more."""
+    from .nnx import linen_copies, modules, outside_chains, training
+
+    project, linen, plan, copies = decided.project, decided.linen, decided.plan, decided.copies
     contexts = {
         name: FileContext(source, plan, per_file.get(source.path, options), project)
         for name, source in project.files.items()
     }
     linen_contexts = {name: contexts[name] for name in linen.files}
-    plan.taken.update(gone)
+    plan.taken.update(not_called)
     modules.write(linen, plan, copies, linen_contexts)
     training.write(linen, plan, linen_contexts)
     outside_chains.write_modules(plan, {context.source.path: context for context in linen_contexts.values()})

@@ -198,6 +198,10 @@ class SourceFile:
             yield parent
             node = parent
 
+    def function_of(self, node: ast.AST) -> ast.FunctionDef | None:
+        """The innermost function that something stands in; a definition itself stands in the function around it."""
+        return next((n for n in self.ancestors(node) if isinstance(n, ast.FunctionDef)), None)
+
     def statement_of(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around an expression."""
         return next(parent for parent in self.ancestors(node) if isinstance(parent, ast.stmt))

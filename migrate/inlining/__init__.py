@@ -11,6 +11,6 @@ of each of its calls, which is the same Linen program: modules get their names f
 text makes them. The class keeps that text where it becomes native with it, and the text that it had where it does not.
 """
 
-from .trial import tried_again
+from .trial import as_it_was, tried_again
 
-__all__ = ["tried_again"]
+__all__ = ["as_it_was", "tried_again"]

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from ..edits import Edit, EditSet, Span
 from ..source import SourceFile
+from ..trees import subtree
 from .callees import Callee, NotInlined
 
 
@@ -154,7 +155,7 @@ _PURE = (
 
 def is_pure(node: ast.expr) -> bool:
     """Does it give the same wherever in a statement it is evaluated, and do nothing else?"""
-    return all(isinstance(n, _PURE) for n in ast.walk(node))
+    return all(isinstance(n, _PURE) for n in subtree(node))
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -166,7 +167,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 def names_in(method: ast.FunctionDef) -> set[str]:
     """Every name that a method says or binds."""
-    nodes = list(ast.walk(method))
+    nodes = list(subtree(method))
     found = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
     return found | {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
 

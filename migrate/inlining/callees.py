@@ -185,4 +185,16 @@ def calls_in(source: SourceFile, model: ast.ClassDef) -> Iterator[tuple[ast.Func
             yield from ((method, c) for c in sorted(calls, key=lambda n: (n.lineno, n.col_offset)))
 
 
+def read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, attributes: set[str]) -> bool:
+    """May anything outside of a class read one of the attributes of such a module?"""
+    inside = {id(n) for n in subtree(model)}
+    for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
+        for node in other.by_kind.get(ast.Attribute, ()) if attributes & other.words else ():
+            assert isinstance(node, ast.Attribute)
+            own = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if node.attr in attributes and id(node) not in inside and not own:
+                return True
+    return False
+
+
 __all__ = ["Callee", "NotInlined", "callee", "calls_in", "is_class", "makes"]

@@ -15,7 +15,7 @@ from ..linen.index import Project
 from ..linen.lifting import LIFTED
 from ..source import SourceFile
 from ..trees import subtree
-from .callees import NotInlined, is_class
+from .callees import NotInlined, is_class, read_elsewhere
 from .moved_params import at_the_call
 from .steps import reparsed
 
@@ -72,17 +72,6 @@ def _mentions(model: ast.ClassDef, attribute: str) -> list[ast.Attribute]:
     return [n for n in subtree(model) if isinstance(n, ast.Attribute) and _attribute(n) == attribute]
 
 
-def _read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, attribute: str) -> bool:
-    """May something else in the project read the attribute of such a module?"""
-    inside = {id(n) for n in subtree(model)}
-    for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
-        for node in other.by_kind.get(ast.Attribute, ()) if attribute in other.words else ():
-            assert isinstance(node, ast.Attribute)
-            if node.attr == attribute and id(node) not in inside and _attribute(node) != attribute:
-                return True
-    return False
-
-
 def _dropped(source: SourceFile, function: ast.FunctionDef, statement: ast.stmt) -> tuple[Span, str]:
     """The lines that go with a statement of a function, and what stands there then."""
     if len(function.body) > 1:
@@ -107,12 +96,12 @@ def _held_class(project: Project, source: SourceFile, model: ast.ClassDef, setup
         uses = [n for n in _mentions(model, attribute) if isinstance(n.ctx, ast.Load)]
         called = all(isinstance(c := source.parents[n], ast.Call) and c.func is n for n in uses)
         once = len(_mentions(model, attribute)) == len(uses) + 1
-        local = any(isinstance(n, ast.Name) and n.id != "self" and source.names.is_hidden(n.id, n) for n in ast.walk(value))
-        made = not any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in ast.walk(value))
-        if not (uses and called and once and made) or local or _read_elsewhere(project, source, model, attribute):
+        local = any(isinstance(n, ast.Name) and n.id != "self" and source.names.is_hidden(n.id, n) for n in subtree(value))
+        made = not any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in subtree(value))
+        if not (uses and called and once and made) or local or read_elsewhere(project, source, model, {attribute}):
             continue
         bound = [source.names.bound_in(f) for n in uses for f in source.ancestors(n) if isinstance(f, ast.FunctionDef)]
-        if any(isinstance(n, ast.Name) and n.id != "self" and n.id in names for names in bound for n in ast.walk(value)):
+        if any(isinstance(n, ast.Name) and n.id != "self" and n.id in names for names in bound for n in subtree(value)):
             continue
         edits = EditSet(source.text)
         for use in uses:
@@ -135,9 +124,9 @@ def _filled_dict(project: Project, source: SourceFile, model: ast.ClassDef, setu
             continue
         target = only.targets[0]
         stored = isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name
-        around = [n for n in ast.walk(setup) if isinstance(n, ast.Name) and not any(n is i for i in ast.walk(loop))]
+        around = [n for n in subtree(setup) if isinstance(n, ast.Name) and not any(n is i for i in subtree(loop))]
         apart = not _is_read_behind(source, setup, loop) and sum(n.id == name for n in around) == 2
-        used = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+        used = [n for n in subtree(loop) if isinstance(n, ast.Name) and n.id == name]
         if not stored or not apart or len(used) != 1 or not (isinstance(held[1], ast.Name) and held[1].id == name):
             continue
         assert isinstance(target, ast.Subscript)
@@ -153,14 +142,14 @@ def _filled_dict(project: Project, source: SourceFile, model: ast.ClassDef, setu
 
 def _is_read_behind(source: SourceFile, setup: ast.FunctionDef, loop: ast.For) -> bool:
     """Is a name of a loop read by something that does not give it a value itself? A comprehension leaves none."""
-    counted = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-    inside = {id(n) for n in ast.walk(loop)}
-    for node in ast.walk(setup):
+    counted = {n.id for n in subtree(loop.target) if isinstance(n, ast.Name)}
+    inside = {id(n) for n in subtree(loop)}
+    for node in subtree(setup):
         if not isinstance(node, ast.Name) or node.id not in counted or id(node) in inside or isinstance(node.ctx, ast.Store):
             continue
         around = [a for a in source.ancestors(node) if isinstance(a, ast.For)]
-        loops = [a for a in around if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(a.target))]
-        over = any(any(n is node for n in ast.walk(a.iter)) for a in loops)
+        loops = [a for a in around if any(isinstance(n, ast.Name) and n.id == node.id for n in subtree(a.target))]
+        over = any(any(n is node for n in subtree(a.iter)) for a in loops)
         if source.names.binding_scope(node.id, node) is setup and (not loops or over):
             return True
     return False
@@ -214,7 +203,7 @@ def _numbered(project: Project, source: SourceFile, model: ast.ClassDef, setup: 
         reads = list(_reads(model, prefix))
         if _is_taken(model, prefix, [call, *[r for r, _ in reads]]):
             continue
-        if _read_elsewhere(project, source, model, prefix) or any(f"{prefix}_{i}" in source.words for i in range(10)):
+        if read_elsewhere(project, source, model, {prefix}) or any(f"{prefix}_{i}" in source.words for i in range(10)):
             continue
         edits = EditSet(source.text)
         made, over = source.text_of(call.args[2]), f"for {source.text_of(loop.target)} in {source.text_of(loop.iter)}"
@@ -278,7 +267,7 @@ def _reads(model: ast.ClassDef, prefix: str) -> Iterator[tuple[ast.Call, ast.exp
 
 def _is_taken(model: ast.ClassDef, prefix: str, known: list[ast.Call]) -> bool:
     """Is the name of the list, or one of its items, something else's, or asked for in another way?"""
-    parts = {id(n) for call in known for n in ast.walk(call)}
+    parts = {id(n) for call in known for n in subtree(call)}
     for node in subtree(model):
         if id(node) in parts:
             continue

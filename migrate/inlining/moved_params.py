@@ -10,7 +10,7 @@ from ..linen.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name, names_in
-from .callees import NotInlined, is_class
+from .callees import NotInlined, is_class, read_elsewhere
 
 
 def at_the_call(project: Project, source: SourceFile, model: ast.ClassDef, setup: ast.FunctionDef) -> str | None:
@@ -27,7 +27,7 @@ def at_the_call(project: Project, source: SourceFile, model: ast.ClassDef, setup
     (reader,) = readers
     decorated = [ast.unparse(d).rpartition(".")[2] for d in reader.decorator_list]
     others = [m for m in methods if m is not reader and any(_is_compact(d) for d in m.decorator_list)]
-    if decorated not in ([], ["compact"]) or others or _is_read_elsewhere(project, source, model, attributes):
+    if decorated not in ([], ["compact"]) or others or read_elsewhere(project, source, model, attributes):
         return None
     called = any(isinstance(n, ast.Attribute) and n.attr == reader.name for m in methods for n in subtree(m))
     if called or reader.name != "__call__":  # a method that runs twice would make its parameters twice
@@ -41,23 +41,23 @@ def _is_compact(node: ast.expr) -> bool:
 
 def _set_attributes(statement: ast.AST) -> set[str]:
     """The attributes of self that a statement sets."""
-    nodes = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    nodes = [n for n in subtree(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
     return {n.attr for n in nodes if isinstance(n.value, ast.Name) and n.value.id == "self"}
 
 
 def _own_reads(statement: ast.AST) -> set[str]:
     """The attributes of self that a statement reads."""
-    nodes = [n for n in ast.walk(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
+    nodes = [n for n in subtree(statement) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
     return {n.attr for n in nodes if isinstance(n.value, ast.Name) and n.value.id == "self"}
 
 
 def _names(statement: ast.AST, store: bool) -> set[str]:
-    nodes = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+    nodes = (n for n in subtree(statement) if isinstance(n, ast.Name))
     return {n.id for n in nodes if isinstance(n.ctx, ast.Store) == store}
 
 
 def _makes_parameters(statement: ast.AST) -> bool:
-    calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call))
+    calls = (n for n in subtree(statement) if isinstance(n, ast.Call))
     return any(isinstance(c.func, ast.Attribute) and ast.unparse(c.func) == "self.param" for c in calls)
 
 
@@ -67,7 +67,7 @@ _CHANGES = ("append", "extend", "insert", "update", "setdefault", "pop", "revers
 def _bound(statement: ast.AST) -> set[str]:
     """The names that a statement binds, and those of lists and dicts that it changes."""
     found = _names(statement, store=True)
-    for node in ast.walk(statement):
+    for node in subtree(statement):
         held = node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
             held = node.func.value
@@ -83,7 +83,7 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
     """
     body = setup.body
     core = {s for s in body if _makes_parameters(s)}
-    if not core or any(isinstance(n, ast.Return | ast.FunctionDef | ast.Lambda) for s in body for n in ast.walk(s)):
+    if not core or any(isinstance(n, ast.Return | ast.FunctionDef | ast.Lambda) for s in body for n in subtree(s)):
         return None
     count = 0
     while count != len(core):
@@ -97,7 +97,7 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
         count = len(needed)
         wanted = {n for s in core | needed for n in _names(s, store=False)}
         needed |= {s for s in body if s not in core and _bound(s) & wanted}
-    modules = {s for s in body if any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in ast.walk(s))}
+    modules = {s for s in body if any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in subtree(s))}
     if (core | needed) & modules or any(_set_attributes(s) for s in needed):
         return None
     left = [s for s in body if s not in core and s not in needed]
@@ -112,20 +112,8 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
 
 def _own_loops(statement: ast.AST) -> set[str]:
     """The names that loops and comprehensions of a statement bind for themselves."""
-    loops = [n for n in ast.walk(statement) if isinstance(n, ast.For | ast.comprehension)]
+    loops = [n for n in subtree(statement) if isinstance(n, ast.For | ast.comprehension)]
     return {n for loop in loops for n in _names(loop.target, store=True)}
-
-
-def _is_read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, attributes: set[str]) -> bool:
-    """May something outside of the class read the attributes?"""
-    inside = {id(n) for n in subtree(model)}
-    for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
-        for node in other.by_kind.get(ast.Attribute, ()) if attributes & other.words else ():
-            assert isinstance(node, ast.Attribute)
-            own = isinstance(node.value, ast.Name) and node.value.id == "self"
-            if node.attr in attributes and id(node) not in inside and not own:
-                return True
-    return False
 
 
 def _written(
@@ -138,7 +126,7 @@ def _written(
 ) -> str | None:
     if any(source.indent_of(s) != source.indent_of(setup.body[0]) or source.shares_line(s) for s in moved):
         return None
-    if any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "\n" in n.value for s in moved for n in ast.walk(s)):
+    if any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "\n" in n.value for s in moved for n in subtree(s)):
         return None
     taken = names_in(reader)
     own = {n for s in moved for n in _names(s, store=True)}
@@ -202,7 +190,7 @@ def _renamed(source: SourceFile, statement: ast.stmt, said: dict[str, str]) -> s
 
 
 def _outermost(statement: ast.stmt, said: dict[str, str]) -> Iterable[ast.expr]:
-    for node in ast.walk(statement):
+    for node in subtree(statement):
         if isinstance(node, ast.Name) and node.id in said:
             yield node
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":

@@ -10,6 +10,7 @@ from ..edits import EditSet, Span
 from ..linen.index import Project
 from ..nnx.imports import finish_imports
 from ..source import SourceFile
+from ..trees import subtree
 from .bindings import free_name, given_by, names_in
 from .callees import Callee, NotInlined, callee, calls_in
 from .place import Place, first_before, place_of
@@ -152,9 +153,9 @@ def _as_loop(source: SourceFile, method: ast.FunctionDef, node: ast.ListComp | a
     if len(node.generators) != 1 or node.generators[0].is_async:
         raise NotInlined("it is called in a comprehension of several loops")
     (generator,) = node.generators
-    bound = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
-    inside = {id(n) for n in ast.walk(node)}
-    if any(isinstance(n, ast.Name) and n.id in bound and id(n) not in inside for n in ast.walk(method)):
+    bound = {n.id for n in subtree(generator.target) if isinstance(n, ast.Name)}
+    inside = {id(n) for n in subtree(node)}
+    if any(isinstance(n, ast.Name) and n.id in bound and id(n) not in inside for n in subtree(method)):
         raise NotInlined("the names of its comprehension are those of other things")
     target = place.target()
     held = target if target and not _reads(node, target) else free_name("made", names_in(method))
@@ -204,7 +205,7 @@ def _as_branches(source: SourceFile, method: ast.FunctionDef, node: ast.IfExp) -
 
 
 def _reads(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id == name for n in subtree(node))
 
 
 # names ---------------------------------------------------------------------------------------------------------
@@ -213,10 +214,10 @@ def _free_names(function: Callee, call: ast.Call, source: SourceFile) -> Iterato
     yield from function.free
     for one in given_by(function, call, source)[0].values():
         if one.default:
-            yield from (n for n in ast.walk(one.node) if isinstance(n, ast.Name))
-            if any(isinstance(n, ast.List | ast.Dict | ast.Set) for n in ast.walk(one.node)):
+            yield from (n for n in subtree(one.node) if isinstance(n, ast.Name))
+            if any(isinstance(n, ast.List | ast.Dict | ast.Set) for n in subtree(one.node)):
                 raise NotInlined("it has a default that may change")
-            if any(function.source.names.is_hidden(n.id, n) for n in ast.walk(one.node) if isinstance(n, ast.Name)):
+            if any(function.source.names.is_hidden(n.id, n) for n in subtree(one.node) if isinstance(n, ast.Name)):
                 raise NotInlined("it has a default that was computed before")
 
 
@@ -260,7 +261,7 @@ def _without_unused(project: Project, source: SourceFile, name: str, wanted: Col
     """The class without the methods and nested functions whose text stands elsewhere now."""
     model = _class(source, name)
     edits = EditSet(source.text)
-    for node in ast.walk(model):
+    for node in subtree(model):
         if not isinstance(node, ast.FunctionDef):
             continue
         parent = source.parents[node]
@@ -269,7 +270,7 @@ def _without_unused(project: Project, source: SourceFile, name: str, wanted: Col
             continue
         if kind == "method" and _is_said(project, source, model, node):
             continue
-        if kind == "nested" and any(isinstance(n, ast.Name) and n.id == node.name for n in ast.walk(model)):
+        if kind == "nested" and any(isinstance(n, ast.Name) and n.id == node.name for n in subtree(model)):
             continue
         if len(parent.body) > 1:  # type: ignore[attr-defined]
             edits.replace(_with_blank_lines(source, node))
@@ -279,7 +280,7 @@ def _without_unused(project: Project, source: SourceFile, name: str, wanted: Col
 
 def _is_said(project: Project, source: SourceFile, model: ast.ClassDef, method: ast.FunctionDef) -> bool:
     """Does anything else in the project name the method: a string, or an attribute of what may be such a module?"""
-    inside = {id(n) for n in ast.walk(method)}
+    inside = {id(n) for n in subtree(method)}
     for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
         if method.name not in other.words:
             continue

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ..edits import Edit, EditSet
 from ..source import SourceFile
+from ..trees import subtree
 from .bindings import Bindings, Given, free_name, given_by, is_pure, is_simple, names_in
 from .callees import Callee, NotInlined
 from .place import Place
@@ -22,9 +23,9 @@ class Names:
         self.taken = names_in(method)
         if function.kind == "nested":
             inside = {n.id for n in function.nodes if isinstance(n, ast.Name) and function.is_own(n)} | function.locals
-            outside = {id(n) for n in ast.walk(function.node)}
-            kept = {n.id for n in ast.walk(method) if isinstance(n, ast.Name) and id(n) not in outside}
-            kept |= {a.arg for a in ast.walk(method) if isinstance(a, ast.arg) and id(a) not in outside}
+            outside = {id(n) for n in subtree(function.node)}
+            kept = {n.id for n in subtree(method) if isinstance(n, ast.Name) and id(n) not in outside}
+            kept |= {a.arg for a in subtree(method) if isinstance(a, ast.arg) and id(a) not in outside}
             self.taken -= inside - kept  # they are its own, and go with it
         self.taken |= {n.id for n in function.free}
 
@@ -105,10 +106,10 @@ def _takes_over(function: Callee, given: dict[str, Given], place: Place | None, 
         if place.source.names.binding_scope(said, one.node) is not method or not (last or place.target() == said):
             continue
         others = [o.node for n, o in given.items() if n != name]
-        if any(isinstance(n, ast.Name) and n.id == said for other in others for n in ast.walk(other)):
+        if any(isinstance(n, ast.Name) and n.id == said for other in others for n in subtree(other)):
             continue
-        later = [n for n in ast.walk(method) if isinstance(n, ast.Lambda | ast.FunctionDef) and n is not method]
-        if not any(isinstance(n, ast.Name) and n.id == said for f in later for n in ast.walk(f)):
+        later = [n for n in subtree(method) if isinstance(n, ast.Lambda | ast.FunctionDef) and n is not method]
+        if not any(isinstance(n, ast.Name) and n.id == said for f in later for n in subtree(f)):
             return name
     return ""
 
@@ -125,7 +126,7 @@ def _said_in_place(
         return False
     if not is_simple(one.node) and not (is_pure(one.node) and (place is None or len(uses) <= 1)):
         return False
-    for node in ast.walk(one.node):
+    for node in subtree(one.node):
         if isinstance(node, ast.Attribute) and node.attr in function.attributes_set:
             return False
         if isinstance(node, ast.Name) and name in function.captured:
@@ -147,7 +148,7 @@ def _check_capture(function: Callee, bindings: Bindings) -> None:
     said = [*bindings.words.values(), *itertools.chain(*bindings.rest.values())]
     for text in said:
         tree = ast.parse(f"f({text})", mode="eval")
-        if inner & {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}:
+        if inner & {n.id for n in subtree(tree) if isinstance(n, ast.Name)}:
             raise NotInlined("a comprehension in its text has a name of the caller's")
 
 
@@ -255,16 +256,16 @@ class Writer:
             return None
         given = self.bindings.constants.get(over.args[0].id)
         count = given.value if isinstance(given, ast.Constant) and self.function.is_own(over.args[0]) else None
-        nodes = [n for s in self.function.body for n in ast.walk(s)]
+        nodes = [n for s in self.function.body for n in subtree(s)]
         reads = [n for n in nodes if isinstance(n, ast.Name) and n.id == statement.target.id and isinstance(n.ctx, ast.Load)]
-        leaves = any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in ast.walk(statement))
+        leaves = any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in subtree(statement))
         return count if type(count) is int and 0 <= count <= MAX_PASSES and not reads and not leaves else None
 
     def _settled(self, test: ast.expr) -> bool | None:
         """What a condition is that asks for nothing but arguments that are constants."""
-        names = [n for n in ast.walk(test) if isinstance(n, ast.Name)]
+        names = [n for n in subtree(test) if isinstance(n, ast.Name)]
         allowed = ast.Name | ast.Constant | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.cmpop | ast.boolop | ast.unaryop
-        if not names or not all(isinstance(n, allowed | ast.expr_context) for n in ast.walk(test)):
+        if not names or not all(isinstance(n, allowed | ast.expr_context) for n in subtree(test)):
             return None
         constants = self.bindings.constants
         if not all(n.id in constants and self.function.is_own(n) for n in names):

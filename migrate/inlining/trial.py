@@ -9,16 +9,15 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ..linen.index import Project
-from ..plan import ClassPlan, Outcome
+from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
+from ..trees import subtree
 from . import forms
 from .callees import Callee, NotInlined, callee, calls_in, makes
 from .steps import Key, inlined
 
 if TYPE_CHECKING:
-    from ..pipeline import RunResult
-
-    Run = Callable[[Project, Collection[ast.AST]], RunResult]
+    from ..pipeline import Decided, RunResult
 
 # Modules made by functions, or of what functions give; one text for two things; modules that cannot be numbered.
 CODES = frozenset({"NNX134", "NNX135", "NNX138", "NNX153", "NNX158", "NNX170"})
@@ -27,43 +26,53 @@ FORM: Key = ("another form of setup",)  # wanted besides functions
 MAX_ROUNDS = 4
 
 
-def tried_again(project: Project, result: RunResult, run: Run) -> RunResult:
-    """`result`, or what `run` makes of the project where more classes become native by their functions' text.
+@dataclasses.dataclass(frozen=True)
+class Inlined:
+    """A project with functions' text in classes that become native by it.
+
+    `not_called`: what constructs modules in functions that nothing calls any more.
+    """
+
+    decided: Decided
+    not_called: list[ast.AST]
+
+
+def tried_again(project: Project, plan: Plan, decide: Callable[[Project], Decided]) -> Inlined | None:
+    """The project in the form of which `decide` makes more classes native by their functions' text, if there is one.
 
     A class that does not become native keeps the text that it had, and nothing that was native may be lost.
     """
-    native = _native(result)
+    native = _native(plan)
     wanted: dict[str, set[Key]] = {}
     given_up: set[str] = set()
-    now = result
+    now: Decided | None = None
     for _ in range(MAX_ROUNDS):
         more = False
-        for plan in now.classes:
-            if plan.qualname in given_up or plan.outcome is not Outcome.BRIDGED or plan.code not in ALL_CODES:
+        bridged = [found for found in plan.reported() if found.outcome is Outcome.BRIDGED]
+        for found in bridged:
+            if found.qualname in given_up or found.code not in ALL_CODES:
                 continue
-            keys = _makers(project, plan) if plan.code in CODES else set()
-            keys |= {FORM} if plan.code in forms.CODES and _is_own_class(project, plan) else set()
-            if keys <= wanted.get(plan.qualname, set()):
-                given_up.add(plan.qualname)
-                more |= wanted.pop(plan.qualname, None) is not None
+            keys = _makers(project, found) if found.code in CODES else set()
+            keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
+            if keys <= wanted.get(found.qualname, set()):
+                given_up.add(found.qualname)
+                more |= wanted.pop(found.qualname, None) is not None
             else:
-                wanted.setdefault(plan.qualname, set()).update(keys)
+                wanted.setdefault(found.qualname, set()).update(keys)
                 more = True
-        more |= _drop(
-            wanted, given_up, {p.qualname for p in now.classes if p.outcome is Outcome.BRIDGED and p.code not in ALL_CODES}
-        )
+        more |= _drop(wanted, given_up, {found.qualname for found in bridged if found.code not in ALL_CODES})
         if not more:
             break
         sources = _rewritten(project, wanted, given_up)
         if not wanted:
-            return result
-        other = Project(sources.values(), project.unread)
-        now = run(other, list(_not_called(other, {key for keys in wanted.values() for key in keys})))
-        if any(file.after is None for file in now.files) or not native <= _native(now):
-            return result
-    if not wanted or not wanted.keys() <= _native(now):
-        return result
-    return _as_it_was(project, now)
+            return None
+        now = decide(Project(sources.values(), project.unread))
+        plan = now.plan
+        if not native <= _native(plan):
+            return None
+    if now is None or not wanted or not wanted.keys() <= _native(plan):
+        return None
+    return Inlined(now, list(_not_called(now.project, {key for keys in wanted.values() for key in keys})))
 
 
 def _drop(wanted: dict[str, set[Key]], given_up: set[str], names: set[str]) -> bool:
@@ -75,8 +84,8 @@ def _drop(wanted: dict[str, set[Key]], given_up: set[str], names: set[str]) -> b
     return bool(found)
 
 
-def _native(result: RunResult) -> set[str]:
-    return {plan.qualname for plan in result.classes if plan.outcome is Outcome.NATIVE}
+def _native(plan: Plan) -> set[str]:
+    return {found.qualname for found in plan.reported() if found.outcome is Outcome.NATIVE}
 
 
 def _makers(project: Project, plan: ClassPlan) -> set[Key]:
@@ -154,15 +163,15 @@ def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:
     count = -1
     while count != len(functions):
         count = len(functions)
-        inside = {id(n) for function in functions.values() for n in ast.walk(function)}
+        inside = {id(n) for function in functions.values() for n in subtree(function)}
         for node, name in named:
             if id(node) not in inside:
                 functions.pop(name, None)
     for function in functions.values():
-        yield from (n for n in ast.walk(function) if isinstance(n, ast.Call))
+        yield from (n for n in subtree(function) if isinstance(n, ast.Call))
 
 
-def _as_it_was(project: Project, result: RunResult) -> RunResult:
+def as_it_was(project: Project, result: RunResult) -> RunResult:
     """The result with the user's own text as what was there before, and with its lines."""
     texts = {str(source.path): source.text for source in project.files.values()}
     maps: dict[str, list[int]] = {}
@@ -192,4 +201,4 @@ def _line(lines: list[int], line: int) -> int:
     return lines[min(line, len(lines)) - 1] if lines else line
 
 
-__all__ = ["tried_again"]
+__all__ = ["as_it_was", "tried_again"]

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
+from ..trees import subtree
 from . import mutation, size_lists
 from .chains import Chain
 from .merging import Either
@@ -22,7 +23,7 @@ _WALKS = frozenset({"enumerate", "zip", "reversed"})
 def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
     """Name → the names of a function that may be the same object, by its assignments and loops."""
     found: dict[str, frozenset[str]] = {}
-    for node in ast.walk(function):
+    for node in subtree(function):
         if isinstance(node, ast.Assign):
             pairs = [(target, node.value) for target in node.targets]
             pairs += [(target, node.targets[0]) for target in node.targets[1:]]  # `a = b = []`
@@ -71,7 +72,7 @@ def _stored(target: ast.expr) -> Iterable[str]:
         for element in target.elts:
             yield from _stored(element)
     else:
-        yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+        yield from (n.id for n in subtree(target) if isinstance(n, ast.Name))
 
 
 def _held(value: ast.expr) -> Iterable[str]:
@@ -104,7 +105,7 @@ def _held(value: ast.expr) -> Iterable[str]:
 def changed_parameters(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """Parameters (and names of around it) that a function changes in place."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in subtree(function):
         if isinstance(node, ast.stmt):
             found |= mutation.changed_names(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):

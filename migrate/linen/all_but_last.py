@@ -14,6 +14,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from ..trees import subtree
 from .dims import Atom, Dim
 from .merging import map_dims
 from .sites import CallRecord, Site, Unmigratable
@@ -27,7 +28,7 @@ def is_all_but_last(iterator: ast.expr) -> bool:
     part = iterator.slice if isinstance(iterator, ast.Subscript) else None
     if not isinstance(part, ast.Slice) or part.lower is not None or part.step is not None or part.upper is None:
         return False
-    plain = not any(isinstance(n, ast.Subscript) for n in ast.walk(iterator) if n is not iterator)
+    plain = not any(isinstance(n, ast.Subscript) for n in subtree(iterator) if n is not iterator)
     return plain and ast.unparse(part.upper) == "-1"
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from typing import Any
 
+from ..trees import subtree
 from .environment import Env
 from .sites import Abs, Function, Localized, SelfModule
 from .values import Star, Tup, Value
@@ -101,4 +102,4 @@ def function_env(run: Any, function: Function, names: dict[str, Abs]) -> Any:
 @functools.lru_cache(maxsize=4096)
 def stored_names(node: ast.AST) -> frozenset[str]:
     """Names that a function's body assigns, in whatever way."""
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    return frozenset(n.id for n in subtree(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))

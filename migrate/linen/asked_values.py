@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from .dims import Dim
 from .sites import Abs, Site
 from .values import OPAQUE, Array, Shape, Unknown, Value
@@ -145,12 +146,12 @@ def _assigned(name: ast.Name, source: SourceFile) -> tuple[ast.Name | None, ast.
     looped = False
     for parent in source.ancestors(name):
         if isinstance(parent, ast.For | ast.While):
-            looped = looped or any(_binds(n, name.id) for n in ast.walk(parent))
+            looped = looped or any(_binds(n, name.id) for n in subtree(parent))
         for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
             if not isinstance(block, list) or node not in block:
                 continue
             for statement in reversed(block[: block.index(node)]):
-                bound = [n for n in ast.walk(statement) if _binds(n, name.id)]
+                bound = [n for n in subtree(statement) if _binds(n, name.id)]
                 if not bound or (isinstance(parent, ast.For | ast.While) and looped):
                     continue
                 if isinstance(statement, ast.Assign) and len(bound) == 1 and len(statement.targets) == 1:

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
+from ..trees import subtree
 from . import asked_values, size_lists
 from .arguments import is_self
 from .dims import Dim
@@ -42,7 +43,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
     if isinstance(value.value, Led) and all(isinstance(t, ast.Name) and not _is_taken_apart(t, env) for t in targets):
         value = dataclasses.replace(value, value=value.value.array)
     made = len(run.sites) > before
-    names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names = {n.id for t in targets for n in subtree(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     simple = all(
         isinstance(t, ast.Name) or (isinstance(t, ast.Tuple) and all(isinstance(e, ast.Name) for e in t.elts))
         for t in targets
@@ -79,8 +80,8 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
 
 def _is_taken_apart(name: ast.Name, env: Env) -> bool:
     """Does the function ask for items of what a name holds, or unpack it?"""
-    function = next((p for p in env.source.ancestors(name) if isinstance(p, ast.FunctionDef)), None)
-    for node in ast.walk(function) if function is not None else ():
+    function = env.source.function_of(name)
+    for node in subtree(function) if function is not None else ():
         if isinstance(node, ast.Name) and node.id == name.id and isinstance(node.ctx, ast.Load):
             parent = env.source.parents[node]
             if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.slice, ast.Constant):

@@ -11,6 +11,8 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
+from ..trees import subtree
+
 if TYPE_CHECKING:
     from ..source import SourceFile
     from .index import Project
@@ -159,7 +161,7 @@ def _local_definition(source: SourceFile, node: ast.Name) -> tuple[SourceFile, a
     for scope in source.ancestors(node):
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        stores = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
+        stores = [n for n in subtree(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
         parameters = [a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]]
         if node.id in parameters:
             return None

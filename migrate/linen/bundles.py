@@ -10,6 +10,7 @@ import ast
 import dataclasses
 from typing import Any
 
+from ..trees import subtree
 from .arguments import Arguments
 from .presence import OptionalArray
 from .sites import Abs, Static
@@ -104,7 +105,7 @@ def added(left: Value, right: Value, node: ast.AST) -> Value | None:
     if isinstance(left, Unknown) and isinstance(right, Tup) and isinstance(node, ast.BinOp) and right.items:
         # x.shape[:2] + (heads, size): how long it is in all is not known, how it ends is.
         dims = [item.dim if isinstance(item, Int) else None for item in right.items]
-        if any(isinstance(n, ast.Attribute) and n.attr == "shape" for n in ast.walk(node.left)) and dims[-1] is not None:
+        if any(isinstance(n, ast.Attribute) and n.attr == "shape" for n in subtree(node.left)) and dims[-1] is not None:
             needs = getattr(left, "arguments", ())
             return ShapeOf(Shape(tuple(dims), Shape.unknown(*needs).lead))
     return None

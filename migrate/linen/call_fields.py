@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import subtree
 from .classes import ClassModel, Field
 from .sites import Factory, Site
 
@@ -55,7 +56,7 @@ def movable(analyser: Any, model: ClassModel, name: str) -> bool:
     arguments = method.node.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs or not set(method.decorators) <= _KEPT:
         return False
-    inside = set(ast.walk(method.node))
+    inside = set(subtree(method.node))
     called = {n.id for n in inside if isinstance(n, ast.Name)} | {n.arg for n in inside if isinstance(n, ast.arg)}
     own = [n for n in model.nodes if isinstance(n, ast.Attribute) and n.attr == name and _is_self(n.value)]
     asked = any(isinstance(n, ast.Constant) and n.value == name for n in model.nodes)  # getattr(self, "decode")

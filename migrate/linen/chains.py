@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from ..trees import subtree
 from .conditional_items import Sometimes, counted, filled, run_items
 from .environment import Env
 from .presence import Step
@@ -73,7 +74,7 @@ def appended(run: Any, old: Value, added: Value) -> Value:
         if node is loop and not last.turned:
             more = (*_perhaps_items(last), *_perhaps((added,), steps))
             return joined((*parts[:-1], _of_all_passes(run, last, more)))
-        if any(inner is node for inner in ast.walk(loop)):  # in a loop of this loop
+        if any(inner is node for inner in subtree(loop)):  # in a loop of this loop
             return Unknown("a list that grows in several ways in one loop")
     if len(run.running_loops) > 1 and parts:
         return Unknown("a list that grows in several loops around one another")
@@ -82,7 +83,7 @@ def appended(run: Any, old: Value, added: Value) -> Value:
 
 def _is_changed(loop: ast.AST, name: str) -> bool:
     """Has a name more than one meaning in a pass?"""
-    stores = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    stores = [n for n in subtree(loop) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     return len(stores) > 1
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from . import caller_words, name_tests
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
@@ -50,7 +51,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     if any(isinstance(o, Factory) and o.field for o in options):
         return Several(options)
     own, home = test, None
-    if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in ast.walk(test)):
+    if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
         said = None if caller_words.in_method(env) else words_of_class(run, test, env)
         if said is None:
             return Several(options)
@@ -67,14 +68,14 @@ def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, Source
     if needs:
         return _by_arguments(run, test, env)
     own = ast.parse(asked, mode="eval").body
-    names = {n.id for n in ast.walk(own) if isinstance(n, ast.Name)} - {"self"}
+    names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
     return own, None if names <= _OUTSIDE_NAMES else env.source
 
 
 def _by_arguments(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
     """The condition with the arguments of the function as its caller says them: `find(self.weights, "a") is None`."""
     made, source = caller_words.said(run, test, env)
-    names = {n.id for n in ast.walk(made) if isinstance(n, ast.Name)} - {"self"}
+    names = {n.id for n in subtree(made) if isinstance(n, ast.Name)} - {"self"}
     if made is test or names - set(source.names.imports) - set(source.names.definitions) - _OUTSIDE_NAMES:
         return None  # names of the method may mean something else by then
     return made, None if names <= _OUTSIDE_NAMES else source
@@ -179,7 +180,7 @@ def _check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> Non
     for held in (*option.args.values(), *option.positional):
         if held.node is None or held.localized is None:
             continue
-        for name in ast.walk(held.node):
+        for name in subtree(held.node):
             if not isinstance(name, ast.Name) or name.id not in held.localized.needs:
                 continue
             before, now = run.evaluated.get(name), env.get(name.id)

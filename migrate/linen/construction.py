@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..catalog import layers
+from ..trees import subtree
 from . import call_fields, caller_words, rest_arguments
 from .arguments import Arguments, arguments_of
 from .choices import RAISED, FactoryChoice, lifted_or_not, map_choice
@@ -274,13 +275,13 @@ def _of_callers(flag: ast.expr, partial: ast.Call, env: Any) -> bool:
 
     NNX takes it at the call, which has one text for all of the function's callers.
     """
-    names = {n.id for n in ast.walk(flag) if isinstance(n, ast.Name)}
+    names = {n.id for n in subtree(flag) if isinstance(n, ast.Name)}
     if env.caller is None or env.in_method() or not any(name in env.names for name in names):
         return False
     assigned = env.source.parents.get(partial)
     targets = {t.id for t in getattr(assigned, "targets", ()) if isinstance(t, ast.Name)}
-    scope = next((p for p in env.source.ancestors(partial) if isinstance(p, ast.FunctionDef)), None)
-    uses = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id in targets] if scope is not None else []
+    scope = env.source.function_of(partial)
+    uses = [n for n in subtree(scope) if isinstance(n, ast.Name) and n.id in targets] if scope is not None else []
     loads = [n for n in uses if isinstance(n.ctx, ast.Load)]
     return bool(loads) and all(getattr(env.source.parents[n], "func", None) is n for n in loads)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 
+from ..trees import subtree
 from .environment import Env
 from .sites import Function
 
@@ -13,7 +14,7 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.Gener
 
 def place_of(function: Function, default: ast.expr) -> Env | None:
     """The names that a default reads, as they were at the definition; None where they may have changed since."""
-    read = {n.id for n in ast.walk(default) if isinstance(n, ast.Name)}
+    read = {n.id for n in subtree(default) if isinstance(n, ast.Name)}
     around = function.env
     inner = {name for name in read if isinstance(around, Env) and around.get(name) is not None}
     if not inner:
@@ -40,7 +41,7 @@ def _changing(method: ast.AST) -> frozenset[str]:
     once: set[str] = set()
     found: set[str] = set()
     if isinstance(method, ast.FunctionDef):
-        once = {a.arg for a in ast.walk(method.args) if isinstance(a, ast.arg)}
+        once = {a.arg for a in subtree(method.args) if isinstance(a, ast.arg)}
 
     def walk(node: ast.AST, repeated: bool) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):

@@ -11,6 +11,7 @@ import dataclasses
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from .arguments import arguments_of
 from .sites import Abs, Factory, Skipped, Static, Unmigratable
 from .values import Array, Int, Shape, ShapeOf, Tup, Value
@@ -63,7 +64,7 @@ def _holder(source: SourceFile, node: ast.Call) -> ast.Assign | None:
     if not isinstance(target, ast.Name) or source.shares_line(statement):
         return None
     scope = source.names.scope_of(target)
-    uses = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id] if scope is not None else []
+    uses = [n for n in subtree(scope) if isinstance(n, ast.Name) and n.id == target.id] if scope is not None else []
     asked = all(n is target or (isinstance(n.ctx, ast.Load) and _asks(source, n) is not None) for n in uses)
     return statement if len(uses) > 1 and asked else None
 
@@ -99,7 +100,7 @@ def made(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs | None:
 
 def _is_settled(source: SourceFile, node: ast.expr) -> bool:
     """Does an expression mean the same wherever it stands in its function?"""
-    for part in ast.walk(node):
+    for part in subtree(node):
         if isinstance(part, ast.Call | ast.NamedExpr | ast.Lambda):
             return False
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
@@ -127,7 +128,7 @@ def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
     given = dict(zip(("rng", "input_shape"), node.args)) | {str(k.arg): k.value for k in node.keywords}
     if set(given) != {"rng", "input_shape"} or len(given) != len(node.args) + len(node.keywords):
         raise Unmigratable("NNX134", f"`{ast.unparse(node)}` is not given a key and a shape", node)
-    if any(isinstance(n, ast.Attribute) and n.attr == "make_rng" for n in ast.walk(given["rng"])):
+    if any(isinstance(n, ast.Attribute) and n.attr == "make_rng" for n in subtree(given["rng"])):
         raise Unmigratable("NNX134", f"`{ast.unparse(node)}` draws a key for zeros", node)
     arguments_of(run, node, env)
     run.initial_carries[node] = InitialCarry(env.source, held.value, given["input_shape"])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -40,6 +41,13 @@ class Atom:
     kind: str
     args: tuple
     deps: frozenset[str] = frozenset()
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.kind, self.args, self.deps))
+
+    def __hash__(self) -> int:
+        return self._hash  # what it is made of is hashed once only
 
     def sort_key(self) -> str:
         return f"{self.kind}:{self.args!r}"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from . import asked_values
 from .chains import Chain, Cycle
 from .conditional_items import AllOf, Sometimes
@@ -160,6 +161,8 @@ class Evaluation:
                     self.deps |= value.deps if isinstance(value, Static) else value.dim.dependencies()
                 return ast.parse(text, mode="eval").body
 
+        if not any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(node)):
+            return ast.unparse(node), frozenset()
         names = Names()
         copied = ast.parse(ast.unparse(node), mode="eval").body
         return ast.unparse(names.visit(copied)), frozenset(names.deps)
@@ -250,6 +253,6 @@ class Evaluation:
 def _pieces(value: Repeated, element: Array) -> Pieces:
     """A list of arrays as the shape functions take it: what differs from one to the next is not known of all."""
     target = value.loop.node.target if value.loop is not None else None
-    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} if target is not None else set()
+    names = {n.id for n in subtree(target) if isinstance(n, ast.Name)} if target is not None else set()
     whole = not value.part
     return Pieces(without(element, names), value.count if whole else None, value.widths if whole else None)

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..source import SourceFile
+from ..trees import subtree
 from . import shapes
 from .dims import Dim
 from .index import Project
@@ -137,7 +138,7 @@ class Reader:
     def _element(self, source: SourceFile, node: ast.expr, sizes: bool, depth: int) -> Value:
         value = self.value(source, node, sizes=sizes, depth=depth)
         if sizes and isinstance(value, Unknown) and not isinstance(node, ast.Starred):
-            names = frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+            names = frozenset(n.id for n in subtree(node) if isinstance(n, ast.Name))
             return Int(Dim.opaque(ast.unparse(node), names))
         return value
 
@@ -303,7 +304,7 @@ class Reader:
             return None
         if cls not in self._self_values:
             table: dict[str, list[ast.expr]] = {}
-            for statement in ast.walk(cls):
+            for statement in subtree(cls):
                 if isinstance(statement, ast.Assign):
                     for target in statement.targets:
                         if (
@@ -434,7 +435,7 @@ def _binds(statement: ast.stmt) -> Iterator[str]:
     elif isinstance(statement, ast.Delete):
         parts = list(statement.targets)
     for part in parts:
-        for node in ast.walk(part):
+        for node in subtree(part):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
                 yield node.id
 

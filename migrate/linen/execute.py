@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..source import SourceFile
+from ..trees import subtree
 from . import (
     aliases,
     alternatives,
@@ -281,8 +283,8 @@ class Execution(LoopExecution):
         is_asked = default is None and _asks_for(method.node, name)
         if (isinstance(default, ast.Constant) and default.value is None) or is_asked:
             self.optional_arguments.add(name)
-        is_shape = default is None and shape_arguments.is_shape(method, name)
-        count = 0 if is_shape else tuple_arguments.items(method, name, picked=name not in self.ranks)
+        is_shape = default is None and shape_arguments.is_shape(method.node, name)
+        count = 0 if is_shape else tuple_arguments.items(method.node, name, picked=name not in self.ranks)
         if count and default is None:
             named = [f"{name}[{i}]" for i in range(count)]
             shapes = [Shape.ranked(n, self.ranks[n]) if n in self.ranks else Shape.argument(n) for n in named]
@@ -455,7 +457,7 @@ class Execution(LoopExecution):
             for called in [{c.func for c in env.method.nodes if isinstance(c, ast.Call)}]
             for n in env.method.nodes
         )
-        if not handed or any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(node)):
+        if not handed or any(isinstance(n, ast.Nonlocal | ast.Global) for n in subtree(node)):
             return False
         return self.look_inside(node, env)
 
@@ -530,11 +532,12 @@ def _tuple_length(annotation: ast.expr | None) -> int:
     return 0
 
 
+@functools.lru_cache(maxsize=4096)
 def _asks_for(function: ast.FunctionDef, name: str) -> bool:
     """Does a condition ask whether an argument is None? Then callers give None, whether or not that is the default."""
-    for node in ast.walk(function):
+    for node in subtree(function):
         if isinstance(node, ast.If | ast.IfExp) and not (isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)):
-            for test in ast.walk(node.test):
+            for test in subtree(node.test):
                 if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot):
                     if [ast.unparse(side) for side in (test.left, *test.comparators)] == [name, "None"]:
                         return True

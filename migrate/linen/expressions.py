@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import subtree
 from . import calls, plain_objects, shapes
 from .arguments import child_env, is_self, parameters_of
 from .bundles import Bundle
@@ -153,7 +154,7 @@ class Expressions(Containers, Operators, Localization):
     def _closed(self, node: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
         """Does the function read only what the constructor has too?"""
         own = {a.arg for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]}
-        for child in ast.walk(node):
+        for child in subtree(node):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load) and child.id not in own:
                 bound = env.get(child.id)
                 if bound is not None and not bound.static:

@@ -14,6 +14,7 @@ import ast
 import dataclasses
 from typing import Any
 
+from ..trees import subtree
 from .arguments import Arguments, arguments_of, defaults_of, parameters_of
 from .choices import RAISED, FactoryChoice, words_of_class
 from .environment import Env, Returned
@@ -47,7 +48,7 @@ def maker(run: Any, value: Value) -> FactoryFunction | None:
         if isinstance(said, ast.Name) and said.id in names:
             continue
         keyword = next((k.arg for k in call.keywords if k.value is node), None)
-        if keyword in (None, "name", "parent") or any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node)):
+        if keyword in (None, "name", "parent") or any(isinstance(n, ast.Name) and n.id in names for n in subtree(node)):
             return None
         found = run.evaluate(node, inner)
         localized = run.localize(node, inner)
@@ -58,7 +59,7 @@ def maker(run: Any, value: Value) -> FactoryFunction | None:
     factory = run.evaluate(call.func, inner).value
     if not isinstance(factory, Factory) or factory.alternatives or factory.lifted or not factory.target:
         return None
-    if any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(call.func)):
+    if any(isinstance(n, ast.Name) and n.id in names for n in subtree(call.func)):
         return None
     held = dataclasses.replace(factory, args={**factory.args, **bound})
     return FactoryFunction(value, held, call)

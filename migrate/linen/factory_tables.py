@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import subtree
 from . import caller_words
 from .choices import RAISED, FactoryChoice, words_of_class
 from .nothing_made import makes_nothing
@@ -54,7 +55,7 @@ def _words(run: Any, node: ast.Subscript, env: Any) -> ast.expr | None:
     parent = env.source.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node and caller_words.in_method(env):
         return node.slice
-    own = any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in ast.walk(node.slice))
+    own = any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(node.slice))
     if not own:
         return node.slice
     said = words_of_class(run, node.slice, env)

@@ -10,6 +10,7 @@ import ast
 import dataclasses
 from typing import Any
 
+from ..trees import subtree
 from .arguments import Arguments, arguments_of
 from .functions import follow
 from .presence import Step
@@ -41,7 +42,7 @@ def chosen_function(
     """The choice between two functions; None where the condition cannot be repeated where they are called."""
     if not all(isinstance(o, Function | FunctionChoice) for o in (then, orelse)) or (localized is None and not text):
         return None
-    for name in ast.walk(node.test):
+    for name in subtree(node.test):
         if isinstance(name, ast.Name) and name.id != "self" and env.get(name.id) is not None:
             return None
     return FunctionChoice(node, localized, text, sides, then, orelse)

@@ -114,12 +114,12 @@ def _is_template(project: Any, source: SourceFile, call: ast.Call) -> bool:
 def _named_template(project: Any, source: SourceFile, node: ast.Name) -> Template | None:
     """`encoder = Encoder(8)`, a name of a function or of a script that is only ever an argument of constructors."""
     scope = next((p for p in source.ancestors(node) if isinstance(p, ast.FunctionDef | ast.AsyncFunctionDef)), None)
-    uses = [n for n in ast.walk(scope or source.tree) if isinstance(n, ast.Name) and n.id == node.id]
+    uses = [n for n in subtree(scope or source.tree) if isinstance(n, ast.Name) and n.id == node.id]
     if scope is None:
         if _taken_elsewhere(project, source, node.id):
             return None
         uses = [use for use in uses if source.names.binding_scope(use.id, use) is None]
-    elif node.id in {a.arg for a in ast.walk(scope) if isinstance(a, ast.arg)}:
+    elif node.id in {a.arg for a in subtree(scope) if isinstance(a, ast.arg)}:
         return None
     made: ast.expr | None = None
     takers: list[ast.Call] = []
@@ -166,7 +166,7 @@ def _stays_alone(project: Any, source: SourceFile, scope: ast.AST, call: ast.Cal
         return True
     if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name)):
         return False
-    for node in ast.walk(scope):
+    for node in subtree(scope):
         if not isinstance(node, ast.Name) or node.id != parent.targets[0].id or isinstance(node.ctx, ast.Store):
             continue
         above = source.parents[node]

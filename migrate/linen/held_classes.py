@@ -13,6 +13,7 @@ import ast
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from .arguments import stored_names
 
 
@@ -26,7 +27,7 @@ def held_class(run: Any, qualname: str) -> str | None:
     if owner in run.project.linen_classes:
         wrapping = [d for d in statement.decorator_list if _hands_on(run, source, d, name)]
         return owner if len(wrapping) == 1 else None
-    assigned = [s for s in ast.walk(statement) if isinstance(s, ast.Assign | ast.AnnAssign) and name in _targets(s)]
+    assigned = [s for s in subtree(statement) if isinstance(s, ast.Assign | ast.AnnAssign) and name in _targets(s)]
     if len(assigned) != 1 or assigned[0] not in statement.body or statement.decorator_list:
         return None
     value = assigned[0].value
@@ -37,7 +38,7 @@ def held_class(run: Any, qualname: str) -> str | None:
 def _targets(node: ast.Assign | ast.AnnAssign) -> set[str]:
     """The names, and attributes of anything, that an assignment binds."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    inner = [n for t in targets for n in ast.walk(t)]
+    inner = [n for t in targets for n in subtree(t)]
     return {n.id for n in inner if isinstance(n, ast.Name)} | {n.attr for n in inner if isinstance(n, ast.Attribute)}
 
 
@@ -68,15 +69,15 @@ def _makes_class(function: ast.FunctionDef) -> bool:
     return any(
         (isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "type" and len(n.args) == 3)
         or isinstance(n, ast.ClassDef)
-        for n in ast.walk(function)
+        for n in subtree(function)
     )
 
 
 def _entries(function: ast.FunctionDef, name: str) -> list[str]:
     """What stands in it under `name`: in the entries of the class, or assigned in its body."""
     found: list[str] = []
-    annotations = {id(v) for d in ast.walk(function) if isinstance(d, ast.Dict) for v in d.values if isinstance(v, ast.Dict)}
-    for node in ast.walk(function):
+    annotations = {id(v) for d in subtree(function) if isinstance(d, ast.Dict) for v in d.values if isinstance(v, ast.Dict)}
+    for node in subtree(function):
         if isinstance(node, ast.Dict) and id(node) not in annotations:
             for key, value in zip(node.keys, node.values):
                 if isinstance(key, ast.Constant) and key.value == name:

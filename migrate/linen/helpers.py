@@ -21,6 +21,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..source import SourceFile
+from ..trees import subtree
 from . import setup_helpers
 from .late_makes import needed_by
 from .sites import Abs, Function, Make, Module, Passage, SelfModule, Site, Unmigratable
@@ -50,7 +51,7 @@ def started(run: Any, function: Function, bound: Mapping[str, Abs]) -> Started |
     if function.method is not None or env is None or env.in_method():
         return None
     modules = {name for name, value in bound.items() if isinstance(value.value, SelfModule)}
-    for node in ast.walk(function.node) if modules else ():
+    for node in subtree(function.node) if modules else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
             run.analyser.read_attributes.add(node.attr)  # the function reads fields of the module
     return Started(len(run.sites), _asked(run), len(run.block.steps))
@@ -110,11 +111,11 @@ def _made_for_setup(run: Any, made: list[Site], function: Function, node: ast.Ca
     odd = site.lifted or site.scopes or site.alternatives or site.choice or site.name is not None or site.passed
     if not (alone and inside) or odd or len(site.loops) > len(run.loops) or _own_conditions(site, target):
         raise _refused(node, "makes submodules for `setup`")
-    within = {id(n) for n in ast.walk(node)}
+    within = {id(n) for n in subtree(node)}
     if any(id(other.anchor()[1]) in within for other in run.sites if other is not site):
         raise _refused(node, "makes submodules for `setup`, of others that are made in its arguments")
     functions = [target, *[passage.function for passage in site.through]]
-    stored = {n.id for f in functions for n in ast.walk(f) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = {n.id for f in functions for n in subtree(f) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     if needed_by([Make(site)]) & stored:
         raise _refused(node, "computes what it makes for `setup`")
     layer = layers.lookup(site.target) if site.kind == "layer" else None
@@ -135,12 +136,12 @@ def _flags_in_own_words(site: Site, function: ast.FunctionDef) -> None:
     """What NNX takes at the call and depends on the function's arguments is given there, also where it is known: other
     callers say it differently."""
     layer = layers.lookup(site.target) if site.kind == "layer" else None
-    own = {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
-    own |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own = {a.arg for a in subtree(function) if isinstance(a, ast.arg)}
+    own |= {n.id for n in subtree(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for name in layer.call_time_fields if layer is not None else ():
         bound = site.bound.get(name)
         if bound is not None and bound.node is not None:
-            if any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(bound.node)):
+            if any(isinstance(n, ast.Name) and n.id in own for n in subtree(bound.node)):
                 site.bound[name] = dataclasses.replace(bound, localized=None)
 
 
@@ -172,7 +173,7 @@ def _slot_of(run: Any, site: Site, source: SourceFile, function: ast.FunctionDef
 
 def _own_conditions(site: Site, function: ast.FunctionDef) -> list[Any]:
     """The conditions of a site that stand in a helper function's text."""
-    inside = {id(n) for n in ast.walk(function)}
+    inside = {id(n) for n in subtree(function)}
     return [c for c in site.conditions if id(c[0]) in inside]
 
 
@@ -189,7 +190,7 @@ def _always(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> b
             break
         if not isinstance(outer, _UNCONDITIONAL):
             return False
-    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return | ast.Raise)]
+    returns = [n for n in subtree(function) if isinstance(n, ast.Return | ast.Raise)]
     return all(r.lineno >= place.lineno for r in returns)
 
 
@@ -199,14 +200,14 @@ def _slot_name(site: Site, source: SourceFile, function: ast.FunctionDef) -> str
     place = inner.call if inner is not None else site.node
     said = ast.unparse(place.func)
     last = _words(said.rpartition(".")[2])
-    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and ast.unparse(n.func) == said]
+    calls = [n for n in subtree(function) if isinstance(n, ast.Call) and ast.unparse(n.func) == said]
     calls.sort(key=lambda n: (n.lineno, n.col_offset))
     number = calls.index(place) + 1
     name = last if number == 1 else f"{last}_{number}"
     if inner is not None:
         name = f"{name}_{inner.slot}"
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    taken |= {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    taken = {n.id for n in subtree(function) if isinstance(n, ast.Name)}
+    taken |= {a.arg for a in subtree(function) if isinstance(a, ast.arg)}
     if name in taken or name in _KEYWORDS:
         name = f"{name}_layer"
     while name in taken:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..trees import subtree
 from . import shapes
 from .arguments import Arguments, function_env, parameters_of
 from .mapped_axes import drop_axis, scan_carry, stacked
@@ -28,7 +29,7 @@ def makes_function(qualname: str) -> bool:
 
 def uses_modules(function: Function) -> bool:
     """Does the function call anything, so that modules may be used in it?"""
-    return any(isinstance(n, ast.Call) for n in ast.walk(function.node))
+    return any(isinstance(n, ast.Call) for n in subtree(function.node))
 
 
 def run_functions(run: Any, arguments: Arguments) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import subtree
 from . import shapes
 from .arguments import child_env, stored_names
 from .dims import Dim
@@ -141,7 +142,7 @@ def _names_modules(run: Any, node: ast.expr, env: Any) -> bool:
     if not named or not all(named) or not isinstance(loop, ast.For | ast.comprehension):
         return False
     whole, names = loop if isinstance(loop, ast.For) else env.source.parents[loop], stored_names(loop.target)
-    for part in ast.walk(whole):
+    for part in subtree(whole):
         if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Name) and part.slice.id in names:
             held = run.evaluate(part.value, env).value if isinstance(part.value, ast.Attribute | ast.Name) else None
             if isinstance(held, Table) and run.holds_module(held):

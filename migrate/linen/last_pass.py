@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..trees import subtree
 from .arguments import stored_names
 from .environment import Env
 from .sites import Abs
@@ -33,13 +34,13 @@ def of_loop(node: ast.AST, counter: str, iterator: ast.expr, is_last: bool) -> P
     """A pass of `for counter in range(count)` or `for counter, _ in enumerate(items)`; None for any other loop."""
     if not counter or not isinstance(node, ast.For) or not isinstance(iterator, ast.Call):
         return None
-    if any(isinstance(n, ast.Break) for n in ast.walk(node)):
+    if any(isinstance(n, ast.Break) for n in subtree(node)):
         return None  # it may be left in any pass
     called = iterator.func.id if isinstance(iterator.func, ast.Name) else ""
     over = iterator.args[0]
     count = ast.unparse(over) if called == "range" else f"len({ast.unparse(over)})"
     stored = {name for part in node.body for name in stored_names(part)}
-    if counter in stored or stored & {n.id for n in ast.walk(over) if isinstance(n, ast.Name)}:
+    if counter in stored or stored & {n.id for n in subtree(over) if isinstance(n, ast.Name)}:
         return None
     return Pass(node, counter, count, is_last)
 

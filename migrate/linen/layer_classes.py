@@ -10,6 +10,7 @@ import dataclasses
 from typing import Any
 
 from ..catalog import layers
+from ..trees import subtree
 from .classes import Classes, ClassModel, Field
 from .values import Unknown
 
@@ -85,24 +86,24 @@ def _reads_only(node: ast.FunctionDef) -> bool:
     arguments = node.args
     if node.decorator_list or arguments.posonlyargs or arguments.kwonlyargs or len(arguments.args) < 2:
         return False
-    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and super_param(n)]
-    inside = {id(n) for call in calls for n in ast.walk(call)}
+    calls = [n for n in subtree(node) if isinstance(n, ast.Call) and super_param(n)]
+    inside = {id(n) for call in calls for n in subtree(call)}
     others = {a.arg for a in arguments.args[2:]} | {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
-    loose = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in others and id(n) not in inside]
+    loose = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id in others and id(n) not in inside]
     name = arguments.args[1].arg
     plain = all(c.args and isinstance(c.args[0], ast.Name) and c.args[0].id == name for c in calls)
-    bare = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in ("super", "self") and id(n) not in inside]
+    bare = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id in ("super", "self") and id(n) not in inside]
     return len(calls) == 1 and plain and not loose and all(n.id == "self" for n in bare)
 
 
 def _calls_only(node: ast.FunctionDef) -> bool:
     """Does `__call__` use the module for nothing but `super().__call__(x)`, with one array?"""
-    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and _super_method(n, "__call__")]
-    supers = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == "super"]
+    calls = [n for n in subtree(node) if isinstance(n, ast.Call) and _super_method(n, "__call__")]
+    supers = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id == "super"]
     plain = all(len(c.args) == 1 and not c.keywords and not isinstance(c.args[0], ast.Starred) for c in calls)
     bare = all(isinstance(c.func, ast.Attribute) and not c.func.value.args for c in calls)  # type: ignore[attr-defined]
-    loose = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in ("self", "__class__")]
+    loose = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id in ("self", "__class__")]
     arguments = node.args
     fixed = len(arguments.args) > 1 and arguments.args[0].arg == "self" and not (arguments.vararg or arguments.kwarg)
-    nested = any(isinstance(n, ast.FunctionDef | ast.Lambda) for n in ast.walk(node) if n is not node)
+    nested = any(isinstance(n, ast.FunctionDef | ast.Lambda) for n in subtree(node) if n is not node)
     return bool(calls) and len(calls) == len(supers) and plain and bare and fixed and not loose and not nested

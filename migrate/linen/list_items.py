@@ -10,6 +10,7 @@ import ast
 import dataclasses
 from typing import Any
 
+from ..trees import subtree
 from .dims import Atom, Dim
 from .loop_names import changes_in, may_bind
 from .merging import dependencies_of, map_dims
@@ -79,13 +80,13 @@ def _is_said_in_setup(run: Any, site: Site, node: ast.Call, passes: Passes) -> b
     if setup is None or not site.in_own_words(setup.source) or len(site.loops) > 1:
         return False
     target, over = site.loops[-1].node.target, site.loops[-1].node.iter
-    bound = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    bound = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
     counted = isinstance(over, ast.Call) and ast.unparse(over.func) == "range" and len(over.args) == 1
     if passes.counter in bound and not (counted and bound == {passes.counter}):
         return False
     if passes.counter not in bound and not may_bind(site.source, site.loops[-1].node, passes.counter):
         return False
-    for part in ast.walk(passes.test):
+    for part in subtree(passes.test):
         if isinstance(part, ast.Name) and part.id not in (passes.counter, "self", "len"):
             return False
         if isinstance(part, ast.Attribute) and part.attr not in run.fields:
@@ -103,15 +104,15 @@ def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> Passes | 
         if isinstance(parent, ast.If | ast.IfExp) and below is not parent.test:
             said = ast.unparse(node.func)
             sides = [parent.body, parent.orelse] if isinstance(parent, ast.IfExp) else [*parent.body, *parent.orelse]
-            other = [n for side in sides for n in ast.walk(side) if isinstance(n, ast.Call) and n is not node]  # type: ignore[arg-type]
+            other = [n for side in sides for n in subtree(side) if isinstance(n, ast.Call) and n is not node]  # type: ignore[arg-type]
             if not any(ast.unparse(call.func) == said for call in other):
                 body = parent.body if isinstance(parent.body, list) else [parent.body]
                 tests.append((parent.test, below in body))
         if isinstance(parent, ast.For):
             counters = _counters(parent.target, parent.iter)
-            jumps = [n for n in ast.walk(parent) if isinstance(n, ast.If) and any(isinstance(s, _JUMPS) for s in n.body)]
+            jumps = [n for n in subtree(parent) if isinstance(n, ast.If) and any(isinstance(s, _JUMPS) for s in n.body)]
             tests += [(jump.test, False) for jump in jumps if jump.lineno < node.lineno]
-            asking = [(t, h) for t, h in tests if any(isinstance(n, ast.Name) and n.id in counters for n in ast.walk(t))]
+            asking = [(t, h) for t, h in tests if any(isinstance(n, ast.Name) and n.id in counters for n in subtree(t))]
             index = ast.unparse(node.func.slice) if isinstance(node.func, ast.Subscript) else ""
             own = isinstance(node.func, ast.Name) and _binds(parent.target, node.func.id)
             if not asking or not (own or (index in counters and _passes(run, parent.iter) == _passes_of(run, site))):
@@ -259,21 +260,21 @@ def _is_picked(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
 
 
 def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(target))
+    return any(isinstance(n, ast.Name) and n.id == name for n in subtree(target))
 
 
 def part_with(site: Site, iterator: ast.expr) -> ast.expr:
     """`self.layers` of `zip(self.layers, skips[::-1])`: what a loop goes through of the list that holds a module."""
     if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id in ("zip", "enumerate"):
         for part in iterator.args:
-            if site.container and any(isinstance(n, ast.Attribute) and n.attr == site.container for n in ast.walk(part)):
+            if site.container and any(isinstance(n, ast.Attribute) and n.attr == site.container for n in subtree(part)):
                 return part_with(site, part)
     return iterator
 
 
 def in_order(run: Any, site: Site, iterator: ast.expr) -> bool:
     """Does a loop go through the list of a module in the order in which it was made, from its beginning?"""
-    for node in ast.walk(iterator):
+    for node in subtree(iterator):
         if isinstance(node, ast.Slice) and (node.lower is not None or node.step is not None):
             return False
         if isinstance(node, ast.Name) and node.id in ("sorted", "product", "permutations"):
@@ -284,10 +285,10 @@ def in_order(run: Any, site: Site, iterator: ast.expr) -> bool:
     going = run.evaluated[items].value if items in run.evaluated else None
     if isinstance(going, Repeated):
         return going.in_order
-    parts = [run.evaluated[node].value for node in ast.walk(iterator) if node in run.evaluated]
+    parts = [run.evaluated[node].value for node in subtree(iterator) if node in run.evaluated]
     held = run.attributes.get(site.container)
     turned = any(isinstance(v, Repeated) and not v.in_order for v in [*parts, *([held.value] if held is not None else [])])
-    return not turned and all(getattr(n, "id", "") != "reversed" for n in ast.walk(iterator))
+    return not turned and all(getattr(n, "id", "") != "reversed" for n in subtree(iterator))
 
 
 def made_along(run: Any, loop: ast.AST, items: ast.expr) -> For | None:
@@ -298,7 +299,7 @@ def made_along(run: Any, loop: ast.AST, items: ast.expr) -> For | None:
     held = items.args[0] if isinstance(items, ast.Call) and called == "range" and len(items.args) == 1 else None
     if isinstance(held, ast.Call) and ast.unparse(held.func) == "len" and isinstance(loop, ast.For):
         items, text = held.args[0], ast.unparse(held.args[0])
-        body = [n for part in loop.body for n in ast.walk(part)]
+        body = [n for part in loop.body for n in subtree(part)]
         picked = {n.value: n.slice for n in body if isinstance(n, ast.Subscript)}
         named = [n for n in body if isinstance(n, ast.Attribute | ast.Name) and ast.unparse(n) == text]
         index = loop.target.id if isinstance(loop.target, ast.Name) else ""
@@ -326,7 +327,7 @@ def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:
 def _what_runs(loop: For) -> dict[str, str]:
     """Each name that a loop binds, with what it runs over."""
     found: dict[str, str] = {}
-    changes = any(changes_in(loop.source, n.id, loop.node) for n in ast.walk(loop.node.iter) if isinstance(n, ast.Name))
+    changes = any(changes_in(loop.source, n.id, loop.node) for n in subtree(loop.node.iter) if isinstance(n, ast.Name))
     where = f" in line {loop.node.iter.lineno}" if changes else ""  # the same words mean something else elsewhere
 
     def bind(target: ast.expr, iterator: ast.expr) -> None:
@@ -343,7 +344,7 @@ def _what_runs(loop: For) -> dict[str, str]:
                 bind(item, part)
             return
         for place, item in enumerate(items):
-            for name in ast.walk(item):
+            for name in subtree(item):
                 if isinstance(name, ast.Name):
                     found[name.id] = f"{place} of {ast.unparse(iterator)}{where}"
 

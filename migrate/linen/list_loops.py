@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..catalog import layers
+from ..trees import subtree
 from .chains import Cycle
 from .conditional_items import unconditional
 from .late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
@@ -88,7 +89,7 @@ def followed(
     `over`: the part of a list that the loop goes through, if not what its text says (see `chains`).
     """
     body: list[ast.AST] = list(node.body) if isinstance(node, ast.For) else []
-    if any(isinstance(n, ast.Break | ast.Continue | ast.Return) for part in body for n in ast.walk(part)):
+    if any(isinstance(n, ast.Break | ast.Continue | ast.Return) for part in body for n in subtree(part)):
         return None  # it may leave items out
     if isinstance(node, ast.comprehension):
         around = env.source.parents.get(node)
@@ -148,7 +149,7 @@ def followed(
 
 
 def _stored(nodes: Sequence[ast.AST]) -> set[str]:
-    names = (n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    names = (n for node in nodes for n in subtree(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     return {n.id for n in names}
 
 
@@ -203,9 +204,9 @@ def _count(iterator: ast.expr) -> str:
 def _picked(body: Sequence[ast.AST], env: Any) -> Iterator[tuple[str, str]]:
     """The lists of modules that a loop's body names, each with the text of the index by which it picks an item."""
     for part in body:
-        counted = {c.args[0] for c in ast.walk(part) if isinstance(c, ast.Call) and ast.unparse(c.func) == "len" and c.args}
-        picked = {s.value: s for s in ast.walk(part) if isinstance(s, ast.Subscript)}
-        for child in ast.walk(part):
+        counted = {c.args[0] for c in subtree(part) if isinstance(c, ast.Call) and ast.unparse(c.func) == "len" and c.args}
+        picked = {s.value: s for s in subtree(part) if isinstance(s, ast.Subscript)}
+        for child in subtree(part):
             bound = env.get(child.id) if isinstance(child, ast.Name) and child not in counted else None
             if bound is not None and _is_list(bound.value):
                 yield child.id, ast.unparse(picked[child].slice) if child in picked else ""  # type: ignore[attr-defined]

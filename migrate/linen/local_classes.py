@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..source import SourceFile
+from ..trees import subtree
 from .classes import Classes, ClassModel
 from .index import Project
 from .shape_keeping import names_activation
@@ -73,7 +74,7 @@ def _closure(project: Project, model: ClassModel) -> str:
         if _TAKEN.fullmatch(node.id):
             return f"{variable} has a name that its constructor needs"
         binders = [b for b in names.binders(node.id) if names.bound_by(b) is scope]
-        if len(binders) != 1 or any(isinstance(n, ast.Nonlocal) and node.id in n.names for n in ast.walk(scope)):
+        if len(binders) != 1 or any(isinstance(n, ast.Nonlocal) and node.id in n.names for n in subtree(scope)):
             return f"{variable} is bound more than once"
         binder = binders[0]
         if not isinstance(binder, ast.arg) and not _before(source, binder, model.node):
@@ -112,7 +113,7 @@ def _makes_modules(project: Project, source: SourceFile, binder: ast.AST) -> boo
 
 
 def _says_modules(project: Project, source: SourceFile, root: ast.AST) -> bool:
-    for node in ast.walk(root):
+    for node in subtree(root):
         if isinstance(node, ast.Name | ast.Attribute):
             dotted = project.qualname(source, node) or ""
             linen = dotted.startswith("flax.linen.") and not dotted.startswith("flax.linen.initializers.")
@@ -135,7 +136,7 @@ def below_linen(classes: Classes, reasons: Mapping[str, Unmigratable]) -> Iterat
     for home, models in homes.items():
         source = models[0].source
         linen = next((model.name for model in models if model.qualname in reasons), "")
-        for node in ast.walk(home):
+        for node in subtree(home):
             if isinstance(node, ast.Call) and (node.args or node.keywords):
                 called = project.qualname(source, node.func)
                 if called is not None and called in reasons and not linen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import subtree
 from . import localize, mutation
 from .arguments import is_self, substituted
 from .dims import Dim
@@ -94,8 +95,8 @@ class Localization(Evaluation):
         replaced: list[tuple[Any, tuple[InitPart, ...]]] = []
         needs: set[str] = set()
         bound = frozenset(
-            {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
-            | {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            {a.arg for a in subtree(node) if isinstance(a, ast.arg)}
+            | {n.id for n in subtree(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         )
         if not all(self._localize(child, env, bound, replaced, needs) for child in ast.iter_child_nodes(node)):
             return None
@@ -186,7 +187,7 @@ class Localization(Evaluation):
             named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
             inner = bound | {a.arg for a in named if a is not None}
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
-            inner = bound | {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+            inner = bound | {n.id for g in node.generators for n in subtree(g.target) if isinstance(n, ast.Name)}
         return all(self._localize(child, env, inner, replaced, needs) for child in ast.iter_child_nodes(node))
 
     def _put_value(self, found: Abs, put: Any, needs: set[str], node: ast.AST | None = None) -> bool:

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Collection
 from typing import Any
 
+from ..trees import subtree
 from .dims import Dim
 from .sites import (
     DimPart,
@@ -129,12 +130,12 @@ def is_called(run: Any, node: ast.AST, env: Any) -> bool:
 def changes_later(function: ast.Lambda | ast.FunctionDef, names: Collection[str], env: Any) -> bool:
     """Does a name that a nested function reads get another value after its definition, which the function then sees?"""
     around = list(env.source.ancestors(function))
-    scope = next((a for a in around if isinstance(a, ast.FunctionDef)), None)
+    scope = env.source.function_of(function)
     if scope is None or not names:
         return False
     loops = [a for a in around[: around.index(scope)] if isinstance(a, ast.For | ast.While)]
-    inside = set(ast.walk(function))
-    for node in ast.walk(scope):
+    inside = set(subtree(function))
+    for node in subtree(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names and node not in inside:
             later = (node.lineno, node.col_offset) > (function.lineno, function.col_offset)
             if later or any(loop in env.source.ancestors(node) for loop in loops):
@@ -144,7 +145,7 @@ def changes_later(function: ast.Lambda | ast.FunctionDef, names: Collection[str]
 
 def works_on(node: ast.AST, bound: frozenset[str]) -> bool:
     """Does the expression read a parameter or variable of the function or comprehension that it stands in?"""
-    return bool(bound) and any(isinstance(n, ast.Name) and n.id in bound for n in ast.walk(node))
+    return bool(bound) and any(isinstance(n, ast.Name) and n.id in bound for n in subtree(node))
 
 
 def is_free_call(run: Any, node: ast.Call) -> bool:

@@ -7,13 +7,14 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..trees import subtree
 from . import agreeing, all_but_last, chains, last_pass, list_items, list_loops, size_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
-from .loop_names import function_of, hidden_by
+from .loop_names import hidden_by
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
 from .presence import NoneAtFirst
 from .shape_args import is_number
@@ -77,7 +78,7 @@ class LoopExecution(Expressions):
         sized = size_lists.loop_iterator(self, iterator, env) if localized is None and over is None else None
         if sized is not None:
             localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
-        names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        names = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
 
         def enter(inner: Env) -> None:
             name_elements(self, target, elements, inner)
@@ -186,7 +187,7 @@ class LoopExecution(Expressions):
         short = self._carry_sizes(target, iterator, start, inner, phis, over, step)
         forgotten = self._forgotten(phis, block) if not kept and not self.trial else {}
         forgotten |= dict.fromkeys(spent)
-        jumped = any(isinstance(n, ast.Break | ast.Continue) for n in ast.walk(node))
+        jumped = any(isinstance(n, ast.Break | ast.Continue) for n in subtree(node))
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
         all_but_last.leave(self, iterator, env, short)
         if not kept:  # what the loop assigns is not in the constructor
@@ -258,7 +259,7 @@ class LoopExecution(Expressions):
                 first, after = dim_at(start.names[name].value, index), inner.get(name)
                 following = dim_at(after.value, index) if after is not None else None
                 own = list_items.part_with(item, iterator)
-                sliced = any(isinstance(n, ast.Slice) for n in ast.walk(own))
+                sliced = any(isinstance(n, ast.Slice) for n in subtree(own))
                 reason = ""
                 if (sliced and not short) or (not ordered and not list_items.in_order(self, item, own)):
                     reason = "a list whose sizes change is not called in its order"
@@ -290,7 +291,7 @@ class LoopExecution(Expressions):
         Those of a list that setup's own text makes are not among them: its loop follows them.
         """
         setup = self.model.method("setup")
-        own = [s for s in self.all_carried if setup is not None and function_of(*s.anchor()) is setup.node]
+        own = [s for s in self.all_carried if setup is not None and s.maker is setup.node]
         followed = {tracker for site in own for tracker, _, _ in self.all_carried[site]}
         changed = {step.name for step in block.steps if isinstance(step, Track)} - followed
         return {tracker: self.closed.get(tracker) for tracker in phis.values() if tracker is not None and tracker in changed}
@@ -309,13 +310,13 @@ class LoopExecution(Expressions):
         listed = iterated.value
         if isinstance(listed, Repeated) and listed.loop is not None and listed.in_order and not listed.part:
             setup, made = self.model.method("setup"), listed.loop
-            if setup is not None and function_of(made.source, made.node) is not setup.node:  # whose loop follows the sizes
+            if setup is not None and made.source.function_of(made.node) is not setup.node:  # whose loop follows the sizes
                 target, iterator = made.node.target, made.node.iter  # as the last item was made
                 iterated = self.evaluated.get(iterator, iterated)
         if names & trackers or not isinstance(target, ast.Name) or names != {target.id}:
             return None
         name = target.id
-        if isinstance(node, ast.For) and any(_is_stored(child, name) for part in node.body for child in ast.walk(part)):
+        if isinstance(node, ast.For) and any(_is_stored(child, name) for part in node.body for child in subtree(part)):
             return None  # the loop gives it another meaning
         if isinstance(iterated.value, Tup) and iterated.value.items:
             item = iterated.value.items[-1]
@@ -551,16 +552,16 @@ def _is_enumerate(iterator: ast.expr) -> bool:
 
 def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr) -> bool:
     """Does a loop go through the list that holds a module, item by item?"""
-    held = {n.attr for n in ast.walk(iterator) if isinstance(n, ast.Attribute)}
+    held = {n.attr for n in subtree(iterator) if isinstance(n, ast.Attribute)}
     if site.container in held:
         return True
-    named = [run.evaluated[n].value for n in ast.walk(iterator) if isinstance(n, ast.Name) and n in run.evaluated]
+    named = [run.evaluated[n].value for n in subtree(iterator) if isinstance(n, ast.Name) and n in run.evaluated]
     lists = [value for value in named if isinstance(value, Repeated) and value.in_order and not value.part]
     if any(site in run.modules_in(value) for value in lists):  # `layers = self.layers`
         return True
     made = site.loops[-1].node.iter if site.loops else None
     same = made is not None and ast.unparse(made) == ast.unparse(iterator)
-    counters = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    counters = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
     indices = [
         node.func.slice.id
         for node, _, _ in site.calls
@@ -571,7 +572,7 @@ def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr) -> b
 
 def _picks(site: Site, target: ast.expr) -> bool:
     """Is a module of a list called by something other than what a loop binds: by a number that is computed?"""
-    bound = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    bound = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
     called = [node.func for node, _, _ in site.calls]
     names = [func.slice if isinstance(func, ast.Subscript) else func for func in called]
     return all(not (isinstance(name, ast.Name) and name.id in bound) for name in names)

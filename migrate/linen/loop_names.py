@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from .arguments import stored_names
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -29,17 +30,17 @@ def free_reads(function: ast.AST, besides: ast.AST) -> frozenset[str]:
 
 def may_bind(source: SourceFile, loop: ast.AST, name: str) -> bool:
     """May a loop, which has no use for its own variable, or keeps it to itself, bind this name for the whole function?"""
-    function = function_of(source, loop)
-    read = any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(loop))
+    function = source.function_of(loop)
+    read = any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in subtree(loop))
     return function is not None and not read and name not in free_reads(function, loop)
 
 
 def means_the_same(source: SourceFile, name: str, before: ast.AST, behind: ast.AST) -> bool:
     """Has a local name at one place of a function the value that it had at an earlier one?"""
-    function = function_of(source, before)
-    if function is None or function is not function_of(source, behind):
+    function = source.function_of(before)
+    if function is None or function is not source.function_of(behind):
         return False
-    inside = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
+    inside = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name]
     stores = [n for n in inside if not isinstance(n.ctx, ast.Load)]
     if not stores:
         return True  # a parameter, or a name of the file
@@ -47,14 +48,14 @@ def means_the_same(source: SourceFile, name: str, before: ast.AST, behind: ast.A
     always = source.parents[statement] in [*source.ancestors(behind)]  # nothing goes around it on the way
     around = [n for n in source.ancestors(stores[0]) if isinstance(n, ast.For | ast.While | ast.FunctionDef)]
     shared = all(loop in source.ancestors(node) for loop in around for node in (before, behind))
-    is_parameter = any(isinstance(n, ast.arg) and n.arg == name for n in ast.walk(function.args))
+    is_parameter = any(isinstance(n, ast.arg) and n.arg == name for n in subtree(function.args))
     return len(stores) == 1 and not is_parameter and always and shared
 
 
 def changes_in(source: SourceFile, name: str, within: ast.AST) -> bool:
     """Has a name several values in the function around an expression, one after the other?"""
-    function = function_of(source, within)
-    nodes = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name] if function is not None else []
+    function = source.function_of(within)
+    nodes = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == name] if function is not None else []
     return sum(not isinstance(n.ctx, ast.Load) for n in nodes) > 1
 
 
@@ -64,13 +65,8 @@ def hidden_by(run: Any, loop: ast.For | ast.comprehension, env: Any) -> frozense
     They are those of a comprehension, and those of a loop in another method or function.
     """
     entry = run.model.method(run.entry)
-    own = isinstance(loop, ast.For) and entry is not None and function_of(env.source, loop) is entry.node
+    own = isinstance(loop, ast.For) and entry is not None and env.source.function_of(loop) is entry.node
     return frozenset() if own else stored_names(loop.target) - {"_"}
-
-
-def function_of(source: SourceFile, node: ast.AST) -> ast.FunctionDef | None:
-    """The function in which something stands."""
-    return next((n for n in source.ancestors(node) if isinstance(n, ast.FunctionDef)), None)
 
 
 def _reads(node: ast.AST, besides: ast.AST, bound: frozenset[str]) -> Iterator[str]:
@@ -101,7 +97,7 @@ def _reads(node: ast.AST, besides: ast.AST, bound: frozenset[str]) -> Iterator[s
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         for default in [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]:
             yield from _reads(default, besides, bound)
-        bound |= {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        bound |= {a.arg for a in subtree(node.args) if isinstance(a, ast.arg)}
         if isinstance(node, ast.FunctionDef):
             bound |= frozenset().union(*(stored_names(statement) for statement in node.body))
         for part in node.body if isinstance(node, ast.FunctionDef) else [node.body]:
@@ -111,4 +107,4 @@ def _reads(node: ast.AST, besides: ast.AST, bound: frozenset[str]) -> Iterator[s
         yield from _reads(part, besides, bound)
 
 
-__all__ = ["changes_in", "flattened", "free_reads", "function_of", "hidden_by", "may_bind", "means_the_same"]
+__all__ = ["changes_in", "flattened", "free_reads", "hidden_by", "may_bind", "means_the_same"]

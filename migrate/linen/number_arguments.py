@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Mapping
 
+from ..trees import subtree
 from .classes import ClassModel, Method
 from .sites import Unmigratable
 from .values import Array, Int, Shape, Value
@@ -25,7 +26,7 @@ def wanted(model: ClassModel, failure: Unmigratable) -> frozenset[str]:
     nodes = [failure.node] if failure.code in _SIZED else []
     if failure.lacks is not None:  # a size that a submodule is given at its call
         nodes += [node for node, _, _ in failure.lacks[0].calls]
-    read = {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name)}
+    read = {n.id for node in nodes if node is not None for n in subtree(node) if isinstance(n, ast.Name)}
     parameters = method.parameters if method is not None else []
     return frozenset(p.arg for p in parameters if p.arg in read and method is not None and _is_number(method, p))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from ..catalog import layers
 from ..source import SourceFile
+from ..trees import subtree
 from . import lifted_aliases
 from .analyser import Analyser
 from .classes import ClassModel
@@ -141,14 +142,14 @@ class _Reader:
         if found is None or not isinstance(found[1], ast.FunctionDef) or found[1].decorator_list:
             return []
         home, function = found
-        given = [s.value for s in ast.walk(function) if isinstance(s, ast.Return) and home.names.scope_of(s) is function]
+        given = [s.value for s in subtree(function) if isinstance(s, ast.Return) and home.names.scope_of(s) is function]
         return [v for value in given if value is not None for v in self.values(value, home, depth + 1)]
 
     def _is_lifted(self, source: SourceFile, node: ast.Call) -> bool:
         return (self.project.qualname(source, node.func) or "").startswith("flax.linen.") and bool(node.args)
 
     def _evaluated(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[object]:
-        local = {n.id: n for n in ast.walk(node) if isinstance(n, ast.Name) and self._scope(n, source) is not None}
+        local = {n.id: n for n in subtree(node) if isinstance(n, ast.Name) and self._scope(n, source) is not None}
         kinds = {name: [v for v in self.values(n, source, depth + 1) if isinstance(v, Factory)] for name, n in local.items()}
         choices: list[list[tuple[str, Value]]] = [
             [*[(name, v) for v in found]] or [(name, Unknown(name))] for name, found in kinds.items()
@@ -172,7 +173,7 @@ class _Reader:
         """What a local name of a function may be given: by assignments, by its default, by calls of the function."""
         name = use.id
         binders: list[ast.Assign | ast.AnnAssign | ast.NamedExpr] = []
-        for node in ast.walk(scope):
+        for node in subtree(scope):
             if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
                 binders.append(node)
             elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and getattr(node.target, "id", "") == name:
@@ -222,4 +223,4 @@ def _factory_fields(model: ClassModel) -> set[str]:
 def _bound(scope: ast.FunctionDef) -> set[str]:
     spec = scope.args
     names = {a.arg for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]}
-    return names | {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return names | {n.id for n in subtree(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

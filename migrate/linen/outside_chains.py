@@ -108,7 +108,7 @@ def _items(source: SourceFile, call: ast.Call, given: ast.expr) -> list[ast.expr
     """The items of a list display, or of a local list that is only filled and then handed to the chain."""
     if isinstance(given, ast.List | ast.Tuple):
         return list(given.elts)
-    scope = next((p for p in source.ancestors(call) if isinstance(p, ast.FunctionDef)), None)
+    scope = source.function_of(call)
     if not isinstance(given, ast.Name) or scope is None:
         return None
     items: list[ast.expr] = []

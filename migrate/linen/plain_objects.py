@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from .arguments import Arguments, defaults_of, parameters_of, stored_names
 from .bundles import Bundle, map_values
 from .classes import Field
@@ -247,7 +248,7 @@ def _held(run: Any, made: Made, name: str) -> Value:
 def _assigned(statement: ast.ClassDef) -> Mapping[str, Sequence[ast.AST]]:
     """Attribute → where a class assigns it, on whatever object; under "" are computed names, which may be any."""
     found: dict[str, list[ast.AST]] = {"": []}
-    for node in ast.walk(statement):
+    for node in subtree(statement):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             found.setdefault(node.attr, []).append(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
@@ -309,7 +310,7 @@ def _may_be_followed(run: Any, function: ast.FunctionDef, source: SourceFile) ->
         name = run.project.qualname(source, head) or ast.unparse(head)
         if name not in TRANSPARENT and name != "staticmethod":
             return False
-    return run.depth < 20 and not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function))
+    return run.depth < 20 and not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in subtree(function))
 
 
 def _makes(node: ast.Call) -> Unmigratable:

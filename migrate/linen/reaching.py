@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from ..source import SourceFile
+from ..trees import subtree
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _Binder = ast.Assign | ast.AnnAssign | ast.NamedExpr
@@ -29,9 +30,9 @@ def reaching(source: SourceFile, use: ast.Name, scope: ast.AST, binders: Sequenc
         before = _before(source.parents[child], child)
         hiding = [s for s in before if s in binders and isinstance(s, ast.Assign | ast.AnnAssign)]
         if hiding:
-            within = set(ast.walk(child))
+            within = set(subtree(child))
             later = before[before.index(hiding[-1]) :]
-            within.update(n for statement in later for n in ast.walk(statement))
+            within.update(n for statement in later for n in subtree(statement))
             return [b for b in binders if b in within and (b is not own or repeated)], False
     seen = [b for b in binders if b is not own or repeated]  # its own value is not there yet
     if not any(isinstance(p, _LOOPS) for p in around):

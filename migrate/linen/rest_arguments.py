@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..trees import subtree
 from .arguments import Arguments
 from .environment import Env, Rest
 from .sites import Abs, Table
@@ -39,14 +40,14 @@ def _handed_on_whole(function: ast.FunctionDef | ast.Lambda) -> bool:
     names = {a.arg for a in (spec.vararg, spec.kwarg) if a is not None}
     statements = function.body if isinstance(function.body, list) else [function.body]
     handed: set[ast.AST] = set()
-    for node in [n for statement in statements for n in ast.walk(statement)]:
+    for node in [n for statement in statements for n in subtree(statement)]:
         if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
             return False
         if isinstance(node, ast.Call):
             handed |= {a.value for a in node.args if isinstance(a, ast.Starred)}
             mappings = [k.value for k in node.keywords if k.arg is None]
             handed |= {part for mapping in mappings for _, part in _parts(mapping)}
-    said = [n for statement in statements for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id in names]
+    said = [n for statement in statements for n in subtree(statement) if isinstance(n, ast.Name) and n.id in names]
     return all(node in handed for node in said)
 
 

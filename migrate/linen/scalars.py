@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import subtree
 from .sites import Static
 from .values import Array, Shape
 
@@ -42,8 +43,8 @@ def _is_number(run: Any, node: ast.expr) -> bool:
         field = run.fields.get(node.attr) if isinstance(node.value, ast.Name) and node.value.id == "self" else None
         if field is None or field.annotation is None:
             return True
-        named = {n.id for n in ast.walk(field.annotation) if isinstance(n, ast.Name)}
-        named |= {n.attr for n in ast.walk(field.annotation) if isinstance(n, ast.Attribute)}
+        named = {n.id for n in subtree(field.annotation) if isinstance(n, ast.Name)}
+        named |= {n.attr for n in subtree(field.annotation) if isinstance(n, ast.Attribute)}
         return not named & _ARRAYS
     if isinstance(node, ast.BinOp):
         return _is_number(run, node.left) and _is_number(run, node.right)
@@ -53,7 +54,7 @@ def _is_number(run: Any, node: ast.expr) -> bool:
         return _is_number(run, node.body) and _is_number(run, node.orelse)
     if isinstance(node, ast.Subscript):
         return not any(isinstance(n, ast.Slice) or (isinstance(n, ast.Constant) and n.value is None)
-                       for n in ast.walk(node.slice))  # fmt: skip
+                       for n in subtree(node.slice))  # fmt: skip
     if isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if called in _NUMBERS:

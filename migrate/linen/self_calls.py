@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..trees import subtree
 from . import shapes
 from .arguments import arguments_of, function_env, parameters_of
 from .classes import Field
@@ -188,8 +189,8 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
 def _drawn_first(node: ast.Call) -> dict[ast.AST, str]:
     """The random keys that a variable's first value takes in a lambda, each with its stream."""
     found: dict[ast.AST, str] = {}
-    for function in [n for n in ast.walk(node) if isinstance(n, ast.Lambda)]:
-        for call in ast.walk(function.body):
+    for function in [n for n in subtree(node) if isinstance(n, ast.Lambda)]:
+        for call in subtree(function.body):
             stream = _stream_of(call)
             if stream:
                 found[call] = stream

@@ -18,6 +18,7 @@ from .index import Project
 class SelfName(ast.Name):
     """`self.state`, with the class that it is an attribute of."""
 
+    __slots__ = ("owner",)  # no attribute of the node's own dictionary, in which a tree has what is below a node
     owner: ast.ClassDef
 
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..names import is_attribute_name
+from ..trees import subtree
 from .late_makes import needed_by
 from .self_calls import SetupParam
 from .sites import Block, Function, Make, Passage, Site, Unmigratable
@@ -40,7 +41,7 @@ def parameters_made(run: Any, made: Sequence[Site], function: Function, node: as
     plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is node
     if not plain or not _is_own(statement.targets[0]):  # type: ignore[attr-defined]
         raise refused(node, "makes parameters for `setup`, and no attribute of the module holds what it gives")
-    stored = {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = {n.id for n in subtree(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for site in made:
         inner = [p.function for p in site.through]
         if site.loops or "dtype" in site.renders or "axes" in site.renders or target in inner:

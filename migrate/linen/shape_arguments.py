@@ -6,18 +6,20 @@ Their numbers are known where the caller's sizes are, as those of an array: the 
 from __future__ import annotations
 
 import ast
+import functools
 
-from .classes import Method
+from ..trees import FlatTree
 
 
-def is_shape(method: Method, name: str) -> bool:
+@functools.lru_cache(maxsize=4096)
+def is_shape(function: ast.FunctionDef, name: str) -> bool:
     """Is an argument compared with a shape, or called one, and used in no other way than a shape can be?"""
     said = name == "shape" or name.endswith("_shape")
-    parents = {child: node for node in method.nodes for child in ast.iter_child_nodes(node)}
-    for node in method.nodes:
+    tree = FlatTree(function)
+    for node in tree.nodes:
         if not isinstance(node, ast.Name) or node.id != name:
             continue
-        around = parents[node]
+        around = tree.parents[node]
         if not isinstance(node.ctx, ast.Load) or isinstance(around, ast.Attribute | ast.BinOp | ast.Return):
             return False
         if isinstance(around, ast.Compare):

@@ -168,6 +168,12 @@ class Site:
         """The call in the class's own code that makes it: the construction, or that of a helper function."""
         return (self.through[0].source, self.through[0].call) if self.through else (self.source, self.node)
 
+    @property
+    def maker(self) -> ast.FunctionDef | None:
+        """The function of the class's own code that makes it."""
+        source, call = self.anchor()
+        return source.function_of(call)
+
     def in_own_words(self, source: SourceFile) -> bool:
         """Does it stand in setup's own text, which the constructor keeps?"""
         return self.in_setup and not self.through and self.source is source

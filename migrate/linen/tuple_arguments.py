@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ast
+import functools
 
-from .classes import Method
+from ..trees import subtree
 
 _MOST = 16  # items of an argument that are picked by number
 
 
-def items(method: Method, name: str, picked: bool = True) -> int:
+@functools.lru_cache(maxsize=4096)
+def items(function: ast.FunctionDef, name: str, picked: bool = True) -> int:
     """How many items an argument has that is only ever taken apart; 0 for any other. An array may be one, by its rows.
 
     `picked`: also one whose items are picked by constant numbers, `x[0]` and `x[1]`, of which it has as many as needed.
     """
     counts: set[int] = set()
     most = loads = 0
-    for node in method.nodes:
+    for node in subtree(function):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == name:
             target = node.targets[0]
             plain = isinstance(target, ast.Tuple | ast.List) and all(isinstance(e, ast.Name) for e in target.elts)

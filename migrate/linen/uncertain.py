@@ -9,6 +9,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from ..trees import subtree
 from . import mutation, size_lists
 from .environment import Env, Returned
 from .sites import Abs, Block, Unmigratable
@@ -30,8 +31,8 @@ def run_try(run: Any, node: ast.Try, env: Env, returned: Returned) -> bool:
 def run_match(run: Any, node: ast.Match, env: Env, returned: Returned) -> None:
     """A `match` statement, whose patterns bind names, too."""
     run.evaluate(node.subject, env)
-    bound = {n.name for n in ast.walk(node) if isinstance(n, ast.MatchAs | ast.MatchStar) and n.name}
-    bound |= {n.rest for n in ast.walk(node) if isinstance(n, ast.MatchMapping) and n.rest}
+    bound = {n.name for n in subtree(node) if isinstance(n, ast.MatchAs | ast.MatchStar) and n.name}
+    bound |= {n.rest for n in subtree(node) if isinstance(n, ast.MatchMapping) and n.rest}
     reason = ("NNX120", "submodules are made in a match statement", node)
     run_paths(run, [case.body for case in node.cases], bound, env, returned, reason)
 
@@ -82,7 +83,7 @@ def forget(run: Any, statements: Sequence[ast.stmt], bound: set[str], env: Env) 
     assigned = set(bound)
     changed: set[str] = set()
     for statement in statements:
-        for child in ast.walk(statement):
+        for child in subtree(statement):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
                 assigned.add(child.id)
             elif isinstance(child, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):

@@ -6,6 +6,7 @@ Such an object may be a Linen module, which would keep its parameters in a class
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from typing import Any
 
@@ -57,6 +58,7 @@ def _callee(text: str) -> ast.expr | None:
     return parsed.func if isinstance(parsed, ast.Call) else None
 
 
+@functools.lru_cache(maxsize=4096)
 def _parsed(text: str) -> ast.expr | None:
     try:
         return ast.parse(text, mode="eval").body

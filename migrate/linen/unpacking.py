@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..names import is_attribute_name
+from ..trees import subtree
 from .arguments import Arguments
 from .sites import Abs, BoundArg, DimPart, Entry, Localized, Table, Unmigratable
 from .values import Int, Tup, Value
@@ -25,7 +26,7 @@ _PLAIN = frozenset({"kernel_init", "bias_init", "scale_init", "embedding_init", 
 
 def entry(run: Any, node: ast.expr, found: Abs, env: Any) -> Entry:
     """An item of a dict, with what its expression reads as it is now."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names = {n.id for n in subtree(node) if isinstance(n, ast.Name)}
     return Entry(node, found, env.scope, {n: bound for n in names if (bound := env.get(n)) is not None})
 
 
@@ -94,7 +95,7 @@ def _holds_only(mapping: ast.expr, env: Any) -> bool:
     name, around = mapping.id, [a for a in env.source.ancestors(mapping) if isinstance(a, ast.FunctionDef | ast.Lambda)]
     if not around or not isinstance(around[0], ast.FunctionDef) or name not in env.names:
         return False
-    for node in ast.walk(around[0]):
+    for node in subtree(around[0]):
         if isinstance(node, ast.arg) and node.arg == name:
             return False
         if not isinstance(node, ast.Name) or node.id != name or node is mapping:

@@ -21,6 +21,7 @@ from ..linen.classes import ClassModel
 from ..linen.replacing import sayable
 from ..linen.sites import Factory, Module, ModuleField, Site, Static, Unmigratable
 from ..linen.values import Array, Const, Int, Value
+from ..trees import subtree
 from .linen_copies import References
 from .text_parts import joined
 
@@ -57,7 +58,7 @@ class Traits:
             found = references.project.definition(key)
             if found is not None:
                 source, node = found
-                for inner in ast.walk(node):
+                for inner in subtree(node):
                     self._read(references, source, inner, key in references.project.linen_classes)
                 if any(_PARTITIONING.search(word) for word in _words(node)):
                     self.why_not = self.why_not or "its parameters have logical axes"
@@ -98,7 +99,7 @@ class Traits:
 
 def _words(node: ast.AST) -> Iterator[str]:
     """The names in a definition: what is written in its strings and comments does nothing."""
-    for inner in ast.walk(node):
+    for inner in subtree(node):
         if isinstance(inner, ast.Name):
             yield inner.id
         elif isinstance(inner, ast.Attribute):
@@ -126,7 +127,7 @@ def _may_decode(source: SourceFile, node: ast.expr) -> bool:
 
 def _reads_dtype(node: ast.Call) -> bool:
     """Is there an `x.dtype` in it, of anything but self?"""
-    for inner in ast.walk(node):
+    for inner in subtree(node):
         if isinstance(inner, ast.Attribute) and inner.attr == "dtype":
             if not (isinstance(inner.value, ast.Name) and inner.value.id == "self"):
                 return True

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..linen.sites import Unmigratable
+from ..trees import subtree
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
@@ -26,7 +27,7 @@ def edits(writer: ClassWriter) -> None:
     if writer.text.call_keywords:
         raise Unmigratable("NNX172", f"`{names[0]}` and the flags of factories would both become arguments of the call")
     source, arguments = method.source, method.node.args
-    for node in ast.walk(method.node):
+    for node in subtree(method.node):
         if isinstance(node, ast.Attribute) and node.attr in names and isinstance(node.value, ast.Name):
             if node.value.id == "self":
                 writer.put(node, node.attr, source=source)

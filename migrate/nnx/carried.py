@@ -16,11 +16,12 @@ from ..linen.arguments import stored_names
 from ..linen.dims import Dim
 from ..linen.execute import Execution
 from ..linen.late_makes import names_in
-from ..linen.loop_names import flattened, free_reads, function_of
+from ..linen.loop_names import flattened, free_reads
 from ..linen.merging import dependencies_of
 from ..linen.sites import For, Site, Unmigratable
 from ..linen.values import Array
 from ..source import SourceFile
+from ..trees import subtree
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -103,7 +104,7 @@ def loop_of(site: Site) -> ast.ListComp | ast.For | None:
             inner = _listed_around(source, node) is not None and len(site.loops) == 2
             return node if plain and (whole or inner or _may_stand_before(source, node)) else None
         if isinstance(node, ast.For):
-            leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for n in ast.walk(node))
+            leaves = any(isinstance(n, ast.Break | ast.Continue | ast.Return) for n in subtree(node))
             parents = [*itertools.islice(source.ancestors(node), len(site.loops))]
             top = isinstance(parents[-1], ast.FunctionDef) and all(_fills_anew(p, call, source) for p in parents[:-1])
             return node if top and not leaves and not node.orelse else None
@@ -202,7 +203,7 @@ def check_passes(run: Execution, site: Site, needs: set[str]) -> None:
 def followed(run: Execution) -> set[str]:
     """The variables of this kind that hold, when setup is done, what the size is after the loop of the call."""
     setup = run.model.method("setup")
-    own = [s for s in run.carried if setup is not None and function_of(*s.anchor()) is setup.node]  # not a helper's
+    own = [s for s in run.carried if setup is not None and s.maker is setup.node]  # not a helper's
     return {tracker for site in own if not site.conditions for tracker, _, _ in run.carried[site]}
 
 
@@ -242,7 +243,7 @@ def _as_loop(
     ):
         raise Unmigratable("NNX114", "input sizes that change along lists of lists cannot be followed", comprehension)
     generator = comprehension.generators[0]
-    function = function_of(source, comprehension)
+    function = source.function_of(comprehension)
     leaked = stored_names(generator.target) & free_reads(function, comprehension) if function is not None else frozenset()
     if leaked:  # the comprehension kept it to itself
         reason = f"a list whose input sizes change becomes a loop, and `{min(leaked)}` has another meaning after it"

@@ -10,6 +10,7 @@ from ..edits import Part, Parts, Span
 from ..linen.classes import ClassModel, Method
 from ..linen.sites import Site, Unmigratable
 from ..source import SourceFile
+from ..trees import subtree
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
@@ -67,7 +68,7 @@ def key_lines(writer: ClassWriter) -> Iterator[tuple[Span, Parts]]:
     if method is None:
         return
     source, key, body = method.source, _arguments(method)[0].arg, method.node.body
-    if not any(isinstance(n, ast.Name) and n.id == key for s in body for n in ast.walk(s)):
+    if not any(isinstance(n, ast.Name) and n.id == key for s in body for n in subtree(s)):
         return
     documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1
     statement = body[1] if documented else body[0]

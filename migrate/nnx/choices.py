@@ -71,7 +71,7 @@ def write(writer: ClassWriter, site: Site) -> None:
     _lines_before(writer, site, edits, calls)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if _own_words(source, test) in put}:
-        writer.asked |= {n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute)}
+        writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
 
 
 def _stack_functions(writer: ClassWriter, site: Site, built: Sequence[Site]) -> None:

@@ -20,6 +20,7 @@ from ..linen.sites import (
 )
 from ..linen.values import Array, Const, Unknown, Value
 from ..plan import AddedArgument, ClassPlan
+from ..trees import subtree
 from . import (
     asking,
     bridging,
@@ -246,7 +247,7 @@ def _variable(text: ClassText, site: Site) -> Parts:
 
 def _body(localized: Localized, site: Site) -> Localized | None:
     """What `lambda: jnp.zeros(n)` gives, for an initializer that is one."""
-    for node in ast.walk(site.node):
+    for node in subtree(site.node):
         if isinstance(node, ast.Lambda) and localized.source.span(node) == localized.span:
             plain = not ast.unparse(node.args)
             return dataclasses.replace(localized, span=localized.source.span(node.body)) if plain else None
@@ -259,7 +260,7 @@ def as_array(text: ClassText, site: Site, made: Parts) -> Parts:
 
 
 def _needs_brackets(localized: Localized, site: Site) -> bool:
-    for node in ast.walk(site.node):
+    for node in subtree(site.node):
         if isinstance(node, ast.Lambda | ast.IfExp | ast.BoolOp) and localized.source.span(node) == localized.span:
             return True
     return False

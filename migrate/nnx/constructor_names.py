@@ -6,6 +6,7 @@ import ast
 
 from ..linen.execute import Execution
 from ..linen.sites import Block, For, Local, Unmigratable, steps_of
+from ..trees import subtree
 
 # What the constructor calls its own parameters, apart from fields and sizes.
 RESERVED = frozenset({"rngs"})
@@ -40,7 +41,7 @@ def bound_in_setup(run: Execution) -> frozenset[str]:
         return frozenset()
     found: set[str] = set()
     identities: set[ast.AST] = set()
-    for node in ast.walk(setup.node):
+    for node in subtree(setup.node):
         if isinstance(node, ast.Assign) and _keeps_field(node):
             identities.update(node.targets)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in identities:
@@ -56,9 +57,9 @@ def inner_names(run: Execution) -> frozenset[str]:
     for method in run.model.methods().values():
         for node in method.nodes:
             if isinstance(node, ast.comprehension):
-                found |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+                found |= {n.id for n in subtree(node.target) if isinstance(n, ast.Name)}
             elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node is not method.node):
-                found |= {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+                found |= {a.arg for a in subtree(node.args) if isinstance(a, ast.arg)}
     return frozenset(found)
 
 
@@ -76,7 +77,7 @@ def names_bound_in(block: Block) -> frozenset[str]:
 def names_of(step: For) -> frozenset[str]:
     """The names of a loop's target."""
     target = ast.parse(step.target, mode="eval").body
-    return frozenset(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in subtree(target) if isinstance(n, ast.Name))
 
 
 def refuse_reserved(run: Execution) -> None:

@@ -27,6 +27,7 @@ from ..linen.sites import (
     steps_of,
 )
 from ..names import is_attribute_name
+from ..trees import subtree
 from . import (
     carried,
     constructor_names,
@@ -99,7 +100,7 @@ def _indented(text: ClassText, step: Local, depth: int) -> Localized:
     old, new = source.indent_of(step.statement), body + unit * depth
     if old == new:
         return localized
-    strings = [source.span(n) for n in ast.walk(step.statement) if isinstance(n, ast.Constant | ast.JoinedStr)]
+    strings = [source.span(n) for n in subtree(step.statement) if isinstance(n, ast.Constant | ast.JoinedStr)]
     edits: list[tuple[Span, tuple[str, ...]]] = []
     at = source.text.find("\n", localized.span.start) + 1
     while 0 < at < localized.span.end:

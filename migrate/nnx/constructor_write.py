@@ -10,6 +10,7 @@ from ..edits import Edit, Overlay, Part, Parts, Span
 from ..linen.classes import Field, Method
 from ..linen.sites import Repeated, Unmigratable
 from ..source import SourceFile
+from ..trees import subtree
 from . import (
     agreeing,
     constructor_text,
@@ -161,7 +162,7 @@ def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = ""
     node = _of_class_body(writer, node, field) if node is field.default else node
     span = source.span(node)
     breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
-    strings = (n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr))
+    strings = (n for n in subtree(node) if isinstance(n, ast.Constant | ast.JoinedStr))
     if not breaks or any((n.end_lineno or 0) > n.lineno for n in strings):
         return span
     return Overlay(span, tuple(Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks))
@@ -177,7 +178,7 @@ def _of_class_body(writer: ClassWriter, node: ast.expr, field: Field) -> ast.exp
         if other is None or other.name == field.name or other.default is None:
             break
         node = other.default
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & fields.keys()
+    names = {n.id for n in subtree(node) if isinstance(n, ast.Name)} & fields.keys()
     if node is field.default and names - set(writer.source.names.definitions) - set(writer.source.names.imports):
         raise Unmigratable("NNX171", f"the default of `{field.name}` is computed from other fields'", field.node)
     return node

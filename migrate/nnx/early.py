@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from ..catalog.early_nnx import ANSWERS, LAYER_VARIABLES, RENAMED, SHARDING_KEYWORDS, VARIABLE_TYPES
 from ..context import FileContext
 from ..source import SourceFile
+from ..trees import subtree
 
 _MODULE_BASES = frozenset({"flax.nnx.Module", "flax.nnx.Object", "flax.nnx.Pytree", "flax.nnx.GraphNode"})
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
@@ -105,7 +106,7 @@ class Types:
         definition = self.ctx.source.names.definitions.get(name.rpartition(".")[2])
         if not isinstance(definition, ast.FunctionDef) or name.rpartition(".")[0] != self.ctx.source.module:
             return None
-        for node in ast.walk(definition):
+        for node in subtree(definition):
             if isinstance(node, ast.Return) and node.value is not None:
                 value: ast.expr = node.value
                 if index is not None:
@@ -210,7 +211,7 @@ class Types:
 
     def attribute_values(self, cls: ast.ClassDef, attribute: str) -> Iterator[ast.expr]:
         """What the class' methods assign to `self.<attribute>`."""
-        for node in ast.walk(cls):
+        for node in subtree(cls):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if is_self_attribute(target, attribute):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..linen.classes import ClassModel
 from ..linen.sites import Site
+from ..trees import subtree
 
 
 def fallbacks(function: ast.FunctionDef, name: str) -> list[ast.Attribute]:
@@ -28,7 +29,7 @@ def falls_back(model: ClassModel, method: Any, name: str) -> bool:
         return False
     statement = next(s for s in method.node.body if _fallback(s, name) is not None)
     for earlier in method.node.body[: method.node.body.index(statement)]:
-        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(earlier)):
+        if any(isinstance(n, ast.Name) and n.id == name for n in subtree(earlier)):
             return False
     return True
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..edits import Part
 from ..linen.sites import Unmigratable
 from ..source import SourceFile
+from ..trees import subtree
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
@@ -32,7 +33,7 @@ def nearest(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call) -> ast
 
 def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any) -> None:
     """Refuse a flag whose names change between its place and the call, or are others there. `env`: the names at the call."""
-    names = {n.id for n in ast.walk(flag) if isinstance(n, ast.Name) and n.id != "self"}
+    names = {n.id for n in subtree(flag) if isinstance(n, ast.Name) and n.id != "self"}
     if flag in run.in_words:  # said by a function that its method calls
         _check_other(run, flag, names, env)
         return
@@ -55,7 +56,7 @@ def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any
         raise Unmigratable("NNX172", what, flag)
     loops = [p for p in around if isinstance(p, _LOOPS) and p not in places]
     after, before = _end(flag), _start(call)
-    for node in ast.walk(scope):
+    for node in subtree(scope):
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store | ast.Del) or node.id not in names:
             continue
         later = after <= _start(node) and (inner or _start(node) < before)  # an inner function runs whenever it is called
@@ -66,7 +67,7 @@ def check(run: Any, source: SourceFile, flag: ast.expr, call: ast.Call, env: Any
 
 def _check_other(run: Any, flag: ast.expr, local: set[str], env: Any) -> None:
     """The flag is set in another function than the call: its names must be the caller's own, under the same name."""
-    for node in ast.walk(flag):
+    for node in subtree(flag):
         if isinstance(node, ast.Name) and node.id in local:
             meant = run.evaluated.get(node)
             if env is None or meant is None or env.get(node.id) is not meant:
@@ -75,8 +76,8 @@ def _check_other(run: Any, flag: ast.expr, local: set[str], env: Any) -> None:
 
 
 def _bound(scope: ast.AST) -> set[str]:
-    found = {a.arg for a in ast.walk(scope) if isinstance(a, ast.arg)}
-    return found | {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    found = {a.arg for a in subtree(scope) if isinstance(a, ast.arg)}
+    return found | {n.id for n in subtree(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _start(node: ast.expr) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..linen.execute import Execution
 from ..linen.sites import Site
+from ..trees import subtree
 
 
 def can_iterate(run: Execution, sites: list[Site]) -> bool:
@@ -40,7 +41,7 @@ def _inner_steps(site: Site) -> tuple[Any, ...] | None:
     """The conditions within the helper function, in the words of the class; None where one is not said."""
     if not site.through:
         return ()
-    inside = {id(node) for node in ast.walk(site.through[-1].function)}
+    inside = {id(node) for node in subtree(site.through[-1].function)}
     count = sum(id(node) in inside for node, _ in site.conditions)
     steps = tuple(site.renders.get("made_under", ()))
     if len(steps) < len(site.conditions) or any(step.deps for step in steps[len(steps) - count :]):

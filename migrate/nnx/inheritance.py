@@ -15,6 +15,7 @@ from ..linen.dims import Atom, Dim
 from ..linen.replacing import sayable
 from ..linen.sites import CallRecord, Site, Unmigratable
 from ..linen.values import Array, Shape, Value
+from ..trees import subtree
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -170,7 +171,7 @@ def _arrays(call: CallRecord) -> list[Value]:
 
 
 def _within(outer: ast.AST, node: ast.AST) -> bool:
-    return any(child is node for child in ast.walk(outer))
+    return any(child is node for child in subtree(outer))
 
 
 _READ_NOTHING = ("flax.", "abc.", "typing.", "collections.")
@@ -194,6 +195,6 @@ def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
         if definition is None or not isinstance(definition[1], ast.ClassDef):
             return names
         source, node = definition
-        found |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+        found |= {n.attr for n in subtree(node) if isinstance(n, ast.Attribute)}
         todo += [base for b in node.bases if (base := project.qualname(source, b)) is not None]
     return found & names

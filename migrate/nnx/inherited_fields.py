@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..catalog.functions import class_name
 from ..linen.classes import Field
 from ..linen.sites import Unmigratable
+from ..trees import subtree
 from . import elsewhere
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def said(writer: ClassWriter, node: ast.expr, field: Field) -> str:
     source = field.source
     span = source.span(node)
     changes: list[tuple[int, int, str]] = []
-    for name in ast.walk(node):
+    for name in subtree(node):
         if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load) or source.names.is_hidden(name.id, name):
             continue
         chain: ast.expr = name

@@ -12,6 +12,7 @@ from ..linen.layer_calls import own_call
 from ..linen.layer_classes import LayerClass, super_param
 from ..linen.sites import Factory, Site, Unmigratable
 from ..linen.values import Unknown
+from ..trees import subtree
 from . import elsewhere
 from .text_parts import Details, MethodEdit, Namer
 
@@ -125,7 +126,7 @@ class LayerVariant:
         last = [*arguments.args, *arguments.defaults, *[a for a in (arguments.vararg, arguments.kwarg) if a is not None]]
         start, end = source.span(name).end, max(source.span(a).end for a in last)
         made = [MethodEdit(source, Span(start, end), ())] if end > start else []
-        for call in ast.walk(node):
+        for call in subtree(node):
             if super_param(call):
                 made.append(MethodEdit(source, source.span(call), (f"getattr(self, {name.arg})[...]",)))
         return made

@@ -18,6 +18,7 @@ from ..linen.axis_rules import stacked_axis
 from ..linen.lifting import members_needed, variable_axis
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const
+from ..trees import subtree
 from . import elsewhere, lifted_options, whole_transforms
 from .drawn import names_unknown, streams_of
 from .sown import check as check_sown
@@ -318,7 +319,7 @@ def remat_options(writer: ClassText, site: Site, remat: Lifted, place: ast.AST, 
 
 def outside_setup(writer: ClassText, site: Site, node: ast.expr) -> bool:
     """Does an expression of setup mean the same in another method: nothing but fields, globals and constants?"""
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    names = [n for n in subtree(node) if isinstance(n, ast.Name)]
     return all(n.id == "self" or not site.source.names.is_hidden(n.id, n) for n in names)
 
 
@@ -345,7 +346,7 @@ def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr
     found: dict[str, tuple[str, ast.expr]] = {}
     for lifted in [l for l in site.lifted if l.kind == "remat"][:1] if site.in_setup else []:
         for name, node in lifted.options.items():
-            names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id != "self"]
+            names = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id != "self"]
             if any(site.source.names.is_hidden(n.id, n) for n in names):
                 found[name] = (f"{writer.names.places[site].attribute}_{name}", node)
     return found

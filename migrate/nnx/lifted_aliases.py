@@ -24,6 +24,7 @@ from ..linen.mapped_axes import in_axes_of
 from ..linen.sites import Lifted, Unmigratable
 from ..linen.values import Const, Int, Value
 from ..plan import ClassPlan, Outcome, Plan
+from ..trees import subtree
 from .lifted import Used, treatment
 from .lifted_calls import axis_text
 from .text_parts import DryNamer, Namer
@@ -126,7 +127,7 @@ def _all_list(tree: ast.Module) -> list[ast.AST]:
         node
         for statement in tree.body
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__"
-        for node in ast.walk(statement.value)
+        for node in subtree(statement.value)
     ]
 
 

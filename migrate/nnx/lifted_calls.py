@@ -13,6 +13,7 @@ from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Array, Const, Int, NeedsRank, Tup, Value
 from ..source import SourceFile
+from ..trees import subtree
 from . import lifted_options, whole_transforms
 from .lifted import (
     Lines,
@@ -48,7 +49,7 @@ def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, metho
     if condition[1] or not first.in_setup or not outside_setup(writer, first, test):
         raise Unmigratable("NNX130", "whether a module is under nn.remat is known only when it is called", node)
     body = condition[0].body
-    inside = {n for statement in (body if isinstance(body, list) else [body]) for n in ast.walk(statement)}
+    inside = {n for statement in (body if isinstance(body, list) else [body]) for n in subtree(statement)}
     then, other = (first, second) if first.node in inside else (second, first)
     if not plain:
         called = writer.plans.get(first.target)
@@ -217,7 +218,7 @@ def _is_computed(writer: ClassText, node: ast.expr) -> bool:
     """Is an argument an array that a call makes? It is computed outside of the mapped function, as a module called in there
     would be called from another level."""
     found = writer.run.evaluated.get(node)
-    called = any(isinstance(n, ast.Call) for n in ast.walk(node))
+    called = any(isinstance(n, ast.Call) for n in subtree(node))
     return called and found is not None and isinstance(found.value, Array | NeedsRank)
 
 

@@ -17,6 +17,7 @@ from ..linen.merging import Either
 from ..linen.sites import Abs, Lifted, LiftedCall, Module, SelfModule, Table, Unmigratable
 from ..linen.values import Const, Value
 from ..source import SourceFile
+from ..trees import subtree
 from . import lifted as lifted_modules
 from . import lifted_calls, sown, whole_transforms
 
@@ -68,7 +69,7 @@ def _state(writer: ClassText, module: Value, function: ast.AST | None = None) ->
 
 def _sows_in(writer: ClassText, function: ast.AST | None) -> list[ast.Call]:
     """The values that a function sows, or methods that it may call: not those of the method around it."""
-    inside = set(ast.walk(function)) if function is not None else set()
+    inside = set(subtree(function)) if function is not None else set()
     methods = [set(m.nodes) for m in writer.model.methods().values() if m.node is not function]
     around = set().union(*[nodes for nodes in methods if function in nodes])
     return [call for call in writer.run.sows if call in inside or call not in around]

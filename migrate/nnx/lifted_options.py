@@ -11,6 +11,7 @@ from ..edits import Part
 from ..linen.sites import Lifted, Unmigratable
 from ..linen.values import Const, Int
 from ..source import SourceFile
+from ..trees import subtree
 
 # What nnx.scan and nnx.vmap read off the stacked module where nobody says it.
 _SHOWN = frozenset({"length", "axis_size"})
@@ -43,7 +44,7 @@ def _reads_alike(source: SourceFile, node: ast.expr, place: ast.AST) -> bool:
     if node not in source.parents:
         return False
     around = {place, *source.ancestors(place)}
-    for name in [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id != "self"]:
+    for name in [n for n in subtree(node) if isinstance(n, ast.Name) and n.id != "self"]:
         if source.names.is_hidden(name.id, name):
             function = next((p for p in source.ancestors(name) if isinstance(p, _FUNCTIONS)), None)
             if function not in around:

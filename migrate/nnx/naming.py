@@ -19,6 +19,7 @@ from ..linen.compact_calls import group_of, made_again
 from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
+from ..trees import subtree
 from .helper_numbers import can_iterate
 
 _MOST_WAYS = 256  # in which conditions may choose between factories
@@ -387,7 +388,7 @@ def _interchangeable(run: Execution, sites: list[Site]) -> bool:
             return False
     elif site.target != "flax.linen.Dropout":
         return False
-    names = [n for loop in site.loops for n in ast.walk(loop.node) if isinstance(n, ast.Name)]
+    names = [n for loop in site.loops for n in subtree(loop.node) if isinstance(n, ast.Name)]
     changed = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     return not any(b.localized is not None and b.localized.needs & changed for b in site.bound.values())
 
@@ -409,8 +410,8 @@ def _unchanged(site: Site, condition: ast.AST) -> bool:
     """Does a condition hold in all iterations of the site's loop, or in none?"""
     test = getattr(condition, "test", condition)
     loop = site.loops[0].node
-    changed = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return not any(isinstance(n, ast.Name) and n.id in changed for n in ast.walk(test))
+    changed = {n.id for n in subtree(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return not any(isinstance(n, ast.Name) and n.id in changed for n in subtree(test))
 
 
 def _method_of(site: Site) -> ast.AST | None:
@@ -438,7 +439,7 @@ def _outermost(run: Execution, sites: list[Site]) -> ast.stmt:
 
 
 def _fresh_counter(run: Execution, node: ast.For) -> str:
-    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    used = {n.id for n in subtree(node) if isinstance(n, ast.Name)}
     for name in ("i", "j", "k", "index"):
         if name not in used and name not in run.fields:
             return name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..edits import Parts
 from ..linen.classes import Method
 from ..linen.sites import Unmigratable
+from ..trees import subtree
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
@@ -91,7 +92,7 @@ def _check(writer: ClassWriter, method: Method, body: Sequence[ast.stmt]) -> Non
 def _asks_only(root: ast.AST) -> bool:
     """Does code read fields, and neither hand the module on nor call its methods?"""
     read: set[ast.AST] = set()
-    for node in ast.walk(root):
+    for node in subtree(root):
         if isinstance(node, ast.NamedExpr | ast.Lambda | ast.Await | ast.Yield):
             return False
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -99,7 +100,7 @@ def _asks_only(root: ast.AST) -> bool:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
                 return False
-    loose = [n for n in ast.walk(root) if isinstance(n, ast.Name) and n.id in ("self", "super") and n not in read]
+    loose = [n for n in subtree(root) if isinstance(n, ast.Name) and n.id in ("self", "super") and n not in read]
     return not loose
 
 

@@ -11,6 +11,7 @@ from ..linen.layer_fields import WHOLE
 from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import Unmigratable
 from ..source import SourceFile
+from ..trees import subtree
 from . import (
     cells,
     constructor_names,
@@ -68,7 +69,7 @@ def _helper(text: ClassText, source: SourceFile, node: ast.expr) -> tuple[Source
 def _makes_modules(text: ClassText, source: SourceFile, function: ast.FunctionDef, seen: set[ast.AST]) -> bool:
     """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?"""
     seen.add(function)
-    for node in ast.walk(function):
+    for node in subtree(function):
         if not isinstance(node, ast.Call):
             continue
         name = text.run.project.qualname(source, node.func) or ""
@@ -85,7 +86,7 @@ def _is_whole_model(source: SourceFile, function: ast.FunctionDef, node: ast.Cal
     parent = source.parents.get(node)
     held = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
     asked = ("init", "apply", "init_with_output")
-    used = [n for n in ast.walk(function) if isinstance(n, ast.Attribute) and n.attr in asked]
+    used = [n for n in subtree(function) if isinstance(n, ast.Attribute) and n.attr in asked]
     return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
 
 
@@ -179,7 +180,7 @@ def _refuse_layer(text: ClassText, base: str) -> None:
             asked = node.cls if isinstance(node, ast.MatchClass) else None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
                 asked = node.args[1] if node.func.id in ("isinstance", "issubclass") else None
-            kinds = ast.walk(asked) if asked is not None else ()
+            kinds = subtree(asked) if asked is not None else ()
             if any(text.run.project.qualname(source, k) == base for k in kinds if isinstance(k, ast.Name | ast.Attribute)):
                 raise Unmigratable("NNX160", f"it is a {name} to `{ast.unparse(asked or node)}` in {source.path.name}", node)
     known = {*text.run.fields, *text.run.attributes, *model.methods(), *_MODULE}
@@ -193,7 +194,7 @@ def _refuse_layer(text: ClassText, base: str) -> None:
 
 
 def _mentions_linen(text: ClassText, node: ast.expr) -> bool:
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute))
+    names = (n for n in subtree(node) if isinstance(n, ast.Name | ast.Attribute))
     return any((text.run.project.qualname(text.source, n) or "").startswith("flax.linen") for n in names)
 
 

@@ -12,6 +12,7 @@ from ..linen.sites import (
     Unmigratable,
 )
 from ..source import SourceFile
+from ..trees import subtree
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -74,11 +75,11 @@ def called_when(text: ClassText, site: Site) -> str:
         return ""
     asked_of = _asked_of_calls(text, site)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    function = next((a for a in site.source.ancestors(site.node) if isinstance(a, ast.FunctionDef)), None)
+    function = site.source.function_of(site.node)
     if not asked_of or not isinstance(target, ast.Name) or function is None or site.through:
         return ""
     calls = {node.func for node, _, _ in site.calls}
-    for node in ast.walk(function):
+    for node in subtree(function):
         if isinstance(node, ast.Name) and node.id == target.id and node is not target:
             held = site.source.parents.get(node)
             if node not in calls and held not in calls:

@@ -11,6 +11,7 @@ from ..linen.merging import Either
 from ..linen.sites import Module, Repeated, Table
 from ..linen.values import Tup
 from ..source import SourceFile
+from ..trees import subtree
 from .branches import exclusive
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         return
     if _is_loop(writer, value):
         return
-    for operand in [o for b in ast.walk(value) if isinstance(b, ast.BinOp) for o in (b.left, b.right)]:
+    for operand in [o for b in subtree(value) if isinstance(b, ast.BinOp) for o in (b.left, b.right)]:
         held = writer.run.evaluated.get(operand)
         if (
             isinstance(operand, ast.Attribute)
@@ -101,7 +102,7 @@ def _inner_containers(writer: ClassWriter, outer: ast.expr) -> Iterator[ast.expr
 def _holds_module(writer: ClassWriter, attribute: str, none: ast.Assign) -> bool:
     """Is a module assigned to the attribute in setup besides None? NNX must be told, where it is None first."""
     setup = writer.model.method("setup")
-    for node in ast.walk(setup.node) if setup is not None else ():
+    for node in subtree(setup.node) if setup is not None else ():
         targets = node.targets if isinstance(node, ast.Assign) else []
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets):
             found = writer.run.evaluated.get(node.value)

@@ -14,6 +14,7 @@ from ..edits import Overlay, Part
 from ..linen.arguments import stored_names
 from ..linen.classes import Method
 from ..linen.sites import Unmigratable
+from ..trees import subtree
 from .carried import loop_of
 from .setup_params import read_elsewhere
 
@@ -40,7 +41,7 @@ def write(writer: ClassWriter) -> None:
         names = sorted(needed - assigned, key=lambda name: (name == "rngs", name))
         own = {n.id for n in method.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         arguments = method.node.args
-        own |= {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)}
+        own |= {a.arg for a in subtree(arguments) if isinstance(a, ast.arg)}
         calls = [n for m in writer.model.methods().values() for n in m.nodes if _calls(n, method.name)]
         alone = len(calls) == 1 and setup is not None and calls[0] in setup.nodes and not method.decorators
         alone = alone and not writer.model.bases and not any(writer.text.analyser.classes.derived(writer.model))

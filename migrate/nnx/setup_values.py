@@ -30,6 +30,7 @@ from ..linen.self_calls import SetupParam
 from ..linen.sites import Module, Site, Unmigratable, Variable
 from ..names import is_attribute_name
 from ..source import SourceFile
+from ..trees import subtree
 from .setup_params import STATIC, read_elsewhere
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Computed:
 
     def nodes(self) -> set[ast.AST]:
         """Everything that the method computes."""
-        return {node for statement in (*self.moved, *self.both) for node in ast.walk(statement)}
+        return {node for statement in (*self.moved, *self.both) for node in subtree(statement)}
 
 
 def plan(run: Any, model: ClassModel, refusal: Unmigratable) -> Computed:
@@ -113,7 +114,7 @@ class _Reader:
             self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
-        makes = [self.made[id(n)] for n in ast.walk(node) if id(n) in self.made]
+        makes = [self.made[id(n)] for n in subtree(node) if id(n) in self.made]
         if isinstance(node, ast.If):
             if self._follows(node.test):
                 raise self.refusal
@@ -137,7 +138,7 @@ class _Reader:
         if isinstance(node, ast.FunctionDef):
             self.found.names.add(node.name)
         else:
-            for target in ast.walk(node):
+            for target in subtree(node):
                 if isinstance(target, ast.Name | ast.Attribute) and isinstance(target.ctx, ast.Store):
                     self._assigned(target)
 
@@ -177,7 +178,7 @@ class _Reader:
 
     def _is_assigned(self, target: ast.expr) -> bool:
         """Does the method compute, elsewhere, what is assigned here?"""
-        for part in ast.walk(target):
+        for part in subtree(target):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in self.found.names:
                 return True
             if _is_self_attribute(part) and part.attr in self.found.attributes:  # type: ignore[attr-defined]
@@ -281,7 +282,7 @@ class _Reader:
                 for s in (*found.moved, *found.both, *found.copied)
                 for p in self._above(s, self.setup.node)
                 if isinstance(p, ast.If)
-                for n in ast.walk(p.test)
+                for n in subtree(p.test)
                 if isinstance(n, ast.Name)
             }
             before = len(found.copied)
@@ -290,14 +291,14 @@ class _Reader:
                     continue
                 if any(p in found.moved for p in self._above(node, self.setup.node)):
                     continue
-                stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+                stored = {n.id for n in subtree(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
                 if isinstance(node, ast.FunctionDef):
                     stored = {node.name}
                 elif isinstance(node, ast.If):
                     continue
                 if not stored & wanted:
                     continue
-                if not isinstance(node, _PLAIN) or any(id(n) in self.made for n in ast.walk(node)):
+                if not isinstance(node, _PLAIN) or any(id(n) in self.made for n in subtree(node)):
                     raise self.refusal
                 found.copied.add(node)
             if len(found.copied) == before:
@@ -310,7 +311,7 @@ class _Reader:
             block = self.parents[statement]
             if block is not self.setup.node or isinstance(statement, ast.AugAssign):
                 continue  # under a condition it may be one of several
-            bound = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            bound = {n.id for n in subtree(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
             bound |= {statement.name} if isinstance(statement, ast.FunctionDef) else set()
             only = all(isinstance(n, ast.Name) for n in self._targets(statement))
             if only and not self._needed_by_rest(bound, statement):
@@ -323,12 +324,12 @@ class _Reader:
         return [statement.target] if isinstance(statement, ast.AnnAssign) else []
 
     def _needed_by_rest(self, bound: set[str], own: ast.stmt) -> bool:
-        moved = {n for s in self.found.moved for n in ast.walk(s)} | set(ast.walk(own))
+        moved = {n for s in self.found.moved for n in subtree(s)} | set(subtree(own))
         for statement in self.found.both:  # of these only what makes the parameter stays
             if getattr(statement, "value", None) in self.run.setup_helpers:
                 continue  # it may need all that the function is given
-            made = {n for n in ast.walk(statement) if id(n) in self.found.held for n in ast.walk(n)}
-            moved |= set(ast.walk(statement)) - made
+            made = {n for n in subtree(statement) if id(n) in self.found.held for n in subtree(n)}
+            moved |= set(subtree(statement)) - made
         return any(isinstance(n, ast.Name) and n.id in bound and n not in moved for n in self.setup.nodes)
 
     def _names_read(self, node: ast.AST) -> Iterator[str]:
@@ -342,7 +343,7 @@ class _Reader:
     def _check_methods(self) -> None:
         """What the method calls of the module may not ask for what the method computes."""
         for statement in (*self.found.moved, *self.found.both, *self.found.copied):
-            for node in ast.walk(statement):
+            for node in subtree(statement):
                 method = self.model.method(node.attr) if _is_self_attribute(node) else None  # type: ignore[attr-defined]
                 if method is not None and any(
                     _is_self_attribute(n) and n.attr in self.found.attributes  # type: ignore[attr-defined]
@@ -426,7 +427,7 @@ class _Text:
 
     def _is_said(self, statement: ast.stmt) -> bool:
         found = self.found
-        return any(s in found.moved or s in found.both or s in found.copied for s in ast.walk(statement))  # type: ignore[operator]
+        return any(s in found.moved or s in found.both or s in found.copied for s in subtree(statement))  # type: ignore[operator]
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
@@ -446,12 +447,12 @@ class _Text:
                 pieces = [Span(start, value), Span(value, stop)]
             self.parts += [lead, *[Overlay(p, tuple(e for e in edits if p.contains(e.span))) for p in pieces]]
             self.parts.append(self.source.newline)
-            self.writer.asked |= {n.attr for n in ast.walk(statement) if isinstance(n, ast.Attribute)}
+            self.writer.asked |= {n.attr for n in subtree(statement) if isinstance(n, ast.Attribute)}
 
     def _if(self, node: ast.If, word: str) -> None:
         source, newline = self.source, self.source.newline
         indent = source.indent_of(node)
-        self.writer.asked |= {n.attr for n in ast.walk(node.test) if isinstance(n, ast.Attribute)}
+        self.writer.asked |= {n.attr for n in subtree(node.test) if isinstance(n, ast.Attribute)}
         self.parts += [f"{indent}{word} ", source.span(node.test), f":{newline}"]
         if any(self._is_said(s) for s in node.body):
             self._block(node.body)
@@ -471,7 +472,7 @@ class _Text:
     def _edits(self, statement: ast.stmt) -> Iterator[Edit]:
         """The statement as the method says it."""
         source = self.source
-        for node in ast.walk(statement):
+        for node in subtree(statement):
             key = self.found.held.get(id(node))
             if key is not None:
                 yield Edit(source.span(node), (f"self.{key}[...]",))

@@ -17,6 +17,7 @@ from ..linen.given_outside import TEMPLATE_LAYERS
 from ..linen.passed import held_modules
 from ..linen.sites import Site, Unmigratable
 from ..plan import Outcome
+from ..trees import subtree
 from .constructions import added_value, built_layer
 from .outside_chains import made_of
 from .text_parts import DryNamer, first_on_its_line
@@ -98,7 +99,7 @@ def _check_names(text: ClassText, call: str) -> None:
     names = text.source.names
     known = {*text.run.fields, *(added.name for added, _, _ in text.added()), "self", "rngs"}
     known.update(names.definitions, names.module_imports, vars(builtins))
-    for node in ast.walk(ast.parse(call)):
+    for node in subtree(ast.parse(call)):
         if isinstance(node, ast.Name) and node.id not in known:
             why = "a size of what is passed to it outside of modules depends on a branch or loop of the call"
             raise Unmigratable("NNX114", why, text.model.node)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..catalog import layers
 from ..edits import Parts
 from ..linen.sites import Site, Unmigratable
+from ..trees import subtree
 from . import merged_flags
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def written(writer: ClassWriter, site: Site, said: Parts) -> Parts:
         reason = f"a module that takes `{flags[0][0]}` when called is called both by an nn.Sequential and by itself"
         raise Unmigratable("NNX172", reason, site.node)
     values = [value for _, value in flags if value is not None]
-    names = {n.id for value in values for n in ast.walk(value) if isinstance(n, ast.Name)}
+    names = {n.id for value in values for n in subtree(value) if isinstance(n, ast.Name)}
     if any(v in writer.run.in_words or v not in site.source.parents for v in values):
         reason = f"`{flags[0][0]}` of a module is set by a function, and no call is written for it"
         raise Unmigratable("NNX172", reason, site.node)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..edits import Span
 from ..linen.classes import Method
 from ..linen.sites import Local
+from ..trees import subtree
 from . import choices
 from .text_parts import MethodEdit
 
@@ -38,7 +39,7 @@ def drop(writer: ClassWriter) -> None:
                 n
                 for s in own
                 if statements[s].changes and _going(writer, s) is not None
-                for n in ast.walk(s)
+                for n in subtree(s)
                 if isinstance(n, ast.Name) and n.id in statements[s].names
             }
             loads = {
@@ -50,7 +51,7 @@ def drop(writer: ClassWriter) -> None:
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             } | {  # `width *= 2` that has to stay reads its name, too
                 n.target.id
-                for n in ast.walk(method.node)
+                for n in subtree(method.node)
                 if isinstance(n, ast.AugAssign)
                 and isinstance(n.target, ast.Name)
                 and (n not in own or _going(writer, n) is None)
@@ -93,7 +94,7 @@ def _without_effect(method: Method) -> Iterator[Assigned]:
         if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
             continue
         name = node.targets[0].id
-        if stored[name] == 1 and all(_is_plain(n) for n in ast.walk(node.value)):
+        if stored[name] == 1 and all(_is_plain(n) for n in subtree(node.value)):
             yield Assigned(node, frozenset({name}))
 
 
@@ -150,5 +151,5 @@ def _going(writer: ClassWriter, statement: ast.stmt) -> ast.stmt | None:
         return None
     if any(s is not statement and not choices.is_removed(writer, writer.source, s) for s in block):
         return statement
-    plain = isinstance(parent, ast.If) and block is parent.body and all(_is_plain(n) for n in ast.walk(parent.test))
+    plain = isinstance(parent, ast.If) and block is parent.body and all(_is_plain(n) for n in subtree(parent.test))
     return _going(writer, parent) if plain and isinstance(parent, ast.If) and not parent.orelse else None

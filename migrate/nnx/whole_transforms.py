@@ -15,6 +15,7 @@ from ..linen.lifting import WHOLE
 from ..linen.sites import Function, Lifted, Module, SelfModule, Site, Table, Unmigratable
 from ..linen.values import Const, Int, Tup, Value
 from ..source import SourceFile
+from ..trees import subtree
 from . import lifted as lifted_modules
 from .text_parts import InitLines
 
@@ -115,7 +116,7 @@ def _flag(one: Lifted, name: str) -> bool:
 def _asks_for_init(one: Lifted, name: str) -> bool:
     value = one.abs[name].value
     body = value.node if isinstance(value, Function) else one.options[name]
-    return any(isinstance(n, ast.Attribute) and n.attr == "is_initializing" for n in ast.walk(body))
+    return any(isinstance(n, ast.Attribute) and n.attr == "is_initializing" for n in subtree(body))
 
 
 def _keeps_at_init(one: Lifted) -> bool:
@@ -226,8 +227,8 @@ def _options(
 
 def _closed(source: SourceFile, node: ast.expr) -> bool:
     """Does an expression mean the same in every method: nothing but fields, globals, constants and its own arguments?"""
-    own = {a.arg for n in ast.walk(node) if isinstance(n, ast.Lambda) for a in n.args.args}
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in own]
+    own = {a.arg for n in subtree(node) if isinstance(n, ast.Lambda) for a in n.args.args}
+    names = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id not in own]
     return all(n.id == "self" or not source.names.is_hidden(n.id, n) for n in names)
 
 

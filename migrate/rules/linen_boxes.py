@@ -12,6 +12,7 @@ from ..edits import Span
 from ..linen.axis_rules import argument
 from ..nnx.sharding import boxes_beside_variables, boxes_remain, in_native_class, is_alias, stays_linen
 from ..rule import Example, Rule
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX403",
@@ -216,7 +217,7 @@ def _is_asked(node: ast.AST, name: str, ctx: FileContext) -> bool:
 
 
 def _questions(scope: ast.AST, ctx: FileContext) -> Iterator[ast.Call]:
-    for found in ast.walk(scope):
+    for found in subtree(scope):
         if isinstance(found, ast.Call) and _asks(found, ctx):
             yield found
 

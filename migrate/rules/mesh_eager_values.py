@@ -7,6 +7,7 @@ import ast
 from ..context import FileContext
 from ..nnx.sharding import JITS, PARTIALS, in_traced_function, mesh_items, today
 from ..rule import Example, Rule
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX506",
@@ -66,11 +67,11 @@ def values(node: ast.AST, ctx: FileContext) -> None:
         return
     made: set[str] = set()
     for stmt in node.body:
-        for part in ast.walk(stmt):
+        for part in subtree(stmt):
             if isinstance(part, ast.Assign) and _is_made(part.value, ctx):
                 made |= {t.id for t in part.targets if isinstance(t, ast.Name)}
     for stmt in node.body:
-        for part in ast.walk(stmt):
+        for part in subtree(stmt):
             if isinstance(part, ast.Call):
                 _place(part, made, ctx)
 

@@ -8,6 +8,7 @@ from ..context import FileContext
 from ..nnx.branches import exclusive
 from ..nnx.early import Types, is_self_attribute
 from ..rule import Example, Rule
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX907",
@@ -91,7 +92,7 @@ def containers(node: ast.AST, ctx: FileContext) -> None:
         return
     if any(k.arg == "pytree" for k in node.keywords):
         return
-    for stmt in ast.walk(node):
+    for stmt in subtree(node):
         if isinstance(stmt, ast.AnnAssign) and stmt.value is not None:
             target: ast.expr = stmt.target
         elif isinstance(stmt, ast.Assign) and len(stmt.targets) == 1:
@@ -134,7 +135,7 @@ def _is_data(value: ast.expr, types: Types) -> bool:
 
 
 def _appended(attribute: str, cls: ast.ClassDef, types: Types) -> bool:
-    for node in ast.walk(cls):
+    for node in subtree(cls):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             if node.func.attr == "append" and is_self_attribute(node.func.value, attribute):
                 return _is_data(node.args[0], types)

@@ -7,6 +7,7 @@ import ast
 from ..context import FileContext
 from ..nnx.early import Types, is_early
 from ..rule import Example, Rule
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX905",
@@ -83,7 +84,7 @@ def _imports_nnx(stmt: ast.Import | ast.ImportFrom) -> bool:
 
 def _annotates(tree: ast.Module, ctx: FileContext) -> bool:
     types = Types.of(ctx)
-    for node in ast.walk(tree):
+    for node in subtree(tree):
         if not isinstance(node, ast.Call):
             continue
         name = ctx.qualname(node.func)

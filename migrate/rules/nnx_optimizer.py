@@ -11,6 +11,7 @@ from ..nnx.early import Types
 from ..nnx.sharding import argument_span
 from ..rule import Example, Rule
 from ..source import SourceFile
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX902",
@@ -175,7 +176,7 @@ def model_of(node: ast.Call, ctx: FileContext) -> ast.expr | None:
         (p for p in ctx.source.ancestors(node) if isinstance(p, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module)),
         None,
     )
-    for stmt in ast.walk(scope) if scope is not None else ():
+    for stmt in subtree(scope) if scope is not None else ():
         if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call):
             if any(grads.id in _last_names(target) for target in stmt.targets):
                 found = _grad_argument(stmt.value, ctx, node)
@@ -207,7 +208,7 @@ def _grad_argument(call: ast.Call, ctx: FileContext, update: ast.Call) -> ast.ex
 def _values(name: ast.Name, ctx: FileContext) -> Iterator[ast.expr]:
     for parent in ctx.source.ancestors(name):
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
-            for stmt in ast.walk(parent):
+            for stmt in subtree(parent):
                 if isinstance(stmt, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name.id for t in stmt.targets):
                     yield stmt.value
 
@@ -229,7 +230,7 @@ def _file_shows(ctx: FileContext, source: SourceFile) -> bool:
         return True
     other = ctx if source is ctx.source else FileContext(source, ctx.plan, ctx.options, ctx.project)
     types = Types.of(other)
-    for node in ast.walk(source.tree):
+    for node in subtree(source.tree):
         if isinstance(node, ast.Call) and _is_update(node, other) and model_of(node, other) is None:
             return False
         if isinstance(node, ast.Attribute) and node.attr == "model":

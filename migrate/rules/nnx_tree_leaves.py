@@ -8,6 +8,7 @@ from ..context import FileContext
 from ..nnx.early import Types, is_early
 from ..nnx.sharding import argument_span
 from ..rule import Example, Rule
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX908",
@@ -77,7 +78,7 @@ def _takes_variables(function: ast.expr, ctx: FileContext, types: Types) -> bool
         found = next(
             (
                 n
-                for n in ast.walk(ctx.source.tree)
+                for n in subtree(ctx.source.tree)
                 if isinstance(n, ast.FunctionDef) and n.name == function.id and _visible(n, function, ctx)
             ),
             None,
@@ -92,7 +93,7 @@ def _takes_variables(function: ast.expr, ctx: FileContext, types: Types) -> bool
     return any(
         isinstance(n, ast.Attribute) and n.attr in _MARKS and isinstance(n.value, ast.Name) and n.value.id in parameters
         for stmt in body
-        for n in ast.walk(stmt)
+        for n in subtree(stmt)
     )
 
 

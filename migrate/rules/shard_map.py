@@ -9,6 +9,7 @@ from ..diagnostics import Severity
 from ..edits import Span
 from ..nnx.sharding import PARTIALS, argument_span, is_alias
 from ..rule import Example, Rule
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX503",
@@ -191,7 +192,7 @@ def _function(node: ast.Call, mapped: ast.expr | None, ctx: FileContext) -> ast.
 
 def _scatters(function: ast.AST | None, ctx: FileContext) -> bool:
     """Does it call psum_scatter in the form that removes the scattered dimension?"""
-    for node in ast.walk(function) if function is not None else ():
+    for node in subtree(function) if function is not None else ():
         if isinstance(node, ast.Call) and ctx.qualname(node.func) == "jax.lax.psum_scatter":
             tiled = [k.value for k in node.keywords if k.arg == "tiled"]
             if not tiled or (isinstance(tiled[0], ast.Constant) and tiled[0].value is False):
@@ -200,7 +201,7 @@ def _scatters(function: ast.AST | None, ctx: FileContext) -> bool:
 
 
 def _strip(specs: ast.expr, ctx: FileContext) -> None:
-    for node in ast.walk(specs):
+    for node in subtree(specs):
         if not isinstance(node, ast.Call) or ctx.qualname(node.func) != "jax.sharding.PartitionSpec":
             continue
         kept = list(node.args)

@@ -4,10 +4,11 @@ import ast
 from pathlib import Path
 
 import pytest
+from nnx_migrate.migrate.linen.self_names import SelfName
 from nnx_migrate.migrate.names import Names, canonical
 from nnx_migrate.migrate.plan import follow_aliases
 from nnx_migrate.migrate.source import SourceFile
-from nnx_migrate.migrate.trees import FlatTree
+from nnx_migrate.migrate.trees import FlatTree, subtree
 
 
 def names_of(text: str, module: str = "pkg.mod", **kwargs: object) -> tuple[Names, ast.Module]:
@@ -102,7 +103,16 @@ def test_canonical() -> None:
 
 def test_flatten_is_walk_without_contexts() -> None:
     tree = ast.parse("def f(a=1, *, b: int = 2):\n    return [x + a for x in b if x]\nclass C(D): y: int = 3\n")
-    assert FlatTree(tree).nodes == [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
+    walked = [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
+    assert FlatTree(tree).nodes == subtree(tree) == walked
+
+
+def test_what_a_name_knows_of_its_class_is_not_below_it() -> None:
+    tree = ast.parse("class A:\n  x = 1\n")
+    name = SelfName(id="self.x", ctx=ast.Load())
+    name.owner = tree.body[0]  # type: ignore[assignment]
+    tree.body[0].body.append(ast.Expr(name))  # type: ignore[attr-defined]
+    assert subtree(tree) == [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
 
 
 @pytest.mark.parametrize(

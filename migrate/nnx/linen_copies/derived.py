@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ...source import SourceFile
+from ...trees import subtree
 from .references import Reference
 
 #: Key → its uses by classes that stay Linen; None where a copy uses it.
@@ -37,7 +38,7 @@ def _is_only_read(source: SourceFile, node: ast.AST) -> bool:
 def values_of(node: ast.ClassDef, wanted: Collection[ast.expr]) -> list[ast.expr]:
     """The values of class attributes that are among `wanted`; nothing where others of them stand anywhere else in the
     class, which the derived class would inherit."""
-    inside = set(ast.walk(node))
+    inside = set(subtree(node))
     values = [s.value for s in node.body if isinstance(s, ast.Assign | ast.AnnAssign) and _name_of(s) and s.value in wanted]
     found = [value for value in values if value is not None]
     return found if {w for w in wanted if w in inside} == set(found) else []

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from ...edits import Span
 from ...linen.classes import Classes
 from ...source import SourceFile
+from ...trees import subtree
 from . import derived
 from .references import Reference, References, When, is_mutated, is_plain_value
 
@@ -107,7 +108,7 @@ class Kitchen:
         if isinstance(node, ast.ClassDef) and key in self.project.linen_classes:
             if node.keywords and any(k.arg not in ("kw_only",) for k in node.keywords):
                 raise Uncopyable(f"the class statement of {name} has keywords")
-            if self._is_patched(key):
+            if is_mutated(self.project, key):
                 raise Uncopyable(f"attributes of {name} are set from outside")
         elif isinstance(node, ast.ClassDef):
             wanted = {r.node for r in self.references.of(key) if r.key in self.needed and r.when is not When.ANNOTATION}
@@ -117,7 +118,7 @@ class Kitchen:
                 raise Uncopyable(f"attributes of {name} are set from outside")
             return
         elif isinstance(node, ast.FunctionDef):
-            if any(isinstance(n, ast.Global) for n in ast.walk(node)):
+            if any(isinstance(n, ast.Global) for n in subtree(node)):
                 raise Uncopyable(f"{name} writes global variables")
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             if isinstance(node, ast.Assign) and not (len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
@@ -131,9 +132,6 @@ class Kitchen:
             known = self.project.qualname(source, called) or ""
             if known.partition(".")[0] not in _PLAIN_DECORATORS:
                 raise Uncopyable(f"the decorator `{ast.unparse(decorator)}` of {name} would act twice")
-
-    def _is_patched(self, key: str) -> bool:
-        return is_mutated(self.project, key)
 
     # what it uses --------------------------------------------------------------------------------------------------
     def _use(self, recipe: Recipe, reference: Reference) -> None:
@@ -286,7 +284,7 @@ def _bindings(source: SourceFile, name: str) -> int:
             count += statement.name == name
         elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Delete | ast.For):
             targets = getattr(statement, "targets", None) or [statement.target]  # type: ignore[union-attr]
-            count += sum(isinstance(n, ast.Name) and n.id == name for t in targets for n in ast.walk(t))
+            count += sum(isinstance(n, ast.Name) and n.id == name for t in targets for n in subtree(t))
     return count
 
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 import dataclasses
 import enum
+import functools
 from collections.abc import Iterator
 
 from ...linen.index import Project
@@ -136,28 +137,27 @@ _PURE = {"functools", "typing", "jax", "flax", "numpy", "math", "operator", "log
 
 def is_mutated(project: Project, key: str) -> bool:
     """Does any file write into what the module-level name `key` holds?"""
-    name = key.rpartition(".")[2]
+    return key in _mutated(project)
+
+
+@functools.lru_cache(maxsize=2)
+def _mutated(project: Project) -> set[str]:
+    """The canonical names of what any file writes into."""
+    found: set[str | None] = set()
     for source in project.files.values():
-        if name not in source.text:
-            continue
-        for node in source.nodes:
-            target: ast.expr | None = None
-            if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-                target = node.value
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
-                target = node.func.value
+        raw_qualname, by_kind = source.names.raw_qualname, source.by_kind
+        for node in (n for kind in (ast.Subscript, ast.Attribute, ast.Call, ast.Global) for n in by_kind.get(kind, ())):
+            if isinstance(node, ast.Subscript | ast.Attribute):
+                if not isinstance(node.ctx, ast.Load):
+                    found.add(raw_qualname(node.value))
+            elif isinstance(node, ast.Global):
+                found.update(f"{source.module}.{name}" for name in node.names)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr in _MUTATORS:
+                    found.add(raw_qualname(node.func.value))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr" and node.args:
-                target = node.args[0]
-            elif isinstance(node, ast.Global) and name in node.names and key == f"{source.module}.{name}":
-                return True
-            if target is not None and _means(project, source, target, key):
-                return True
-    return False
+                found.add(raw_qualname(node.args[0]))
+    return {project.canonical(name) for name in found if name is not None}
 
 
 _MUTATORS = {"append", "extend", "insert", "update", "setdefault", "pop", "add", "remove", "clear", "register"}
-
-
-def _means(project: Project, source: SourceFile, node: ast.expr, key: str) -> bool:
-    found = source.names.raw_qualname(node)
-    return found is not None and project.canonical(found) == key

@@ -11,6 +11,7 @@ from ...linen import local_classes
 from ...linen.classes import Classes, ClassModel
 from ...linen.sites import Unmigratable
 from ...source import SourceFile
+from ...trees import subtree
 from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
 from .references import Reference, References, When
 
@@ -187,7 +188,7 @@ class _Demand:
             return False
         if not any(word in found[0].text for word in ("partitioning", "logical", "spmd")):
             return False
-        nodes = (n for n in ast.walk(found[1]) if isinstance(n, ast.Name | ast.Attribute))
+        nodes = (n for n in subtree(found[1]) if isinstance(n, ast.Name | ast.Attribute))
         return any(self.project.qualname(found[0], n) in _SHARDING for n in nodes)
 
     # what cannot be copied -----------------------------------------------------------------------------------------
@@ -242,11 +243,11 @@ def _outside_arguments(
 def _assigned(source: SourceFile, argument: ast.expr) -> Iterator[ast.expr]:
     """What is assigned to the local variables in an argument: `block = Block()`, then `Wrapper(block)`."""
     names = source.names
-    for node in ast.walk(argument):
+    for node in subtree(argument):
         if not isinstance(node, ast.Name) or not names.is_hidden(node.id, node):
             continue
         scope = names.binding_scope(node.id, node)
-        for statement in ast.walk(scope) if isinstance(scope, ast.FunctionDef) else ():
+        for statement in subtree(scope) if isinstance(scope, ast.FunctionDef) else ():
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
                 targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
                 if any(isinstance(t, ast.Name) and t.id == node.id for t in targets):

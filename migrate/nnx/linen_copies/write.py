@@ -14,7 +14,7 @@ from ...linen.index import Project
 from ...plan import ClassPlan, Outcome, Plan
 from ...siblings import beside
 from ...source import SourceFile
-from ...trees import parse_text
+from ...trees import parse_text, subtree
 from ..imports import finish_imports, spell
 from . import derived
 from .recipe import SUFFIX, Recipe
@@ -174,7 +174,7 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     source, newline = recipe.source, recipe.source.newline
     imports: dict[str, str] = {}
     edits = EditSet(source.text)
-    own = {n.id for node in recipe.definitions.values() for n in ast.walk(node) if isinstance(n, ast.Name)}
+    own = {n.id for node in recipe.definitions.values() for n in subtree(node) if isinstance(n, ast.Name)}
     locals_of: dict[str, str] = {}
 
     def module_name(dotted: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...linen.flow_values import Items, Model, State, Symbol, Value
 from ...linen.self_names import SelfName
 from ...source import SourceFile
+from ...trees import subtree
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -94,11 +95,11 @@ def free(form: _Native, source: SourceFile, owner: ast.ClassDef, candidates: lis
     """The first of the names that the class has no attribute of, but for those that go."""
     used = {
         f"self.{node.attr}"
-        for node in ast.walk(owner)
+        for node in subtree(owner)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     }
     used |= {f"self.{node.name}" for node in owner.body if isinstance(node, ast.FunctionDef)}
-    used |= {node.id for node in ast.walk(owner) if isinstance(node, SelfName) and node not in form.tracked_names}
+    used |= {node.id for node in subtree(owner) if isinstance(node, SelfName) and node not in form.tracked_names}
     models = {s[2] for s, value in form.roles.items() if s[1] is owner and isinstance(value, Model)}
     for candidate in candidates:
         if candidate != avoid and candidate not in used | models:

@@ -13,6 +13,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Collection, Function, Items, Method, Symbol, Updated, Value
+from ...trees import subtree
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _returns(form: _Native, function: ast.AST) -> None:
     if isinstance(function, ast.Lambda):
         _returned(form, function.body)
         return
-    for statement in ast.walk(function):
+    for statement in subtree(function):
         if isinstance(statement, ast.Return) and form.function(statement) is function and statement.value is not None:
             _returned(form, statement.value)
 
@@ -81,7 +82,7 @@ def _rewrite(form: _Native, node: ast.Tuple) -> None:
     gone: list[ast.AST] = []
     for element in node.elts:
         if is_update(form, form.flow.value(element)):
-            form.dropped.update(ast.walk(element))
+            form.dropped.update(subtree(element))
             gone.append(element)
         elif isinstance(element, ast.Tuple) and holds(form, form.flow.value(element)):
             _rewrite(form, element)
@@ -115,7 +116,7 @@ def _target(form: _Native, target: ast.expr, value: Value) -> None:
                 raise Unsupported(element, "updated statistics that are not under a name")
             if element.id != "_" and not _read(form, element):
                 raise Unsupported(element, "updates that are thrown away")
-            form.dropped.update(ast.walk(element))
+            form.dropped.update(subtree(element))
             gone.append(element)
         elif holds(form, item):
             _target(form, element, item)

@@ -15,6 +15,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Collection, Deltas, Items, OptState, State, Symbol, Value, Variables
+from ...trees import subtree
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _nothing_between(form: _Native, first: ast.stmt, last: ast.stmt, grads: str,
     """Unsupported where the block may be left, the new state is read, or the gradients change their name."""
     block = form.block(first)
     for statement in block[block.index(first) + 1 : block.index(last)]:
-        for node in ast.walk(statement):
+        for node in subtree(statement):
             name = node.id if isinstance(node, ast.Name) else ""
             other = name == grads and not isinstance(node.ctx, ast.Load)  # type: ignore[attr-defined]
             if isinstance(node, _LEAVES) or name == new or other:
@@ -215,14 +216,14 @@ def write(form: _Native, hand: ByHand) -> None:
         form.visible(update.call, params, form.new_names[params])
         text = f"{form.optimizers[old]}.update({form.new_names[params]}, {update.grads.id})"
         form.delete(update.first)
-        form.dropped.update(ast.walk(update.first))
+        form.dropped.update(subtree(update.first))
         statement = form.statement(update.call)
         if update.target is not None:
             form.replace(statement, text)
-            form.dropped.update(ast.walk(statement))
+            form.dropped.update(subtree(statement))
         else:
             form.insert_before(statement, text)
-            form.dropped.update(ast.walk(update.call))
+            form.dropped.update(subtree(update.call))
 
 
 def _create(form: _Native, hand: ByHand) -> None:
@@ -237,7 +238,7 @@ def _create(form: _Native, hand: ByHand) -> None:
     symbol = form.flow.symbol(form.source(hand.name), hand.name)
     made = f"{context.name('flax.nnx.Optimizer')}({form.home_name}, {tx}, wrt={context.name('flax.nnx.Param')})"
     form.replace(statement, f"{form.optimizers[symbol]} = {made}")
-    form.dropped.update(ast.walk(statement))
+    form.dropped.update(subtree(statement))
 
 
 def seen_to(form: _Native, node: ast.AST, value: Value) -> bool:

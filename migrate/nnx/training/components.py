@@ -8,6 +8,7 @@ import dataclasses
 from ...linen.flow import Flow
 from ...linen.flow_values import Items, Method, Tracked, Value
 from ...plan import AddedArgument, ClassPlan
+from ...trees import subtree
 
 
 @dataclasses.dataclass
@@ -87,4 +88,4 @@ def sizes_lambda(plan: ClassPlan) -> str:
 
 def names_in(arguments: tuple[AddedArgument, ...]) -> set[str]:
     """The names that the origins of added arguments mention."""
-    return {n.id for a in arguments for n in ast.walk(ast.parse(a.origin, mode="eval")) if isinstance(n, ast.Name)}
+    return {n.id for a in arguments for n in subtree(ast.parse(a.origin, mode="eval")) if isinstance(n, ast.Name)}

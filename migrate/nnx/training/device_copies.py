@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import Function, Value
+from ...trees import subtree
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
@@ -56,7 +57,7 @@ def _copied(form: Rewrite) -> Iterator[tuple[ast.AST, str]]:
                 yield node, form.flow.name(node.func) or ""
         elif isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:
-                names = {form.flow.name(n) for n in ast.walk(decorator) if isinstance(n, ast.Name | ast.Attribute)}
+                names = {form.flow.name(n) for n in subtree(decorator) if isinstance(n, ast.Name | ast.Attribute)}
                 if names & _COPIES and _takes_values(form, Function(frozenset([node]))):
                     yield decorator, _PMAP
 

@@ -32,6 +32,7 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...source import SourceFile
+from ...trees import subtree
 from . import functional_calls, functional_gradients, leaf_order, masks, one_model, removals
 from .components import Component
 from .passed_trees import PassedTrees
@@ -314,7 +315,7 @@ class _Functional(PassedTrees):
                 raise Unsupported(call, f"the name {nested.arg} is taken")
             self.insert_before(statement, f"{name}, {nested.arg} = ", *made)
             self.replace(nested.value, nested.arg)
-            self.dropped.update(ast.walk(nested.value))
+            self.dropped.update(subtree(nested.value))
             return
         value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
         outer = self.parent(call)

@@ -16,6 +16,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import ClassValue, Collection, Method, Symbol, Variables
+from ...trees import subtree
 from . import collections
 from .rewrite import Unsupported
 
@@ -177,7 +178,7 @@ def _before(form: _Functional, call: ast.Call, model: list[str | ast.AST]) -> st
     source = form.source(call)
     if not isinstance(statement, _SIMPLE) or _is_within(form, call, statement):
         raise Unsupported(call, "updates within an expression")
-    if sum(_updates(form, node) for node in ast.walk(statement)) > 1:
+    if sum(_updates(form, node) for node in subtree(statement)) > 1:
         raise Unsupported(call, "several calls in a statement that update statistics")
     taken = {n.id for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name)}
     taken |= {n.arg for n in source.by_kind.get(ast.arg, ()) if isinstance(n, ast.arg)}
@@ -212,7 +213,7 @@ def _keys(form: _Functional, call: ast.Call, rngs: ast.expr) -> str:
         return ""
     given = _keys_of_dictionary(rngs)
     if given is not None and isinstance(rngs, ast.Dict):
-        if not form.streams and any(isinstance(n, ast.Call | ast.NamedExpr) for n in ast.walk(rngs)):
+        if not form.streams and any(isinstance(n, ast.Call | ast.NamedExpr) for n in subtree(rngs)):
             raise Unsupported(call, "keys that nobody draws from")
         if "params" in given or not set(form.streams) <= given.keys():
             raise Unsupported(call, "keys of other streams than the model draws from")

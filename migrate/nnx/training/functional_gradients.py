@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...diagnostics import Severity
 from ...linen.flow_values import COND, SCAN, WRAPPERS, Collection, Function, Method, Updated
+from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _reached(form: Rewrite, root: ast.AST) -> set[ast.AST]:
     found = {root}
     todo = [root]
     while todo:
-        for node in ast.walk(todo.pop()):
+        for node in subtree(todo.pop()):
             value = form.flow.value(node) if isinstance(node, ast.Name | ast.Attribute | ast.Lambda) else None
             if isinstance(value, Function):
                 todo += value.nodes - found
@@ -162,7 +163,7 @@ def _repeated(form: Rewrite, call: ast.Call, root: ast.AST, inside: set[ast.AST]
 
 def _names(form: Rewrite, inside: set[ast.AST]) -> Iterator[tuple[ast.AST, Function]]:
     for function in inside:
-        for node in ast.walk(function):
+        for node in subtree(function):
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                 value = form.flow.value(node)
                 if isinstance(value, Function) and form.function(node) is function:

@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import WRAPPERS, Function, Method, Model, Symbol
+from ...trees import subtree
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Jitted:
         for statement, name in self.statements.items():
             jit = form.context(statement).name("flax.nnx.jit")
             form.replace(statement, f"{name} = {jit}(lambda module, *args, **kwargs: module(*args, **kwargs))")
-            form.dropped.update(ast.walk(statement))
+            form.dropped.update(subtree(statement))
 
     def name(self, call: ast.Call) -> str:
         """The function for a call of apply, "" where the module itself is called."""

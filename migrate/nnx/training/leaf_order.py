@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from ...linen.flow_values import Collection, Gradients, Items, State, Value, Variables
+from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 
 LEAVES = {
@@ -58,7 +59,7 @@ def _is_params(form: Rewrite, node: ast.expr) -> bool:
 def _of_component(form: Rewrite, node: ast.expr) -> bool:
     return any(
         _holds(form, form.flow.value(inner)) or (isinstance(inner, ast.Name) and _once_held(form, inner))
-        for inner in ast.walk(node)
+        for inner in subtree(node)
     )
 
 
@@ -75,7 +76,7 @@ def _once_held(form: Rewrite, name: ast.Name) -> bool:
     for node in source.by_kind.get(ast.Assign, ()):
         if not (isinstance(node, ast.Assign) and _holds(form, form.flow.value(node.value))):
             continue
-        stored = [n for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name) and n.id == name.id]
+        stored = [n for target in node.targets for n in subtree(target) if isinstance(n, ast.Name) and n.id == name.id]
         if any(form.flow.symbol(source, n) == symbol for n in stored):
             return True
     return False

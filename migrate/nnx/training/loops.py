@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part
 from ...linen.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
+from ...trees import subtree
 from . import makers, state_fields, trees
 from .rewrite import Unsupported
 
@@ -107,9 +108,9 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.expr, name: str) -> None:
     spelled = isinstance(rngs, ast.Dict) and all(isinstance(k, ast.Constant) for k in rngs.keys)
     if inside or not simple or (isinstance(rngs, ast.Dict) and not spelled and None in rngs.keys):
         raise Unsupported(call, "keys within an expression")
-    if sum(_applies(form, node) for node in ast.walk(statement)) > 1:
+    if sum(_applies(form, node) for node in subtree(statement)) > 1:
         raise Unsupported(call, "several calls in a statement, each with its keys")
-    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(rngs)):
+    if any(isinstance(n, ast.NamedExpr) for n in subtree(rngs)):
         raise Unsupported(call, "keys that are assigned on the way")
     stacked = any(
         word in info.source.text for info in form.flow.project.linen_classes.values() for word in ("nn.scan", "nn.vmap")
@@ -194,7 +195,7 @@ def create(form: _Native, call: ast.Call) -> None:
         model = received.name
     elif form.function(call) is not form.home or form.source(call) is not form.source(form.init):
         raise Unsupported(call, "a TrainState made in another function than its variables")
-    elif call.lineno < form.init.lineno and form.init not in ast.walk(call):
+    elif call.lineno < form.init.lineno and form.init not in subtree(call):
         raise Unsupported(call, "params from elsewhere")
     if not isinstance(form.flow.value(keywords["params"]), Collection | Variables):
         raise Unsupported(call, "params from elsewhere")

@@ -28,6 +28,7 @@ from ...linen.flow_values import (
     Value,
     Variables,
 )
+from ...trees import subtree
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Makers:
 
     def receiving(self, node: ast.AST) -> Received | None:
         """The place that gives a name its part of a result."""
-        return next((r for r in self.received if any(found is node for found in ast.walk(r.target))), None)
+        return next((r for r in self.received if any(found is node for found in subtree(r.target))), None)
 
     def in_function(self, function: ast.AST | None, form: _Native) -> list[Received]:
         return [r for r in self.received if form.function(r.call) is function]
@@ -256,7 +257,7 @@ def _to_its_params(form: _Native, call: ast.Call, state: ast.expr) -> bool:
     if not isinstance(state, ast.Name) or not call.args:
         return False
     own = form.flow.symbol(form.source(state), state)
-    for node in ast.walk(call.args[0]):
+    for node in subtree(call.args[0]):
         if not (isinstance(node, ast.Name) and form.component.holds(form.flow.value(node))):
             continue
         symbol = form.flow.symbol(form.source(node), node)
@@ -374,7 +375,7 @@ def _hands_on(function: ast.FunctionDef | ast.Lambda, inner: ast.Call) -> bool:
     kept = [k for k in inner.keywords if k.arg is None]
     if double != ([arguments.kwarg.arg] if arguments.kwarg is not None else []) or len(kept) != len(double):
         return False
-    inside = {n.id for k in inner.keywords if k.arg is not None for n in ast.walk(k.value) if isinstance(n, ast.Name)}
+    inside = {n.id for k in inner.keywords if k.arg is not None for n in subtree(k.value) if isinstance(n, ast.Name)}
     return given == names and not inside & set(names)
 
 
@@ -386,7 +387,7 @@ def write(form: _Native) -> None:
             if _jitted(form, node):
                 form.replace(form.parent(node), node)
         _undecorate(form, function)
-        for statement in ast.walk(function):
+        for statement in subtree(function):
             if isinstance(statement, ast.Return) and form.function(statement) is function and statement.value is not None:
                 _return(form, statement, positions)
         if function.returns is not None:
@@ -413,14 +414,14 @@ def _return(form: _Native, statement: ast.Return, positions: list[int | None]) -
     name = form.home_name
     if positions == [None]:
         form.replace(value, name)
-        form.dropped.update(set(ast.walk(value)) - set(ast.walk(form.init)))
+        form.dropped.update(set(subtree(value)) - set(subtree(form.init)))
         return
     if not isinstance(value, ast.Tuple):
         raise Unsupported(value, "params in a result that is not spelled out")
     gone = [value.elts[i] for i in positions if i is not None]
     _one(form, value, gone, name)
     for element in gone:
-        form.dropped.update(set(ast.walk(element)) - set(ast.walk(form.init)))
+        form.dropped.update(set(subtree(element)) - set(subtree(form.init)))
 
 
 def _one(form: _Native, node: ast.expr, names: Sequence[ast.AST], name: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Function
+from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 
 _BY_PATH = frozenset(
@@ -105,7 +106,7 @@ def _goes_by_path(flow: Flow, function: ast.AST, seen: set[ast.AST]) -> bool:
     if function in seen:
         return False
     seen.add(function)
-    for node in ast.walk(function):
+    for node in subtree(function):
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name in _BY_PATH or _asks_keys(node, function):
             return True
@@ -131,5 +132,5 @@ def _bound(name: str, function: ast.AST) -> bool:
     return any(
         (isinstance(node, ast.arg) and node.arg == name)
         or (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
-        for node in ast.walk(function)
+        for node in subtree(function)
     )

@@ -29,6 +29,7 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...source import SourceFile
+from ...trees import subtree
 from ..text_parts import with_arguments
 from . import (
     attributes,
@@ -312,7 +313,7 @@ class _Native(Rewrite):
         if self.wrapped is not None:
             if isinstance(self.wrapped.function, ast.FunctionDef):
                 self.delete(self.wrapped.function)
-            self.dropped.update(ast.walk(self.wrapped.function))
+            self.dropped.update(subtree(self.wrapped.function))
         if not self.direct and base is not self.site:
             for site in sorted(self.made_of, key=lambda node: node.lineno):
                 self.to_partial(site)
@@ -341,7 +342,7 @@ class _Native(Rewrite):
         raise Unsupported(self.site, f"the names {', '.join(candidates)} are taken")
 
     def _taken(self, source: SourceFile, scope: ast.AST | None, name: str) -> bool:
-        for node in ast.walk(scope if scope is not None else source.tree):
+        for node in subtree(scope if scope is not None else source.tree):
             if isinstance(node, ast.Name) and node.id == name and node not in self.tracked_names:
                 if scope is not None or source.names.binding_scope(name, node) is None:
                     return True

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
+from ...trees import subtree
 from . import by_hand, copies, makers, saving, state_fields, state_updates
 from .places import exclusive, loops_around
 from .rewrite import Unsupported
@@ -60,7 +61,7 @@ def _keeps_step(
     statement = form.statement(call)
     block = form.block(statement)
     later = block[block.index(statement) + 1 :] if statement in block else []
-    if not any(node in ast.walk(other) for other in later):
+    if not any(node in subtree(other) for other in later):
         return False
     if call not in kept:
         kept[call] = form.free(form.source(call), scope, ["step", "old_step", "step_before"]), node
@@ -166,7 +167,7 @@ def updates(form: _Native) -> list[ast.Call]:
 def targets(form: _Native, call: ast.Call) -> set[Symbol]:
     """The names that the statement of an update gives its result."""
     statement = form.statement(call)
-    names = [node for target in getattr(statement, "targets", ()) for node in ast.walk(target)]
+    names = [node for target in getattr(statement, "targets", ()) for node in subtree(target)]
     if form.by_hand is not None and call in form.by_hand.updates:
         names.append(form.by_hand.updates[call].new)
     return {form.flow.symbol(form.source(n), n) for n in names if isinstance(n, ast.Name) and _is_state(form, n)}
@@ -256,9 +257,9 @@ def _late(form: _Native, moment: ast.AST | None, call: ast.Call, symbol: Symbol)
     scope = form.function(call)
     if loops_around(form, moment, scope) & loops_around(form, call, scope):
         return True
-    if any(node is moment for node in ast.walk(call)) or _end(moment) <= _start(call):
+    if any(node is moment for node in subtree(call)) or _end(moment) <= _start(call):
         # Within one statement an update is written before the rest of it.
-        return form.statement(moment) is form.statement(call) and not any(node is moment for node in ast.walk(call))
+        return form.statement(moment) is form.statement(call) and not any(node is moment for node in subtree(call))
     if exclusive(form, moment, call):
         return False
     stores = _stores(form, symbol)

@@ -12,6 +12,7 @@ import dataclasses
 
 from ...linen.flow_values import Items, Model, Value
 from ...plan import ClassPlan
+from ...trees import subtree
 from .places import exclusive
 from .rewrite import Rewrite, Unsupported
 
@@ -23,7 +24,7 @@ def merged(form: Rewrite) -> ClassPlan:
     """
     plans = list({plan.qualname: plan for plans in form.component.plans for plan in plans}.values())
     first, *others = plans
-    names = {n.id for a in first.added_arguments for n in ast.walk(ast.parse(a.origin)) if isinstance(n, ast.Name)}
+    names = {n.id for a in first.added_arguments for n in subtree(ast.parse(a.origin)) if isinstance(n, ast.Name)}
     for plan in others:
         same = set(plan.added_arguments) == set(first.added_arguments) and plan.needs_rngs == first.needs_rngs
         if not same or any(_place(plan, name) != _place(first, name) for name in names):
@@ -117,7 +118,7 @@ def _spelled(call: ast.Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _local(form: Rewrite, call: ast.Call) -> bool:
     """Do the arguments say names of a function?"""
-    names = [n for a in [call.func, *call.args, *[k.value for k in call.keywords]] for n in ast.walk(a)]
+    names = [n for a in [call.func, *call.args, *[k.value for k in call.keywords]] for n in subtree(a)]
     source = form.source(call)
     return any(isinstance(n, ast.Name) and source.names.binding_scope(n.id, n) is not None for n in names)
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...source import SourceFile
+from ...trees import subtree
 from .rewrite import Rewrite
 
 _NAMING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
@@ -44,9 +45,9 @@ def exclusive(form: Rewrite, one: ast.AST, other: ast.AST) -> bool:
 def changed_between(form: Rewrite, node: ast.AST, first: ast.stmt, last: ast.stmt) -> bool:
     """May an expression of one statement mean something else in a later one of the same block?"""
     block = form.block(first)
-    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    read = {n.id for n in subtree(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     for statement in block[block.index(first) + 1 : block.index(last)]:
-        for inner in ast.walk(statement):
+        for inner in subtree(statement):
             bound = getattr(inner, "name", None) if isinstance(inner, _NAMING) else None
             if bound in read or (isinstance(inner, ast.alias) and (inner.asname or inner.name) in read):
                 return True

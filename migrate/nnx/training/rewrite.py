@@ -12,6 +12,7 @@ from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
 from ...plan import ClassPlan
 from ...source import SourceFile
+from ...trees import subtree
 from ..text_parts import first_on_its_line
 from .components import Component
 
@@ -93,7 +94,7 @@ class Rewrite:
         if ";" in line or source.text[span.start : source.full_span(statement).start].strip():
             raise Unsupported(statement, "a statement that shares its line")
         self.edits.append((self.context(statement), span, ()))
-        self.dropped.update(ast.walk(statement))
+        self.dropped.update(subtree(statement))
 
     def drop_annotation(self, function: ast.FunctionDef) -> None:
         """Take out what a function says that it returns."""
@@ -262,7 +263,7 @@ class Rewrite:
         out = []
         for argument in self.plan.added_arguments:
             tree = ast.parse(argument.origin, mode="eval")
-            names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+            names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
             if not names <= given.keys():
                 raise Unsupported(call, f"{argument.name} comes from {argument.origin}, which this call does not give")
             out.append(f"{argument.name}={ast.unparse(_Inputs(given, self.flow).visit(tree))}")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part
 from ...linen.flow_values import TRAIN_STATES, Collection, State, Value
+from ...trees import subtree
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _has_states(flow: Flow, component: Component, name: str) -> bool:
 
 
 def _inside(node: ast.AST, outer: ast.AST) -> bool:
-    return any(found is node for found in ast.walk(outer))
+    return any(found is node for found in subtree(outer))
 
 
 # what is written ---------------------------------------------------------------------------------------------------

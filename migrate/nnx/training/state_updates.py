@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part
 from ...linen.flow_values import Collection, State
+from ...trees import subtree
 from . import loops, state_fields
 from .rewrite import Unsupported
 
@@ -72,7 +73,7 @@ def _gather_keyword(form: _Native, method: str, keyword: ast.keyword, found: _Up
             raise Unsupported(keyword.value, "batch_stats from elsewhere")
     elif name == "grads" and method == "apply_gradients" and found.grads is None:
         found.grads = value
-        if any(state_fields.of(form, form.flow.value(node)) for node in ast.walk(value)):
+        if any(state_fields.of(form, form.flow.value(node)) for node in subtree(value)):
             raise Unsupported(value, "gradients out of a field of the state")
     elif name in form.fields and name not in found.fields:
         found.fields[name] = value
@@ -126,7 +127,7 @@ def _place(form: _Native, call: ast.Call, root: ast.Name, lines: list[_Line]) ->
         else:
             form.replace(parent, *_joined([*lines, *ends], break_))
     elif isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return):
-        if any(isinstance(node, ast.NamedExpr) for node in ast.walk(statement)):
+        if any(isinstance(node, ast.NamedExpr) for node in subtree(statement)):
             raise Unsupported(call, "names that are assigned on the way")
         for line in lines:
             form.insert_before(statement, *line)

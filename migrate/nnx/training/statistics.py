@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Function, Method, Tracked
+from ...trees import subtree
 from .rewrite import Unsupported
 from .state_updates import is_update
 
@@ -69,7 +70,7 @@ def _followed(form: _Native, call: ast.Call, applies: list[ast.Call]) -> None:
                 raise Unsupported(other, "statistics that are read before they are taken over")
         if statement is not first:
             _quiet(form, statement, None)
-            if any(isinstance(node, ast.Return) for node in ast.walk(statement)) and statement is not last:
+            if any(isinstance(node, ast.Return) for node in subtree(statement)) and statement is not last:
                 raise Unsupported(call, "a step that may end before it takes the statistics over")
 
 
@@ -93,7 +94,7 @@ def _straight(form: _Native, call: ast.Call, function: ast.AST | None) -> None:
 
 def _quiet(form: _Native, node: ast.AST, but: ast.Call | None) -> None:
     """Unsupported where functions of the project are given the state or its variables, and may read the statistics."""
-    for found in ast.walk(node):
+    for found in subtree(node):
         if isinstance(found, ast.Call) and found is not but and isinstance(form.flow.value(found.func), Function):
             given = [*found.args, *[k.value for k in found.keywords]]
             if any(isinstance(form.flow.value(g), Tracked) and form.component.holds(form.flow.value(g)) for g in given):
@@ -110,4 +111,4 @@ def _between(form: _Native, node: ast.AST, statement: ast.stmt) -> list[ast.AST]
 
 
 def _inside(node: ast.AST, outer: ast.AST) -> bool:
-    return any(found is node for found in ast.walk(outer))
+    return any(found is node for found in subtree(outer))

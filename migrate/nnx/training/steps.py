@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...edits import Span
 from ...linen.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
+from ...trees import subtree
 from . import aux_results, by_hand, saving, scans
 from .loops import is_last, same_state
 from .rewrite import Unsupported
@@ -151,7 +152,7 @@ class Step:
         self._signature()
         self._references()
         if isinstance(self.node, ast.FunctionDef):
-            for statement in ast.walk(self.node):
+            for statement in subtree(self.node):
                 if isinstance(statement, ast.Return) and self.form.function(statement) is self.node:
                     self._return(statement)
             if states and self.node.returns is not None:

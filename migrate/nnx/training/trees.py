@@ -22,6 +22,7 @@ from ...linen.flow_values import (
     Tracked,
     Variables,
 )
+from ...trees import subtree
 from . import leaf_order, state_fields
 from .rewrite import Unsupported
 
@@ -218,7 +219,7 @@ def _draws(form: _Native, init: ast.Call) -> bool:
     return any(
         isinstance(node, ast.NamedExpr)
         or (isinstance(node, ast.Call) and not (form.flow.name(node.func) or "").startswith("jax.random."))
-        for node in ast.walk(init.args[0])
+        for node in subtree(init.args[0])
     )
 
 
@@ -227,7 +228,7 @@ def write_twin(form: _Native, keyword: ast.keyword) -> None:
     context = form.context(keyword.value)
     params = f"{context.name('flax.nnx.state')}({form.home_name}, {context.name('flax.nnx.Param')})"
     form.replace(keyword.value, f"{context.name('flax.nnx.as_pure')}({params})")
-    form.dropped.update(ast.walk(keyword.value))
+    form.dropped.update(subtree(keyword.value))
 
 
 def module_of(form: _Native, node: ast.Attribute) -> str:

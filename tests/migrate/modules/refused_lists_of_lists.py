@@ -1,13 +1,5 @@
 """Lists of lists of setup that are called in another order than they were made in, or not whole: they stay Linen."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
-
 HEAD = """from collections.abc import Sequence
 import jax.numpy as jnp
 from flax import linen as nn
@@ -17,6 +9,8 @@ class M(nn.Module):
   dims: Sequence[int] = (4, 8)
   depths: Sequence[int] = (1, 3)
 """
+
+INDENT = 2  # of the bodies below
 
 REFUSED = {
     "the inner lists from their ends": (
@@ -193,11 +187,3 @@ def __call__(self, x):
   return self.out(x)""",
     ),
 }
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str) -> None:
-    code, body = REFUSED[name]
-    text = HEAD + "".join(f"  {line}\n" for line in body.splitlines())
-    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
-    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason

@@ -1,15 +1,5 @@
 """Objects of classes that are no modules, which make modules with variables for whoever calls them, or say no width."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
-
-from .outside_code import named_outside
-
 HEAD = """import lib
 from flax import linen as nn
 
@@ -44,6 +34,8 @@ class M(nn.Module):
   n: int = 4
 """
 COMPACT = "@nn.compact\ndef __call__(self, x):\n"
+INDENT = 2  # of the bodies below
+
 REFUSED = {
     "called": ("NNX135", COMPACT + "  return Maker(4)(x)"),
     "called between layers": ("NNX135", COMPACT + "  make = Maker(self.n)\n  return nn.Dense(3)(make(x))"),
@@ -63,12 +55,3 @@ REFUSED = {
     ),
     "a size that a method changes": ("NNX110", COMPACT + "  return nn.Dense(3)(Maker(self.n).changed(x))"),
 }
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_stays_linen(name: str) -> None:
-    code, body = REFUSED[name]
-    text = named_outside(HEAD + "".join(f"\n  {line}" for line in body.splitlines()) + "\n")
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
-    plan = result.classes[0]
-    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason

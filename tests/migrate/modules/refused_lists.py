@@ -1,15 +1,5 @@
 """Items of lists made in setup that are given other sizes than their place in the list says."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
-
-from .outside_code import named_outside
-
 HEAD = """from collections.abc import Sequence
 import jax.numpy as jnp
 from flax import linen as nn
@@ -20,6 +10,8 @@ class M(nn.Module):
   count: int = 2
   flag: bool = True
 """
+
+INDENT = 2  # of the bodies below
 
 REFUSED = {
     "sizes that change in a loop over what only the call knows": (
@@ -224,11 +216,3 @@ def __call__(self, x, y):
   return out""",
     ),
 }
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused(name: str) -> None:
-    code, body = REFUSED[name]
-    text = named_outside(HEAD + "".join(f"  {line}\n" for line in body.splitlines()))
-    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
-    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason

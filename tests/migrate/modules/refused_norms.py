@@ -1,13 +1,5 @@
 """Linen's private `_normalize` where what it makes is not known to the constructor: the class stays Linen and says why."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
-
 HEAD = """import jax.numpy as jnp
 from flax import linen as nn
 from flax.linen.normalization import _compute_stats, _normalize
@@ -43,11 +35,3 @@ REFUSED = {
 """,
     ),
 }
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_it_stays_linen_and_says_why(what: str) -> None:
-    code, body = REFUSED[what]
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body)])
-    plan = {c.qualname: c for c in result.classes}["m.M"]
-    assert (plan.outcome, plan.code) == ("bridged", code), plan.reason

@@ -1,13 +1,5 @@
 """Layers applied with other weights, and layers under a transform that is chosen, where they stay Linen."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
-
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
@@ -64,19 +56,3 @@ REFUSED = {
 """,
     ),
 }
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_it_stays_linen_and_says_why(what: str) -> None:
-    code, body = REFUSED[what]
-    text = HEAD + body
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
-    (plan,) = result.classes
-    assert plan.outcome == "bridged"
-    assert plan.code == code, plan.reason
-    assert plan.reason
-    after = result.files[0].after
-    assert after is not None
-    kept = "".join(line for line in after.splitlines(keepends=True) if "TODO(nnx-migrate)" not in line)
-    assert kept == text
-    assert f"# TODO(nnx-migrate): {code}" in after
