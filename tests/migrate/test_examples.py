@@ -21,7 +21,7 @@ CASES = [
     for index, example in enumerate(rule.examples)
 ]
 RUNNABLE = [case for case in CASES if case.values[1].run]
-_PRELUDE = "import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=8'\nimport jax, flax\n"
+_PRELUDE = "import os\nos.environ.setdefault('XLA_FLAGS', '--xla_force_host_platform_device_count=8')\nimport jax, flax\n"
 
 
 PATH = pathlib.Path("example.py")

@@ -78,24 +78,31 @@ NEEDY = (
 )
 
 
-@pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    root = tmp_path_factory.mktemp("bad")
+def _verified(root: Path, files: dict[str, tuple[str, str]], seconds: int) -> dict[str, Any]:
+    """What `verify` reports of pairs of files, each given so many seconds."""
     before, after, report = root / "before", root / "after", root / "r.json"
     before.mkdir()
     after.mkdir()
-    files = {name: (one + GOOD.format(name=name), two + TWIN.format(name=name)) for name, (one, two, *_) in BROKEN.items()}
-    files |= {name: (one + GOOD.format(name=name), two + TWIN.format(name=name)) for name, (one, two) in FINE.items()}
-    files |= {"Dice": DICE, "Needy": NEEDY}
     for name, (linen, native) in files.items():
         (before / f"{name.lower()}.py").write_text(linen)
         (after / f"{name.lower()}.py").write_text(native)
-    options = ["--against", str(before), "--report", str(report), "--timeout", "100", "--no-costs"]
+    options = ["--against", str(before), "--report", str(report), "--timeout", str(seconds), "--no-costs"]
     done = CliRunner().invoke(verify, [str(after), *options])
     assert done.exit_code == 1, done.output
     assert not (after / "trace.txt").exists() and not Path("trace.txt").exists()
     loaded: dict[str, Any] = json.loads(report.read_text())
     return loaded
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    files = {name: (one + GOOD.format(name=name), two + TWIN.format(name=name)) for name, (one, two, *_) in BROKEN.items()}
+    files |= {name: (one + GOOD.format(name=name), two + TWIN.format(name=name)) for name, (one, two) in FINE.items()}
+    files |= {"Dice": DICE, "Needy": NEEDY}
+    hanging = {"Hangs": files.pop("Hangs")}  # on its own: what ends may need longer than one cares to wait for it
+    found = _verified(tmp_path_factory.mktemp("bad"), files, 100)
+    found["unchecked"] += _verified(tmp_path_factory.mktemp("hanging"), hanging, 5)["unchecked"]
+    return found
 
 
 @pytest.mark.parametrize("name", [*BROKEN, "Needy"])

@@ -52,7 +52,7 @@ def test_documents_are_migrated_whole(name: str) -> None:
 
 FSDP = """
 import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 import jax
 import jax.numpy as jnp
 import numpy as np

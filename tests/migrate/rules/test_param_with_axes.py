@@ -31,7 +31,7 @@ class Scale(nn.Module):
 """
 CHECK = """
 import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 import flax.linen as nn, jax, jax.numpy as jnp, numpy as np
 from flax import nnx
 from flax.linen import partitioning

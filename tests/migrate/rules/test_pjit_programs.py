@@ -15,7 +15,7 @@ from nnx_migrate.migrate.source import SourceFile
 
 PROGRAM = """
 import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 import functools
 import jax
 import jax.numpy as jnp

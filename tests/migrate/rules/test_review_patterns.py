@@ -20,7 +20,7 @@ from nnx_migrate.migrate.source import SourceFile
 
 HEAD = """
 import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 import dataclasses
 import json
 import jax

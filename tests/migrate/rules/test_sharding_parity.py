@@ -17,7 +17,7 @@ PARTS = (
 )
 SCRIPT = """
 import contextlib, itertools, os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 import flax.linen as nn, jax, jax.numpy as jnp, numpy as np
 from flax import nnx
 from jax.sharding import Mesh, NamedSharding

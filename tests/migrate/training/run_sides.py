@@ -17,10 +17,8 @@ import types
 import warnings
 from typing import Any
 
-os.environ["XLA_FLAGS"] = (
-    "--xla_force_host_platform_device_count=8 "
-    "--xla_backend_optimization_level=0"  # machine code that is compiled sooner; the collectives are settled before
-)
+# The tests' own flags make machine code that is compiled sooner; the collectives are settled before.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ["JAX_PLATFORMS"] = "cpu"
 warnings.simplefilter("ignore")
 

@@ -66,7 +66,6 @@ def test_the_period_checkpoint_continues(tmp_path) -> None:
     (tmp_path / "check.py").write_text(check + REST)
     env = {
         **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
         "JAX_PLATFORMS": "cpu",
         # Compiling takes most of the time, and the numbers were written by another compiler anyway.
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
