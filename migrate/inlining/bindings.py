@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from ..edits import Edit, EditSet, Span
 from ..source import SourceFile
@@ -38,9 +38,37 @@ class Bindings:
 
     def text(self, node: ast.AST) -> str:
         """The text of a part of the function as the caller says it."""
-        source = self.function.source
-        edits = EditSet(source.text)
-        return edits.render(source.span(node), [e for e in self._edits() if source.span(node).contains(e.span)])
+        return self._rendered(self.function.source.span(node))
+
+    def settled(self, test: ast.expr) -> bool | None:
+        """What a condition is by the arguments that are constants; None where it asks for more."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            side = self.settled(test.operand)
+            return None if side is None else not side
+        if isinstance(test, ast.BoolOp):
+            sides = [self.settled(value) for value in test.values]
+            decides = isinstance(test.op, ast.Or)
+            if decides in sides and all(side is not None or is_pure(v) for v, side in zip(test.values, sides)):
+                return decides
+            return None if None in sides or decides in sides else not decides
+        names = [n for n in subtree(test) if isinstance(n, ast.Name)]
+        allowed = ast.Name | ast.Constant | ast.Compare | ast.cmpop
+        if not names or not all(isinstance(n, allowed) for n in subtree(test)):
+            return None
+        if not all(n.id in self.constants and self.function.is_own(n) for n in names):
+            return None
+        values = {n.id: self.constants[n.id].value for n in names}  # type: ignore[attr-defined]
+        try:
+            return bool(eval(compile(ast.Expression(test), "condition", "eval"), {"__builtins__": {}}, values))
+        except TypeError:
+            return None
+
+    def _rendered(self, span: Span) -> str:
+        return self._render(span, self._edits())
+
+    def _render(self, span: Span, edits: list[Edit]) -> str:
+        inside = [edit for edit in edits if span.contains(edit.span)]
+        return EditSet(self.function.source.text).render(span, inside)
 
     def _edits(self) -> list[Edit]:
         source, found = self.function.source, []
@@ -54,7 +82,55 @@ class Bindings:
                     found.append(Edit(source.span(node), (parts,)))
             elif isinstance(node, ast.Call):
                 found += self._handed_on(node)
+        for node in reversed(self.function.nodes):  # what is inside comes first
+            if isinstance(node, ast.If | ast.IfExp | ast.While):
+                found += self._folded(node, found)
+            elif isinstance(node, ast.Compare) and (side := self.settled(node)) is not None:
+                found.append(Edit(source.span(node), (str(side),)))
         return found
+
+    def _folded(self, node: ast.If | ast.IfExp | ast.While, inner: list[Edit]) -> Iterator[Edit]:
+        """A condition without what the arguments settle, or the side that they choose."""
+        source, side = self.function.source, self.settled(node.test)
+        span = source.span(node)
+        if side is None and isinstance(node.test, ast.BoolOp):
+            kept = [value for value in node.test.values if self.settled(value) is None]
+            # A value ahead of one that decides is evaluated for nothing, and may fail.
+            if len(kept) < len(node.test.values) and not any(self._decides(node.test.op, v) for v in node.test.values):
+                word = " or " if isinstance(node.test.op, ast.Or) else " and "
+                parts = [part for value in kept for part in (word, source.span(value))][1:]
+                yield Edit(source.span(node.test), tuple(parts))
+        elif isinstance(node, ast.IfExp) and side is not None:
+            chosen = source.span(node.body if side else node.orelse)
+            brackets = _needs_brackets(source.text[chosen.start : chosen.end], source, node)
+            yield Edit(span, ("(", chosen, ")") if brackets else (chosen,))
+        elif isinstance(node, ast.If) and side is not None and source.text.startswith("if", span.start):
+            block = node.body if side else node.orelse
+            if not block:
+                yield self._dropped(node)
+            elif not source.text.startswith("elif", source.span(block[0]).start) and not self._is_fixed(block):
+                whole = Span(source.span(block[0]).start, source.span(block[-1]).end)
+                yield Edit(span, (moved(self._render(whole, inner), source.indent_of(block[0]), source.indent_of(node)),))
+
+    def _dropped(self, statement: ast.If) -> Edit:
+        """A statement that does nothing: no line, or `pass` where nothing else may stand in its block."""
+        source, span = self.function.source, self.function.source.span(statement)
+        parent = source.parents[statement]
+        block = next(b for b in (getattr(parent, name, []) for name in ("body", "orelse", "finalbody")) if statement in b)
+        alone = all(isinstance(other, ast.If) for other in block)
+        if alone or source.text[span.end : source.line_end(span.end)].strip():
+            return Edit(span, ("pass",))
+        return Edit(Span(source.text.rindex("\n", 0, span.start), span.end), ())
+
+    def _decides(self, op: ast.boolop, value: ast.expr) -> bool:
+        return self.settled(value) is isinstance(op, ast.Or)
+
+    def _is_fixed(self, block: list[ast.stmt]) -> bool:
+        """Do the lines of a block mean something else, or lose a comment, where they move?"""
+        source = self.function.source
+        texts = (n for s in block for n in subtree(s) if isinstance(n, ast.Constant | ast.JoinedStr))
+        above = source.lines[block[0].lineno - 2].strip() if block[0].lineno > 1 else ""
+        return above.startswith("#") or any(n.lineno != n.end_lineno for n in texts)
 
     def _handed_on(self, call: ast.Call) -> list[Edit]:
         """`*args` and `**kwargs` of a call in its text."""
@@ -80,7 +156,7 @@ class Bindings:
         return edits
 
 
-def _needs_brackets(said: str, source: SourceFile, name: ast.Name) -> bool:
+def _needs_brackets(said: str, source: SourceFile, name: ast.expr) -> bool:
     """Would an argument mean something else in place of the name?"""
     tree = ast.parse(said, mode="eval").body
     if isinstance(
@@ -165,6 +241,12 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return next(found for i in itertools.count(2) if (found := f"{name}_{i}") not in taken)
 
 
+def moved(text: str, old: str, new: str) -> str:
+    """The lines behind the first, indented anew."""
+    first, *more = text.split("\n")
+    return "\n".join([first, *[new + line.removeprefix(old) if line.strip() else line for line in more]])
+
+
 def names_in(method: ast.FunctionDef) -> set[str]:
     """Every name that a method says or binds."""
     nodes = list(subtree(method))
@@ -172,4 +254,4 @@ def names_in(method: ast.FunctionDef) -> set[str]:
     return found | {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
 
 
-__all__ = ["Bindings", "Given", "free_name", "given_by", "is_pure", "is_simple", "names_in"]
+__all__ = ["Bindings", "Given", "free_name", "given_by", "is_pure", "is_simple", "moved", "names_in"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ..edits import Edit, EditSet
 from ..source import SourceFile
 from ..trees import subtree
-from .bindings import Bindings, Given, free_name, given_by, is_pure, is_simple, names_in
+from .bindings import Bindings, Given, free_name, given_by, is_pure, is_simple, moved, names_in
 from .callees import Callee, NotInlined
 from .place import Place
 
@@ -227,7 +227,7 @@ class Writer:
                 self._comments(statement, indent)
                 self._leaf(statement.value, indent)
                 return
-            if isinstance(statement, ast.If) and (side := self._settled(statement.test)) is not None:
+            if isinstance(statement, ast.If) and (side := self.bindings.settled(statement.test)) is not None:
                 self._statements([*(statement.body if side else statement.orelse), *body[position + 1 :]], indent)
                 return
             passes = self._passes(statement)
@@ -241,7 +241,7 @@ class Writer:
             self._comments(statement, indent)
             span = source.span(statement)
             rest = source.text[span.end : source.line_end(span.end)].strip()
-            text = _moved(self.bindings.text(statement), source.indent_of(statement), indent)
+            text = moved(self.bindings.text(statement), source.indent_of(statement), indent)
             self.lines.append(f"{indent}{text}{f'  {rest}' if rest.startswith('#') else ''}")
         if tail and not _always_returns(body):
             self._leaf(None, indent)
@@ -260,21 +260,6 @@ class Writer:
         reads = [n for n in nodes if isinstance(n, ast.Name) and n.id == statement.target.id and isinstance(n.ctx, ast.Load)]
         leaves = any(isinstance(n, ast.Return | ast.Break | ast.Continue) for n in subtree(statement))
         return count if type(count) is int and 0 <= count <= MAX_PASSES and not reads and not leaves else None
-
-    def _settled(self, test: ast.expr) -> bool | None:
-        """What a condition is that asks for nothing but arguments that are constants."""
-        names = [n for n in subtree(test) if isinstance(n, ast.Name)]
-        allowed = ast.Name | ast.Constant | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.cmpop | ast.boolop | ast.unaryop
-        if not names or not all(isinstance(n, allowed | ast.expr_context) for n in subtree(test)):
-            return None
-        constants = self.bindings.constants
-        if not all(n.id in constants and self.function.is_own(n) for n in names):
-            return None
-        values = {n.id: constants[n.id].value for n in names}  # type: ignore[attr-defined]
-        try:
-            return bool(eval(compile(ast.Expression(test), "condition", "eval"), {"__builtins__": {}}, values))
-        except TypeError:
-            return None
 
     def _choice(self, statement: ast.stmt, rest: Sequence[ast.stmt], indent: str) -> None:
         """An `if` that returns: what follows it stands in the branch that does not."""
@@ -314,7 +299,7 @@ class Writer:
         """What the function returns, in its caller's statement."""
         text = self.bindings.text(value) if value is not None else "None"
         if isinstance(value, ast.expr):
-            text = _moved(text, self.function.source.indent_of(self.function.source.statement_of(value)), indent)
+            text = moved(text, self.function.source.indent_of(self.function.source.statement_of(value)), indent)
         if self.result:
             self.lines.append(f"{indent}{self.result} = {closed(text)}")
         elif isinstance(self.place.statement, ast.Expr) and self.place.whole:
@@ -329,7 +314,7 @@ class Writer:
         source, statement = self.place.source, self.place.statement
         edits = EditSet(source.text)
         said = edits.render(source.span(statement), [Edit(source.span(self.place.node), (text,))])
-        self.lines.append(indent + _moved(said, source.indent_of(statement), indent))
+        self.lines.append(indent + moved(said, source.indent_of(statement), indent))
 
 
 def _opposite(test: ast.expr, text: str) -> str:
@@ -362,12 +347,6 @@ def _leaves(body: Sequence[ast.stmt]) -> int:
     """In how many places the caller's statement would stand."""
     returns = [n for s in body for n in _own_nodes(s) if isinstance(n, ast.Return)]
     return len(returns) + (not _always_returns(body))
-
-
-def _moved(text: str, old: str, new: str) -> str:
-    """The lines behind the first, indented anew."""
-    first, *more = text.split("\n")
-    return "\n".join([first, *[new + line.removeprefix(old) if line.strip() else line for line in more]])
 
 
 __all__ = ["Writer", "bind", "closed", "expression", "is_expression"]

@@ -338,6 +338,41 @@ class NormBeforeTheCall(nn.Module):
         return nn.LayerNorm()(self.block(y, 2))
 
 
+def settled_chain(widths, act, last_act=False, norm=None, scale=None):
+    """What its arguments settle is not asked again where its text stands."""
+    layers = []
+    n = len(widths)
+    for i, w in enumerate(widths):
+        layers.append(nn.Dense(w, use_bias=norm is None))
+        if last_act or i < n - 1:
+            layers.append(act)
+        if norm is not None and i < n - 1:
+            # normed
+            layers.append(norm())
+        layers.append(lambda x: x * (2 if scale is None else scale) + 1)
+        if scale is None:
+            layers.append(nn.Dense(w))
+        else:
+            if last_act:
+                layers.append(nn.Dense(w + 1))
+            layers.append(
+                nn.Dense(w + 2)
+            )
+    return nn.Sequential(layers)
+
+
+class SettledOptions(nn.Module):
+    widths: Sequence[int] = (4, 5, 6)
+
+    def setup(self):
+        self.one = settled_chain(self.widths, nn.relu)
+        self.two = settled_chain(self.widths, nn.tanh, last_act=True, norm=nn.LayerNorm)
+        self.three = settled_chain(self.widths, nn.tanh, True, scale=3)
+
+    def __call__(self, x):
+        return self.three(self.two(self.one(x)))
+
+
 CASES = [
     ("TwoChains", {}, [(2, 3)], {}),
     ("TwoChains", {"dims": (3, 6)}, [(2, 3)], {}),
@@ -363,4 +398,5 @@ CASES = [
     ("LayersBeforeTheCall", {}, [(2, 3)], {}),
     ("NormBeforeTheCall", {}, [(2, 3)], {}),
     ("NormBeforeTheCall", {"n": 1}, [(2, 3)], {}),
+    ("SettledOptions", {}, [(2, 3)], {}),
 ]
