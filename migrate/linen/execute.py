@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .layer_calls import LayerCall
     from .passed import Apart, Passed
     from .shared_scopes import SharedScope
+    from .skip_lists import Filled
 
 MAX_DEPTH = 24
 
@@ -171,6 +172,7 @@ class Execution(LoopExecution):
         self.item_widths: dict[Site, list[tuple[tuple[Dim | None, ...], bool]]] = {}  # lists of setup: what calls give
         self.list_ranks: dict[str, set[int | None]] = {}  # lists of arrays: the ranks of what is in them
         self.list_widths: dict[str, set[Dim | None]] = {}  # and their last dimensions
+        self.filled_lists: dict[str, Filled] = {}  # those that a loop over a list of setup fills, see `skip_lists`
         self.width_names: set[str] = set()  # what loops over lists of arrays bind
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
         self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin

@@ -14,6 +14,7 @@ from .shape_index import array_index
 from .sites import Abs, Block, Module, ModuleField, Repeated, Static, Table, Unmigratable
 from .size_lists import SizeItem
 from .size_lists import item as size_item
+from .skip_lists import taken_by
 from .values import Array, Const, Global, Int, Pieces, Shape, SomeNumber, Tup, Unknown, Value
 
 COUNT = Static("\0int")  # a loop variable that is an integer
@@ -35,10 +36,16 @@ def _element(run: Any, node: ast.expr, value: Value, env: Any) -> Value:
         if called == "enumerate" and args:
             return Tup((Static("\0int"), _element(run, args[0], inner[0], env)))
         if called == "zip":
-            return Tup(tuple(_element(run, a, v, env) for a, v in zip(args, inner)))
+            return Tup(tuple(_taken(run, a, env) or _element(run, a, v, env) for a, v in zip(args, inner)))
         if called in ("reversed", "list", "tuple", "sorted", "iter") and args:
             return _element(run, args[0], inner[0], env)
     return element_of(value)
+
+
+def _taken(run: Any, node: ast.expr, env: Any) -> Value | None:
+    """An item of the column `reversed(skips)` of a zip, where the list is filled along the other column's mirror."""
+    found = taken_by(run, node, env)
+    return size_item(run, *found) if found is not None else None
 
 
 def element_of(value: Value) -> Value:

@@ -23,7 +23,7 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     if run.in_setup or not _is_outside(run, site):
         return
     _note_passes(run, site, node, env)
-    runs = {name: text for loop in site.loops for name, text in _what_runs(loop).items()}
+    runs = {name: text for loop in site.loops for name, text in what_runs(loop).items()}
     given = [v for v in (*record.args, *record.keywords.values()) if isinstance(v, Array)]
     changing = frozenset().union(*[dependencies_of(v) for v in given])
     picked = _is_picked(run, site, node, env)
@@ -162,7 +162,7 @@ def _under_its_name(run: Any, site: Site, name: str) -> dict[str, str]:
         return {}
     if not may_bind(site.source, loop.node, name):
         return {}  # setup means something else by it
-    texts = {text for other in run.sites for held in other.loops for n, text in _what_runs(held).items() if n == name}
+    texts = {text for other in run.sites for held in other.loops for n, text in what_runs(held).items() if n == name}
     said = ast.unparse(loop.node.iter)
     if len(texts) > 1 or said not in {form for text in texts for form in (text, f"range(len({text}))")}:
         return {}
@@ -180,15 +180,15 @@ def _is_outside(run: Any, site: Site) -> bool:
 def pass_names(run: Any) -> frozenset[str]:
     """The names that say, for the items of a list, in which pass of a loop they were made; not those of open loops."""
     loops = {loop for site in run.sites for loop in site.loops if _is_outside(run, site)}
-    open_names = {name for loop in run.loops for name in _what_runs(loop)}
-    return frozenset(name for loop in loops for name in _what_runs(loop)) - open_names
+    open_names = {name for loop in run.loops for name in what_runs(loop)}
+    return frozenset(name for loop in loops for name in what_runs(loop)) - open_names
 
 
 def given_back(run: Any, site: Site, node: ast.Call, result: Value, env: Any) -> Value:
     """What a call of an item gives: the sizes of an item that is picked are those of its place in the list, if known."""
     if run.in_setup or not _is_outside(run, site) or not _is_picked(run, site, node, env):
         return result
-    names = {name for loop in site.loops for name in _what_runs(loop)}
+    names = {name for loop in site.loops for name in what_runs(loop)}
     lost = False
 
     def change(dim: Dim) -> Dim:
@@ -243,13 +243,14 @@ def _is_picked(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     for parent in env.source.ancestors(node):
         if isinstance(parent, ast.For):
             looped = True
-            if _binds(parent.target, name) and not in_order(run, site, parent.iter):
+            if _binds(parent.target, name) and not in_order(run, site, _column(parent.target, parent.iter, name)):
                 return True
             counters |= _counters(parent.target, parent.iter)
         elif isinstance(parent, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
             looped = True
             for generator in parent.generators:
-                if _binds(generator.target, name) and not in_order(run, site, generator.iter):
+                over = _column(generator.target, generator.iter, name)
+                if _binds(generator.target, name) and not in_order(run, site, over):
                     return True
                 counters |= _counters(generator.target, generator.iter)
         elif isinstance(parent, ast.FunctionDef):
@@ -261,6 +262,20 @@ def _is_picked(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
 
 def _binds(target: ast.expr, name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for n in subtree(target))
+
+
+def _column(target: ast.expr, iterator: ast.expr, name: str) -> ast.expr:
+    """`self.layers` for the name `layer` of `for layer, skip in zip(self.layers, reversed(skips))`."""
+    plain = isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and isinstance(target, ast.Tuple)
+    if not plain or not isinstance(iterator, ast.Call) or not isinstance(target, ast.Tuple):
+        return iterator
+    called, args, items = ast.unparse(iterator.func), iterator.args, target.elts
+    if called == "enumerate" and len(items) == 2 and args:
+        args, items = args[:1], items[1:]
+    elif called != "zip" or len(args) != len(items):
+        return iterator
+    found = [(item, part) for item, part in zip(items, args) if _binds(item, name)]
+    return _column(*found[0], name) if len(found) == 1 else iterator
 
 
 def part_with(site: Site, iterator: ast.expr) -> ast.expr:
@@ -311,6 +326,25 @@ def made_along(run: Any, loop: ast.AST, items: ast.expr) -> For | None:
     return going.loop if plain and isinstance(going, Repeated) and isinstance(going.loop, For) else None
 
 
+def as_many(made: ast.expr, iterator: ast.expr) -> bool:
+    """`range(len(self.widths))` has a pass for each item of a list that was made over `self.widths`."""
+    counted = isinstance(iterator, ast.Call) and ast.unparse(iterator.func) == "range" and len(iterator.args) == 1
+    length = iterator.args[0] if counted and isinstance(iterator, ast.Call) else None
+    if not isinstance(length, ast.Call) or ast.unparse(length.func) != "len" or len(length.args) != 1:
+        return False
+    held = isinstance(length.args[0], ast.Attribute) and ast.unparse(length.args[0].value) == "self"
+    return held and _all_of(made) == ast.unparse(length.args[0])
+
+
+def _all_of(iterator: ast.expr) -> str:
+    """What a loop goes through all of, in whatever order: `self.widths` of `reversed(self.widths)`, `self.widths[::-1]`."""
+    if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and len(iterator.args) == 1:
+        if iterator.func.id in ("reversed", "list", "tuple", "enumerate") and not iterator.keywords:
+            return _all_of(iterator.args[0])
+    turned = isinstance(iterator, ast.Subscript) and ast.unparse(iterator.slice) == "::-1"
+    return _all_of(iterator.value) if turned and isinstance(iterator, ast.Subscript) else ast.unparse(iterator)
+
+
 def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:
     """The names that count a loop's passes from zero: `i` of `range(n)`, of `enumerate(items)`."""
     if not isinstance(iterator, ast.Call) or not isinstance(iterator.func, ast.Name):
@@ -324,7 +358,7 @@ def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:
     return set()
 
 
-def _what_runs(loop: For) -> dict[str, str]:
+def what_runs(loop: For) -> dict[str, str]:
     """Each name that a loop binds, with what it runs over."""
     found: dict[str, str] = {}
     changes = any(changes_in(loop.source, n.id, loop.node) for n in subtree(loop.node.iter) if isinstance(n, ast.Name))
@@ -352,4 +386,4 @@ def _what_runs(loop: For) -> dict[str, str]:
     return found
 
 
-__all__ = ["Passes", "check_call", "given_back", "made_along", "pass_names", "without"]
+__all__ = ["Passes", "check_call", "given_back", "made_along", "pass_names", "what_runs", "without"]

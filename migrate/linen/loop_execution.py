@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..trees import subtree
-from . import agreeing, all_but_last, chains, last_pass, list_items, list_loops, size_lists
+from . import agreeing, all_but_last, chains, last_pass, list_items, list_loops, size_lists, skip_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -155,6 +155,7 @@ class LoopExecution(Expressions):
             self.loop_depths.pop()
             if kept:
                 self.loops.pop()
+        skip_lists.note(self, node, block, env)
         if not kept:
             size_lists.broken(self, size_lists.changed_in(block.steps), size_lists.UNLOOPED)
         if lists is not None:
@@ -560,7 +561,7 @@ def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr) -> b
     if any(site in run.modules_in(value) for value in lists):  # `layers = self.layers`
         return True
     made = site.loops[-1].node.iter if site.loops else None
-    same = made is not None and ast.unparse(made) == ast.unparse(iterator)
+    same = made is not None and (ast.unparse(made) == ast.unparse(iterator) or list_items.as_many(made, iterator))
     counters = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
     indices = [
         node.func.slice.id

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import shapes
+from . import shapes, skip_lists
 from .dims import Dim
 from .presence import OptionalArray, whole_argument
 from .sites import Block, Localized, LocalizedPart, SizeStep, Track
@@ -183,12 +183,22 @@ def popped(run: Any, old: Value, node: ast.Call, env: Any) -> tuple[Value, Value
         rest = list(old.items)
         taken = rest.pop(place)
         return taken, dataclasses.replace(old, items=tuple(rest))
+    place = ast.unparse(node.args[0]) if node.args else ""
+    known = place in ("", "-1", "0")
+    mirrored = skip_lists.width_at(run, variable, _name_of(node.func), node, place != "0", env) if known else None
+    if mirrored is not None:
+        return item(run, variable, mirrored), SizeList(variable, old.kind)  # type: ignore[attr-defined]
     where = run.localize(node.args[0], env) if node.args else None
     if node.args and where is None:
         return None
     tracker = run.tracker("features")
     before_statement(run, SizeStep("pop", variable, (), tracker, "", where), variable)
     return item(run, variable, Dim.local(tracker)), SizeList(variable, old.kind)  # type: ignore[attr-defined]
+
+
+def _name_of(method: ast.expr) -> str:
+    """`skips` of `skips.pop`."""
+    return method.value.id if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name) else ""
 
 
 def _constant(run: Any, node: ast.expr, env: Any) -> int | None:
@@ -239,6 +249,10 @@ def _slice_text(run: Any, node: ast.Slice, env: Any) -> Localized | None:
 # reads -----------------------------------------------------------------------------------------------------------
 def indexed(run: Any, value: SizeList, node: ast.Subscript, env: Any) -> Value:
     """`skips[-1]`, `skips[i]`."""
+    name = node.value.id if isinstance(node.value, ast.Name) else ""
+    mirrored = skip_lists.item_at(run, value.variable, name, node, env)
+    if mirrored is not None:
+        return item(run, value.variable, mirrored)
     where = run.localize(node.slice, env) if not isinstance(node.slice, ast.Slice) else None
     if where is None:
         return Unknown(_CHANGED)

@@ -23,7 +23,7 @@ for layer in reversed(layers):
 return x""",
     ),
     "a second list in another order": (
-        "NNX110",
+        "NNX114",
         """dense = [nn.Dense(d) for d in self.widths]
 norm = [nn.LayerNorm() for d in self.widths]
 return [n(d(x)) for d, n in zip(dense, reversed(norm))]""",

@@ -251,7 +251,7 @@ class M(nn.Module):
       x = d(x)
       skips.append(x)
     for u in self.up:
-      x = u(jnp.concatenate([x, skips.pop()], -1))
+      x = u(jnp.concatenate([x, skips.pop(0)], -1))
     return x
 """,
     ),

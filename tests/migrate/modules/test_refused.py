@@ -27,6 +27,7 @@ from . import (
     refused_setup_forms,
     refused_sharing,
     refused_sizes,
+    refused_skips_of_setup,
     refused_structure,
 )
 from .outside_code import named_outside
@@ -51,6 +52,7 @@ TABLES = (
     refused_setup_forms,
     refused_sharing,
     refused_sizes,
+    refused_skips_of_setup,
     refused_structure,
 )
 # What a case is → its code and the whole text: a table may have a head of its own, and say how far its bodies are indented.
