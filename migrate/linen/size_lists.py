@@ -183,9 +183,9 @@ def popped(run: Any, old: Value, node: ast.Call, env: Any) -> tuple[Value, Value
         rest = list(old.items)
         taken = rest.pop(place)
         return taken, dataclasses.replace(old, items=tuple(rest))
-    place = ast.unparse(node.args[0]) if node.args else ""
-    known = place in ("", "-1", "0")
-    mirrored = skip_lists.width_at(run, variable, _name_of(node.func), node, place != "0", env) if known else None
+    end = ast.unparse(node.args[0]) if node.args else "-1"
+    name = _name_of(node.func)
+    mirrored = skip_lists.width_at(run, variable, name, node, end == "-1", env) if end in ("-1", "0") else None
     if mirrored is not None:
         return item(run, variable, mirrored), SizeList(variable, old.kind)  # type: ignore[attr-defined]
     where = run.localize(node.args[0], env) if node.args else None

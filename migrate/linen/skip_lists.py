@@ -94,7 +94,9 @@ def _renamed(old: str, new: str) -> Callable[[Atom], Dim | None]:
 def item_at(run: Any, variable: str, name: str, node: ast.Subscript, env: Any) -> Dim | None:
     """The width of `skips[-i - 1]`, `skips[i]` in a pass that is counted by `i`."""
     loop = run.running_loops[-1] if run.running_loops else None
-    counter = run.counter(loop.target, loop.iter, env) if isinstance(loop, ast.For) else ""
+    if not isinstance(loop, ast.For):
+        return None
+    counter = run.counter(loop.target, loop.iter, env)
     if not counter or any(counter in stored_names(part) for part in loop.body):
         return None
     place = ast.unparse(node.slice)
