@@ -202,6 +202,18 @@ class SourceFile:
         """The innermost function that something stands in; a definition itself stands in the function around it."""
         return next((n for n in self.ancestors(node) if isinstance(n, ast.FunctionDef)), None)
 
+    def is_class_asked(self, node: ast.AST) -> bool:
+        """Does an expression stand in the second argument of isinstance or issubclass?"""
+        inner = node
+        for parent in self.ancestors(node):
+            if isinstance(parent, ast.Call):
+                called = parent.func.id if isinstance(parent.func, ast.Name) else ""
+                return called in ("isinstance", "issubclass") and len(parent.args) == 2 and inner is parent.args[1]
+            if isinstance(parent, ast.stmt | ast.Lambda):
+                return False
+            inner = parent
+        return False
+
     def statement_of(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around an expression."""
         return next(parent for parent in self.ancestors(node) if isinstance(parent, ast.stmt))

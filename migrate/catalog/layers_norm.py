@@ -205,12 +205,13 @@ class _WeightTransform(Layer):
         draft.rest()
         return draft.finish(draft.need(self.linen.rpartition(".")[2]))
 
-    @staticmethod
-    def _attribute(args: Mapping[str, Arg]) -> str:
+    def _attribute(self, args: Mapping[str, Arg]) -> str:
         arg = args.get("layer_instance")
         text = arg.parts[0] if arg is not None and len(arg.parts) == 1 else ""
         name = text.removeprefix("self.") if isinstance(text, str) and text.startswith("self.") else ""
-        return name if name.isidentifier() else ""
+        if name and not name.isidentifier():
+            raise Unsupported("NNX203", f"{self.linen.removeprefix('flax.linen.')} of a layer that lives in a list")
+        return "" if name == "_" else name  # `_`: made in its place, with no attribute of its own
 
     def call(
         self, args: Mapping[str, Arg], positional: Sequence[Parts], keywords: Sequence[tuple[str | None, Parts]]

@@ -21,6 +21,11 @@ _NO_ARRAYS = frozenset(
     {"dict", "list", "tuple", "str", "bytes", "int", "float", "bool", "set", "Mapping", "MutableMapping", "Sequence",
      "MutableSequence", "FrozenDict"}
 )  # fmt: skip
+_BASES = {
+    "MultiHeadAttention": ("MultiHeadDotProductAttention",),
+    "SelfAttention": ("MultiHeadDotProductAttention",),
+    **dict.fromkeys(("ConvLSTMCell", "GRUCell", "LSTMCell", "MGUCell", "OptimizedLSTMCell", "SimpleCell"), ("RNNCellBase",)),
+}
 _ATTRIBUTES = frozenset(f"{ARRAY_METHODS} {ARRAY_ATTRIBUTES}".split())
 _MODULES = ("", "typing", "collections.abc", "collections", "numbers", "builtins")
 
@@ -29,6 +34,8 @@ def instance_test(run: Any, value: Value, types: ast.expr, env: Any) -> bool | N
     """Whether `isinstance(value, types)` holds; None where that is not certain."""
     if type(value) is Array:
         answers = [False if _no_array(run, node, env) else None for node in _listed(types)]
+    elif type(value) is Module:
+        answers = [_checked_kind(run, value.site, node, env) for node in _listed(types)]
     else:
         kinds = _kinds(run, value)
         if kinds is None:
@@ -103,23 +110,40 @@ def _no_array(run: Any, node: ast.expr, env: Any) -> bool:
     return short in _NO_ARRAYS and (module in _MODULES or name.startswith("flax.core."))
 
 
-def _is_kind(run: Any, site: Site, node: ast.expr, env: Any) -> bool | None:
-    """Is a module of the class that a name means? Certain for layers that NNX has one by one, and plain classes."""
+def _is_kind(run: Any, site: Site, node: ast.expr, env: Any, *, new: bool = False) -> bool | None:
+    """Is a module of the class that a name means? `new`: after migration. Certain where its class is."""
     given = site.factory is not None and (site.factory.field or site.factory.variant)
     if site.alternatives or site.held or given or (isinstance(node, ast.Name) and env.get(node.id) is not None):
         return None
-    classes = run.analyser.classes
-    asked = run.project.qualname(env.source, node) or ""
-    kinds = []
-    for name in (site.target, asked):
-        model = classes.get(name)
-        if model is not None and not any(classes.derived(model)) and model.foreign_bases == ("flax.linen.Module",):
-            kinds.append(name if len(model.mro()) == 1 else None)
-        else:
-            kinds.append(class_name(name))
-    if None in kinds:
+    project, classes = run.project, run.analyser.classes
+    asked = project.qualname(env.source, node) or ""
+    model, own = classes.get(site.target), classes.get(asked)
+    if own is None and class_name(asked) is None:
         return None
-    return kinds[0] == kinds[1] if site.target == asked or kinds[0] != kinds[1] else None
+    kinds = {site.target}
+    if model is not None:
+        kinds = {base for m in model.mro() for base in (m.qualname, *m.foreign_bases)}
+    kinds |= {base for kind in kinds for base in _bases(kind)}
+    if not all(kind in classes or class_name(kind) for kind in kinds):
+        return None
+    if own is not None or not new:
+        return asked in kinds
+    return class_name(asked) in {class_name(kind) for kind in kinds}
+
+
+def _bases(layer: str) -> tuple[str, ...]:
+    """The classes of Linen's own that one of its layers derives from."""
+    _, linen, name = layer.rpartition("flax.linen.")
+    return tuple(f"flax.linen.{base}" for base in (*_BASES.get(name, ()), "Module")) if linen else ()
+
+
+def _checked_kind(run: Any, site: Site, node: ast.expr, env: Any) -> bool | None:
+    """Refused where NNX has one class for several of Linen, and so another answer."""
+    answer = _is_kind(run, site, node, env)
+    if answer is not None and answer is not _is_kind(run, site, node, env, new=True):
+        what = f"`{ast.unparse(node)}` is a class that NNX has not apart from `{site.target.rpartition('.')[2]}`"
+        raise Unmigratable("NNX133", what, node)
+    return answer
 
 
 def _one(run: Any, kinds: frozenset[str], node: ast.expr, env: Any) -> bool | None:

@@ -86,6 +86,8 @@ def _is_value(writer: ClassWriter, node: ast.expr, factory: Factory, source: Sou
         return False  # the class keeps its name
     if factory.lifted or writer.run.analyser.classes.get(factory.target) is not None:
         return isinstance(node, ast.Call) and bool(factory.calltime) and not factory.lifted
+    if source.is_class_asked(node):
+        return False
     parent = source.parents.get(node)
     if not isinstance(parent, ast.Call):
         return True

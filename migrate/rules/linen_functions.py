@@ -196,13 +196,10 @@ def is_class_mention(node: ast.AST, ctx: FileContext) -> bool:
             return inner is parent.annotation
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
             return inner is parent.returns
-        if isinstance(parent, ast.Call):
-            called = parent.func.id if isinstance(parent.func, ast.Name) else ""
-            return called in ("isinstance", "issubclass") and len(parent.args) == 2 and inner is parent.args[1]
-        if isinstance(parent, ast.stmt | ast.Lambda):
-            return False
+        if isinstance(parent, ast.Call | ast.stmt | ast.Lambda):
+            break
         inner = parent
-    return False
+    return ctx.source.is_class_asked(node)
 
 
 def stays_linen(node: ast.AST, ctx: FileContext) -> bool:

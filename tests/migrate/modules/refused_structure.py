@@ -478,4 +478,33 @@ class Outer(nn.Module):
     return self.b(x)
 """,
     ),
+    "a kind of attention that NNX has no class for": (
+        "NNX133",
+        """class M(nn.Module):
+    def setup(self):
+        self.blocks = [nn.Dense(4), nn.MultiHeadDotProductAttention(2), nn.SelfAttention(2), nn.Dense(4)]
+
+    def __call__(self, x, train=False):
+        for b in self.blocks:
+            if isinstance(b, nn.SelfAttention):
+                x = b(x) * 3
+            elif isinstance(b, nn.MultiHeadDotProductAttention):
+                x = b(x, x) * 2
+            else:
+                x = b(x)
+        return x
+""",
+    ),
+    "a weight transform of a layer that a loop makes": (
+        "NNX203",
+        """class M(nn.Module):
+    n: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(self.n):
+            x = nn.WeightNorm(nn.Dense(4))(x)
+        return x
+""",
+    ),
 }
