@@ -99,8 +99,10 @@ def decide(
             continue
         edited = _check_edits(project, texts, reasons, loaded | analyser.read_attributes)
         outside_chains.check(plan, analyser, reasons)
+        templates.check_takers(analyser, reasons)
         plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
-        copies = linen_copies.settle(classes, reasons, edited, references, options.bridge)
+        holds = analyser.given_outside.holds
+        copies = linen_copies.settle(classes, reasons, edited, references, holds, options.bridge)
         if len(reasons) == before:
             break
     for model in classes:

@@ -48,6 +48,8 @@ def check(text: ClassText) -> None:
         why = "factories are passed to it too"
     elif any(text.run.fields[name].factory is not None or _has_value(text.run.fields[name]) for name in handed):
         why = "it has a default"
+    elif any((model.qualname, n) in analyser.given_outside.nothing and text.run.fields[n].default is None for n in handed):
+        why = "elsewhere None is, which is not its default"
     for templates in handed.values():
         for template in templates:
             name = analyser.classes.project.qualname(template.source, template.call.func) or ""
@@ -55,6 +57,15 @@ def check(text: ClassText) -> None:
                 made_of(template.source, template.call, name, DryNamer())
     if why:
         raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({where}), and {why}", model.node)
+
+
+def check_takers(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
+    """What is handed to two classes of which one stays Linen can be a factory for neither: `reasons` gets the other."""
+    for template, takers in analyser.given_outside.takers.items():
+        left = sorted(name for name in takers if name in reasons)
+        for name in takers - {*left} if left else ():
+            said = f"a module is passed to it outside of modules ({template.source.path.name}:{template.call.lineno})"
+            reasons[name] = Unmigratable("NNX127", f"{said} and to {left[0].rpartition('.')[2]}, which stays Linen")
 
 
 def _has_value(field: Field) -> bool:

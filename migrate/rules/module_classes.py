@@ -158,7 +158,8 @@ RULES = (
         "constructor calls. What stays: an instance passed to a "
         "class under `nn.scan` or `nn.vmap`, one that is assigned to an attribute (or passed again) only after it was "
         "passed, one with a `name=` that is no attribute, one of a list that a loop of a compact method makes; outside of "
-        "modules, lists of them, what a function returns, one that is used by itself too.",
+        "modules, lists and dicts of them, one that several modules share, what methods of objects and functions that are "
+        "handed on make or are given, one that is used by itself or goes to a class that stays Linen, too.",
         "Linen names a module after the first place that it is attached to, and copies it under a transform; in NNX its key "
         "is where the attribute is.",
         "assign the module to an attribute first, then pass the attribute; outside of modules, pass its call.",

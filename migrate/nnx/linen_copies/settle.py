@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Set
 
 from ...catalog.shardings import MOVES
 from ...linen import local_classes
 from ...linen.classes import Classes, ClassModel
+from ...linen.function_calls import FunctionCalls
 from ...linen.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
+from .behind import behind
 from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
 from .references import Reference, References, When
 
@@ -46,11 +48,17 @@ def copy_name(key: str) -> str:
 
 
 def settle(
-    classes: Classes, reasons: MutableMapping[str, Unmigratable], edited: Iterable[str], references: References, bridge: bool
+    classes: Classes,
+    reasons: MutableMapping[str, Unmigratable],
+    edited: Iterable[str],
+    references: References,
+    holds: Callable[[SourceFile, ast.expr], bool],
+    bridge: bool,
 ) -> Copies:
     """Add to `reasons` the classes that stay Linen because others do; the copies that spare all the rest.
 
-    `edited`: keys of helpers that the module writer rewrites for native classes. `bridge=False`: no copies, so that a class
+    `edited`: keys of helpers that the module writer rewrites for native classes. `holds`: may an expression outside of
+    modules hold a module? `bridge=False`: no copies, so that a class
     family is native together or not at all, and what a Linen class uses stays Linen.
     """
     hopeless: set[str] = set()  # helpers that cannot be copied and lead to no native class: they stay as they are
@@ -60,7 +68,7 @@ def settle(
         for model, other in list(local_classes.below_linen(classes, reasons)):
             said = f"{other}, which stays Linen, is used in the function that defines it, where no Linen copy can be kept"
             reasons[model.qualname] = Unmigratable("NNX177", said)
-        demand = _Demand(classes, reasons, frozenset(edited), hopeless, references)
+        demand = _Demand(classes, reasons, frozenset(edited), hopeless, references, holds)
         demand.collect()
         failed: dict[str, str] = {}
         kitchen = None
@@ -103,12 +111,14 @@ class _Demand:
         edited: frozenset[str],
         hopeless: Set[str],
         references: References,
+        holds: Callable[[SourceFile, ast.expr], bool],
     ) -> None:
         self.classes = classes
         self.project = classes.project
         self.reasons = reasons
         self.edited = edited
         self.hopeless = hopeless
+        self.holds = holds
         self._asked: set[ast.AST] = set()
         self.references = references
         self.copies = Copies()
@@ -121,7 +131,7 @@ class _Demand:
             if model.qualname in self.reasons and not is_copy_module(model.source):
                 for reference in self.references.within(model.source, model.node):
                     self._ask(model.source, reference, model.qualname)
-        for source, arguments, outer in _outside_arguments(self.classes, self.reasons):
+        for source, arguments, outer in _outside_arguments(self.classes, self.reasons, self.holds):
             for argument in arguments:
                 for reference in self.references.within(source, argument):
                     self._ask(source, reference, outer)
@@ -197,7 +207,7 @@ class _Demand:
         outer = self.copies.needed[key]
         name = outer.rpartition(".")[2]
         reason = self.reasons[outer].reason
-        for inner in self._native_behind(key, set()):
+        for inner in self._nativebehind(key, set()):
             family = self.classes.get(outer)
             derived = family is not None and any(b.qualname == inner for b in family.mro())
             code = "NNX176" if derived else "NNX177"
@@ -206,7 +216,7 @@ class _Demand:
                 said = f"{said}; no Linen copy can be kept for that: {why}"
             self.reasons.setdefault(inner, Unmigratable(code, said))
 
-    def _native_behind(self, key: str, seen: set[str]) -> Iterator[str]:
+    def _nativebehind(self, key: str, seen: set[str]) -> Iterator[str]:
         if key in seen:
             return
         seen.add(key)
@@ -215,15 +225,16 @@ class _Demand:
         elif self._is_tainted(key):
             for reference in self._leads(key):
                 if reference.key:
-                    yield from self._native_behind(reference.key, seen)
+                    yield from self._nativebehind(reference.key, seen)
 
 
 def _outside_arguments(
-    classes: Classes, reasons: MutableMapping[str, Unmigratable]
+    classes: Classes, reasons: MutableMapping[str, Unmigratable], holds: Callable[[SourceFile, ast.expr], bool]
 ) -> Iterator[tuple[SourceFile, list[ast.expr], str]]:
     """Arguments that code outside of modules gives to classes that stay Linen: `partial(ResNet, block=Block)`."""
     project = classes.project
     inside = project.inside_modules
+    functions = FunctionCalls(project)
     for source in project.files.values():
         if is_copy_module(source):
             continue
@@ -236,23 +247,10 @@ def _outside_arguments(
                 called = project.qualname(source, node.args[0])
                 arguments = arguments[1:]
             if called in reasons and classes.get(called) is not None:
-                locals_ = [value for argument in arguments for value in _assigned(source, argument)]
-                yield source, [*arguments, *locals_], str(called)
-
-
-def _assigned(source: SourceFile, argument: ast.expr) -> Iterator[ast.expr]:
-    """What is assigned to the local variables in an argument: `block = Block()`, then `Wrapper(block)`."""
-    names = source.names
-    for node in subtree(argument):
-        if not isinstance(node, ast.Name) or not names.is_hidden(node.id, node):
-            continue
-        scope = names.binding_scope(node.id, node)
-        for statement in subtree(scope) if isinstance(scope, ast.FunctionDef) else ():
-            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-                if any(isinstance(t, ast.Name) and t.id == node.id for t in targets):
-                    if names.binding_scope(node.id, targets[0]) is scope:
-                        yield statement.value
+                yield source, arguments, str(called)
+                for argument in arguments:
+                    for where, value in behind(functions, source, argument, holds):
+                        yield where, [value], str(called)
 
 
 __all__ = ["ClassModel", "Copies", "Uncopyable", "copy_name", "is_copy_module", "settle", "unsuitable_file"]

@@ -366,7 +366,8 @@ def wrap(inner):
 
 
 def make():
-  return wrap(Block())
+  wrapped = wrap
+  return wrapped(Block())
 """
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     assert outcomes(result) == {"Block": "native", "Wrapper": "bridged"}
