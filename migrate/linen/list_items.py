@@ -21,6 +21,7 @@ from .values import Array, Int, Tup, Unknown, Value
 def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: Any) -> None:
     """Refuse a call of an item whose place in the list does not say the sizes that it is given."""
     if run.in_setup or not _is_outside(run, site):
+        _check_single(run, site, record)
         return
     _note_passes(run, site, node, env)
     runs = {name: text for loop in site.loops for name, text in what_runs(loop).items()}
@@ -33,6 +34,8 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         runs |= _under_its_name(run, site, name)
         if picked or name not in runs or run.list_scopes.get(name, runs[name]) != runs[name]:
             raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
+    if site.in_setup and any(picked or not _says_alike(run, site, name) for name in changing & _open_names(run)):
+        raise Unmigratable("NNX114", "a size of setup depends on the pass of a loop of the call", site.node)
     run.list_scopes.update(runs)
     if run.trial or not site.in_setup:
         return
@@ -44,6 +47,35 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         if differ and (picked or other_picked):
             raise Unmigratable("NNX114", "items of a list are picked, and are given inputs of several sizes", site.node)
     before.append((widths, picked))
+
+
+def _check_single(run: Any, site: Site, record: CallRecord) -> None:
+    """Refuse a module of setup that a loop of the call gives the sizes of a pass: setup has no such pass."""
+    if run.in_setup or not site.in_setup or site.loops:
+        return
+    used = frozenset().union(*[dependencies_of(v) for v in (*record.args, *record.keywords.values())])
+    if used & _open_names(run):
+        raise Unmigratable("NNX114", "a size of setup depends on the pass of a loop of the call", site.node)
+
+
+def _open_names(run: Any) -> frozenset[str]:
+    """What the loops bind that are being followed."""
+    return frozenset(name for loop in run.loops for name in what_runs(loop))
+
+
+def _says_alike(run: Any, site: Site, name: str) -> bool:
+    """Has a name of the call's loop, in the loop of setup that makes a list, the same meaning for each of its items?"""
+    loop = next(loop for loop in reversed(run.loops) if name in what_runs(loop))
+    if len(site.loops) != 1:
+        return False
+    made = site.loops[0]
+    bodies = [part for one in (loop.node, made.node) if isinstance(one, ast.For) for part in one.body]
+    if any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for b in bodies for n in subtree(b)):
+        return False
+    if what_runs(made).get(name) == what_runs(loop)[name]:
+        return True
+    counters = [_counters(one.node.target, one.node.iter) for one in (loop, made)]
+    return all(name in found for found in counters) and _passes(run, loop.node.iter) == _passes(run, made.node.iter)
 
 
 _JUMPS = (ast.Continue, ast.Break)

@@ -143,6 +143,19 @@ class TwoLists(nn.Module):
         return self.last(x)
 
 
+class OwnPass(nn.Module):
+    widths: Sequence[int] = (4, 8)
+
+    def setup(self):
+        self.layers = [nn.Dense(3) for i in range(len(self.widths))]
+
+    def __call__(self, x):
+        total = 0.0
+        for i in range(len(self.widths)):
+            total = total + self.layers[i](jnp.ones((2, self.widths[i])))
+        return x + total
+
+
 IMAGE = [(2, 8, 8, 3)]
 CASES = [
     ("Popped", {}, IMAGE, {}),
@@ -156,6 +169,8 @@ CASES = [
     ("Counted", {"widths": (6, 3, 5)}, [(2, 5)], {}),
     ("Laterals", {}, [(2, 5)], {}),
     ("Laterals", {"widths": (6, 2, 4)}, [(2, 5)], {}),
+    ("OwnPass", {}, [(2, 3)], {}),
+    ("OwnPass", {"widths": (6, 2, 4)}, [(2, 3)], {}),
     ("TwoLists", {}, [(2, 5)], {}),
     ("TwoLists", {"widths": (6, 2, 4)}, [(2, 5)], {}),
 ]

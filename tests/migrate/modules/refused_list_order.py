@@ -1,16 +1,25 @@
 """Lists of modules whose items do not come in the order in which they were made, or that Linen counts in another one."""
 
 HEAD = """from collections.abc import Sequence
+import jax.numpy as jnp
 from flax import linen as nn
 
 
 class M(nn.Module):
   widths: Sequence[int] = (4, 5, 7)
+  others: Sequence[int] = (1, 2, 3)
   flag: bool = True
 """
 COMPACT = "@nn.compact\ndef __call__(self, x):\n  layers = [nn.Dense(d) for d in self.widths]\n"
 SETUP = "def setup(self):\n  layers = [nn.Dense(d) for d in self.widths]\n"
 GOES = "\n  for layer in layers:\n    x = layer(x)\n  return x"
+CALLED = """def __call__(self, x):
+  y = 0.0
+  for i in range(len(self.widths)):
+    y = y + self.layers[i](jnp.ones((2, self.widths[i])))
+  return x + y
+"""
+PASS = "def setup(self):\n  self.layers = [nn.Dense(3) for i in OVER]\n" + CALLED
 
 INDENT = 2  # of the bodies below
 
@@ -56,5 +65,30 @@ REFUSED = {
         "NNX114",
         "def setup(self):\n  self.layers = [nn.Dense(d) for d in self.widths]\ndef __call__(self, x, y):\n"
         "  x = self.layers[0](y)\n  for layer in self.layers[1:]:\n    x = layer(x)\n  return x",
+    ),
+    "a size of the call's pass, of a list made the other way round": (
+        "NNX114",
+        PASS.replace("OVER", "reversed(range(len(self.widths)))"),
+    ),
+    "a size of the call's pass, of a longer list": ("NNX114", PASS.replace("OVER", "range(len(self.widths) + 1)")),
+    "a size of the call's pass, of another field's list": ("NNX114", PASS.replace("OVER", "self.others")),
+    "a number of the pass that setup changes": (
+        "NNX114",
+        """def setup(self):
+  layers = []
+  for i in range(len(self.widths)):
+    i = i - 1
+    layers.append(nn.Dense(3))
+  self.layers = layers
+"""
+        + CALLED,
+    ),
+    "a number of the pass that the call changes": (
+        "NNX114",
+        PASS.replace("OVER", "range(len(self.widths))").replace("    y =", "    i = (i + 1) % 3\n    y ="),
+    ),
+    "one module that every pass gives its own size": (
+        "NNX114",
+        "def setup(self):\n  self.layer = nn.Dense(3)\n" + CALLED.replace("self.layers[i]", "self.layer"),
     ),
 }
