@@ -499,10 +499,8 @@ class Flow:
                     self.join((module, target, str(keyword.arg)), self.value(keyword.value))
 
     def _apply(self, source: SourceFile, node: ast.Call, function: Value, args: list[ast.expr]) -> Value:
-        if isinstance(function, ClassValue) and node in self.plan.templates:
-            return function  # it becomes a partial of the class
-        if isinstance(function, ClassValue) and node in self.plan.taken:
-            return ANY  # a layer that the caller has made
+        if isinstance(function, ClassValue) and (node in self.plan.templates or node in self.plan.taken):
+            return ANY  # it becomes a partial of the class; a layer that the caller has made
         if isinstance(function, ClassValue):
             self.site_classes[node] = function.qualnames
             self.site_source[node] = source

@@ -48,6 +48,8 @@ class FunctionCalls:
         else:
             qualname = self.project.qualname(source, call.func) or ""
             found = self.project.definition(qualname) or self._method(qualname)
+            if found is not None and isinstance(found[1], ast.ClassDef) and qualname not in self.project.linen_classes:
+                found = self._method(f"{qualname}.__init__")
         if found is None or not isinstance(found[1], ast.FunctionDef):
             return None
         if found[1].decorator_list and not self._class_of(found[0], found[1]):
@@ -74,6 +76,8 @@ class FunctionCalls:
 
     def _find_calls(self, source: SourceFile, function: ast.FunctionDef) -> _Calls:
         name, scope = function.name, source.names.scope_of(function)
+        if name == "__init__" and isinstance(scope, ast.ClassDef):
+            return self._find_constructions(source, scope)
         owner = self._class_of(source, function)
         if owner:
             return self._find_method_calls(f"{owner}.{name}")
@@ -114,6 +118,21 @@ class FunctionCalls:
                 if known is None or self._derives(known.rpartition(".")[0], owner):
                     found.complete = False
                 elif known == qualname:
+                    found.add(file, node)
+        return found
+
+    def _find_constructions(self, source: SourceFile, owner: ast.ClassDef) -> _Calls:
+        """`Agent(...)`; methods of its own may make one otherwise, as do classes that derive from it."""
+        found = _Calls(complete=not any(isinstance(n, ast.Name) and n.id == "cls" for n in subtree(owner)))
+        if not isinstance(source.parents[owner], ast.Module) or source.names.definitions.get(owner.name) is not owner:
+            return _Calls(complete=False)
+        qualname = self.project.canonical(f"{source.module}.{owner.name}" if source.module else owner.name)
+        for file in self.project.files.values():
+            if owner.name not in file.words:
+                continue
+            for node in (*file.by_kind.get(ast.Name, ()), *file.by_kind.get(ast.Attribute, ())):
+                if self.project.qualname(file, node) == qualname:
+                    assert isinstance(node, ast.expr)
                     found.add(file, node)
         return found
 
@@ -158,7 +177,9 @@ def parameter(function: ast.FunctionDef, call: ast.Call, argument: ast.AST) -> s
     if isinstance(argument, ast.keyword):
         return argument.arg if argument.arg in parameters(function) else None
     places = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-    if any(isinstance(d, ast.Name) and d.id == "classmethod" for d in function.decorator_list):
+    if function.name == "__init__" or any(
+        isinstance(d, ast.Name) and d.id == "classmethod" for d in function.decorator_list
+    ):
         places = places[1:]
     index = next((i for i, a in enumerate(call.args) if a is argument), len(places))
     return places[index] if index < len(places) else None

@@ -154,7 +154,8 @@ class TemplateFlow:
         values = [b.value for b in seen if b.value is not None]
         found = [self.origins(source, value, depth + 1) for value in values]
         if outside and isinstance(scope, ast.FunctionDef) and node.id in parameters(scope):
-            found += [self._passed(source, scope, node.id, *place, depth) for place in self._calls(source, scope)]
+            given = _union(self._passed(source, scope, node.id, *place, depth) for place in self._calls(source, scope))
+            found.append((given[0], given[1] and not _is_replaced(source, node, scope)))
         if not found:
             raise Lost(f"`{node.id}` is not followed")
         return _union(found)
@@ -291,6 +292,23 @@ def _stays_alone(project: Any, source: SourceFile, scope: ast.AST, call: ast.Cal
         if not isinstance(taker, ast.Call) or project.qualname(source, taker.func) in project.linen_classes:
             return False
     return True
+
+
+def _is_replaced(source: SourceFile, use: ast.Name, scope: ast.FunctionDef) -> bool:
+    """Does a function give a parameter that is None another value before a use: `if encoder is None: encoder = ...`?"""
+    around = {use, *source.ancestors(use)}
+    for parent in around - set(source.ancestors(scope)):
+        block = getattr(parent, "body", None)
+        for statement in block if isinstance(block, list) and around.intersection(block) else ():
+            if statement in around:
+                break
+            if isinstance(statement, ast.If) and ast.unparse(statement.test) == f"{use.id} is None":
+                last = statement.body[-1]
+                if isinstance(last, ast.Raise | ast.Return) or (
+                    isinstance(last, ast.Assign) and ast.unparse(last.targets[0]) == use.id
+                ):
+                    return True
+    return False
 
 
 def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:

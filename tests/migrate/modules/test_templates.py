@@ -217,6 +217,18 @@ def run():
   params = model.init(jax.random.key(0), x)
   return params, model.apply(params, x)
 """,
+    "to constructors of other objects": """class Agent:
+  def __init__(self, encoder=None, tail=None):
+    if encoder is None:
+      encoder = Encoder(5)
+    self.model = Deep(encoder, tail)
+
+
+def run():
+  models = [Agent().model, Agent(Encoder(3)).model, Agent(tail=Encoder(2)).model, Agent(None, Encoder(2)).model]
+  params = [model.init(jax.random.key(0), x) for model in models]
+  return params, [model.apply(p, x) for model, p in zip(models, params)]
+""",
     "in each step of a loop": """def run():
   params, outputs = [], []
   for i in range(2):
@@ -399,6 +411,40 @@ def run():
     self.model = Deep(self.head)
 """,
     "by a mapping that has it": "def run():\n  parts = dict(head=Encoder(3))\n  return Deep(**parts)\n",
+    "a parameter of a constructor that another class inherits": """class Agent:
+  def __init__(self, head):
+    self.model = Deep(head)
+
+
+class Other(Agent):
+  pass
+
+
+def run():
+  return Agent(Encoder(2)), Other(Encoder(3))
+""",
+    "a parameter of a constructor that the class calls": """class Agent:
+  def __init__(self, head):
+    self.model = Deep(head)
+
+  @classmethod
+  def create(cls, width):
+    return cls(Encoder(width))
+
+
+def run():
+  return Agent(Encoder(2)), Agent.create(3)
+""",
+    "a parameter that is None, but under a condition": """def make(flag, head=None):
+  if flag:
+    if head is None:
+      head = Encoder(2)
+  return Deep(head)
+
+
+def run():
+  return make(True), make(False, Encoder(2))
+""",
     "an item of a dict": "def run():\n  parts = {}\n  parts['head'] = Encoder(3)\n  return Deep(parts['head'])\n",
     "one that a class is given, too, which takes a mapping": """def run(**kw):
   head = Encoder(3)
@@ -489,6 +535,7 @@ def _leaves(tree: Any) -> dict[str, Any]:
 def test_the_same_keys_and_numbers(text: str) -> None:
     result = _migrated(text)
     native = {c.qualname for c in result.classes if c.outcome == "native"}
+    assert not any(d.code == "NNX604" for d in result.files[0].diagnostics)
     assert ("handed.Deep" in native) == (text in RUN.values()) and "handed.Encoder" in native
     for created, content in result.created.items():
         _module(created.stem, content)
