@@ -14,7 +14,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..edits import Part, Parts, Span
-from ..linen import all_but_last
+from ..linen import all_but_last, uncalled_items
 from ..linen.analyser import Analyser
 from ..linen.bridged_results import OUT_SHAPE, told
 from ..linen.chains import Chain
@@ -192,6 +192,7 @@ class ClassText:
     def _build_all(self) -> None:
         self.built.clear()
         all_but_last.check(self.run)
+        uncalled_items.check(self.run)
         for site in self.run.sites:
             if site in self.again:
                 self.built[site] = self.built[self.again[site]]

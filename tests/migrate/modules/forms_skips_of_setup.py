@@ -156,6 +156,21 @@ class OwnPass(nn.Module):
         return x + total
 
 
+class OneDropout(nn.Module):
+    count: int = 3
+
+    def setup(self):
+        self.drops = [nn.Dropout(0.0, deterministic=True) for _ in range(self.count)]
+        self.layers = [nn.Dense(3) for _ in range(self.count)]
+        self.first = nn.Dense(3)
+
+    def __call__(self, x):
+        x = self.drops[0](self.first(x))
+        for layer in self.layers[:-1]:
+            x = nn.relu(layer(x))
+        return self.layers[-1](x)
+
+
 IMAGE = [(2, 8, 8, 3)]
 CASES = [
     ("Popped", {}, IMAGE, {}),
@@ -171,6 +186,7 @@ CASES = [
     ("Laterals", {"widths": (6, 2, 4)}, [(2, 5)], {}),
     ("OwnPass", {}, [(2, 3)], {}),
     ("OwnPass", {"widths": (6, 2, 4)}, [(2, 3)], {}),
+    ("OneDropout", {}, [(2, 3)], {}),
     ("TwoLists", {}, [(2, 5)], {}),
     ("TwoLists", {"widths": (6, 2, 4)}, [(2, 5)], {}),
 ]

@@ -20,6 +20,12 @@ CALLED = """def __call__(self, x):
   return x + y
 """
 PASS = "def setup(self):\n  self.layers = [nn.Dense(3) for i in OVER]\n" + CALLED
+SOME = """def setup(self):
+  self.first = nn.Dense(3)
+  self.layers = [nn.Dense(3) for _ in range(len(self.widths))]
+def __call__(self, x):
+  x = self.first(x)
+"""
 
 INDENT = 2  # of the bodies below
 
@@ -90,5 +96,13 @@ REFUSED = {
     "one module that every pass gives its own size": (
         "NNX114",
         "def setup(self):\n  self.layer = nn.Dense(3)\n" + CALLED.replace("self.layers[i]", "self.layer"),
+    ),
+    "the first item of a list": ("NNX157", SOME + "  return self.layers[0](x)"),
+    "the first items of a list of setup": ("NNX157", SOME + "  for layer in self.layers[:2]:\n    x = layer(x)\n  return x"),
+    "all items but the first": ("NNX157", SOME + "  for layer in self.layers[1:]:\n    x = layer(x)\n  return x"),
+    "all items but the last": ("NNX157", SOME + "  for layer in self.layers[:-1]:\n    x = layer(x)\n  return x"),
+    "two of three items": (
+        "NNX157",
+        SOME.replace("len(self.widths)", "3") + "  for layer in self.layers[:2]:\n    x = layer(x)\n  return x",
     ),
 }

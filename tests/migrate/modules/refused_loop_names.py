@@ -301,7 +301,7 @@ class Block(nn.Module):
 """,
     ),
     "a part of a list under another name": (
-        "NNX110",
+        "NNX157",
         """class M(nn.Module):
   ws: Any = (5, 6, 4)
   def setup(self):
