@@ -152,7 +152,7 @@ RULES = (
     stays(
         "NNX157",
         "conditional-in-loop",
-        "a module in a loop is made or not depending on the call, or items of a list are called in some passes only, or never",
+        "a module in a loop is made or not depending on the call, or a list's items are called in some passes, or never",
         "Which number the modules get would depend on an argument of `__call__`; Linen makes no variables for items that "
         "nothing calls.",
         STRUCTURE,
