@@ -56,24 +56,36 @@ class TemplateFlow:
         self.project = project
         self.makes = makes
         self.functions = FunctionCalls(project)
+        self._origins: dict[ast.expr, tuple[set[Template], bool] | Lost] = {}
         self._takers: dict[ast.Call, list[Taker] | Lost] = {}
 
-    def origins(self, source: SourceFile, node: ast.expr, depth: int = 0) -> tuple[set[Template], bool]:
+    def origins(self, source: SourceFile, node: ast.expr) -> tuple[set[Template], bool]:
         """The modules that an expression may be, and whether it may be None; raises Lost where it may be anything else."""
-        if depth > _MAX_DEPTH:
-            raise Lost("it comes from far away")
+        known = self._origins.get(node)
+        if known is None:
+            self._origins[node] = Lost("it comes back to itself")  # for now
+            try:
+                known = self._find_origins(source, node)
+            except Lost as error:
+                known = error
+            self._origins[node] = known
+        if isinstance(known, Lost):
+            raise known
+        return known
+
+    def _find_origins(self, source: SourceFile, node: ast.expr) -> tuple[set[Template], bool]:
         if isinstance(node, ast.Constant) and node.value is None:
             return set(), True
         if isinstance(node, ast.IfExp):
-            return _union(self.origins(source, branch, depth + 1) for branch in (node.body, node.orelse))
+            return _union(self.origins(source, branch) for branch in (node.body, node.orelse))
         if isinstance(node, ast.Name):
-            return self._named(source, node, depth)
+            return self._named(source, node)
         if isinstance(node, ast.Call):
             if self.makes(source, node):
                 return {Template(source, node)}, False
             found = self.functions.called(source, node)
             if found is not None:
-                return self._returned(*found, depth)
+                return self._returned(*found)
         raise Lost(f"`{ast.unparse(node)[:40]}` is not followed")
 
     def takers(self, template: Template) -> list[Taker]:
@@ -145,40 +157,40 @@ class TemplateFlow:
         takers = [taker for use in seen for taker in self._goes(home, use, depth + 1)]
         return [dataclasses.replace(taker, via=((source, call), *taker.via)) for taker in takers]
 
-    def _named(self, source: SourceFile, node: ast.Name, depth: int) -> tuple[set[Template], bool]:
+    def _named(self, source: SourceFile, node: ast.Name) -> tuple[set[Template], bool]:
         scope = source.names.binding_scope(node.id, node)
         if scope is not source.names.scope_of(node):
             raise Lost(f"`{node.id}` is a name of the code around")
         _, binders = self._uses(source, node.id, scope)
         seen, outside = reaching(source, node, scope or source.tree, binders)
         values = [b.value for b in seen if b.value is not None]
-        found = [self.origins(source, value, depth + 1) for value in values]
+        found = [self.origins(source, value) for value in values]
         if outside and isinstance(scope, ast.FunctionDef) and node.id in parameters(scope):
-            given = _union(self._passed(source, scope, node.id, *place, depth) for place in self._calls(source, scope))
+            given = _union(self._passed(source, scope, node.id, *place) for place in self._calls(source, scope))
             found.append((given[0], given[1] and not _is_replaced(source, node, scope)))
         if not found:
             raise Lost(f"`{node.id}` is not followed")
         return _union(found)
 
     def _passed(
-        self, home: SourceFile, function: ast.FunctionDef, name: str, source: SourceFile, call: ast.Call, depth: int
+        self, home: SourceFile, function: ast.FunctionDef, name: str, source: SourceFile, call: ast.Call
     ) -> tuple[set[Template], bool]:
         """What a call gives to a parameter of a function."""
         for argument in arguments(call):
             if parameter(function, call, argument) == name:
                 value = argument.value if isinstance(argument, ast.keyword) else argument
-                return self.origins(source, value, depth + 1)
+                return self.origins(source, value)
         default = _default(function, name)
         if not isinstance(default, ast.Constant):
             raise Lost(f"`{name}` has a default")
-        return self.origins(home, default, depth + 1)
+        return self.origins(home, default)
 
-    def _returned(self, source: SourceFile, function: ast.FunctionDef, depth: int) -> tuple[set[Template], bool]:
+    def _returned(self, source: SourceFile, function: ast.FunctionDef) -> tuple[set[Template], bool]:
         self._calls(source, function)
         returns = [s for s in subtree(function) if isinstance(s, ast.Return) and source.names.scope_of(s) is function]
         if any(s.value is None for s in returns) or not returns:
             raise Lost(f"`{function.name}` may return nothing")
-        found = _union(self.origins(source, s.value, depth + 1) for s in returns if s.value is not None)
+        found = _union(self.origins(source, s.value) for s in returns if s.value is not None)
         return found[0], found[1] or not _ends(function.body)
 
     def _uses(self, source: SourceFile, name: str, scope: ast.AST | None) -> tuple[list[ast.Name], list[_Binder]]:
