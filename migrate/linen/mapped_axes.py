@@ -39,7 +39,10 @@ def insert_axis(value: Value, axis: int, dim: Dim | None) -> Value:
             return Array(Shape((*shape.dims[:at], dim, *shape.dims[at:]), shape.lead))
         if value.shape.lead is None:
             return Array(Shape((*value.shape.dims[:axis], dim, *value.shape.dims[axis:])))
-        return Array(Shape(value.shape.dims, Lead.unknown()))
+        lead = value.shape.lead
+        if axis == 0 and lead.known:
+            return Array(Shape(value.shape.dims, dataclasses.replace(lead, head=(dim, *lead.head))))
+        return Array(Shape(value.shape.dims, Lead.unknown(*value.shape.needs())))
     return value
 
 

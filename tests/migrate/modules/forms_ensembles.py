@@ -95,6 +95,25 @@ class HandedOnTwice(nn.Module):
     return HandedOn()(x, x, *args)
 
 
+class MeanOfMembers(nn.Module):
+  count: int = 3
+
+  @nn.compact
+  def __call__(self, x):
+    """Of any rank: the members come first, and go first."""
+    y = ensemblize(MLP, self.count)((6, 5))(x)
+    best = jnp.max(y, axis=0)
+    return nn.Dense(4)(jnp.mean(y, axis=0)) + nn.Dense(4)(best)
+
+
+class SumOfMembers(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(8)(x)
+    y = ensemblize(MLP, 2)((3, 7))(x).sum(0)
+    return nn.Dense(4)(jnp.concatenate([x, y], -1))
+
+
 CASES = [
     ('TwoOfThem', {'hidden': (4,)}, [(2, 3)], {}),
     ('AsManyAsSaid', {'members': 3}, [(2, 3)], {}),
@@ -103,4 +122,7 @@ CASES = [
     ('HandedOn', {}, [(2, 3), (2, 2)], {}),
     ('HandedOn', {}, [(2, 3), (2, 2)], {'training': False}),
     ('HandedOnTwice', {}, [(2, 3)], {}),
+    ('MeanOfMembers', {}, [(2, 3)], {}),
+    ('MeanOfMembers', {'count': 2}, [(2, 4, 3)], {}),
+    ('SumOfMembers', {}, [(2, 3)], {}),
 ]
