@@ -34,6 +34,9 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         runs |= _under_its_name(run, site, name)
         if picked or name not in runs or run.list_scopes.get(name, runs[name]) != runs[name]:
             raise Unmigratable("NNX114", "a list whose sizes change is not called in its order", site.node)
+        if site.in_setup and any(_changes_before(site, loop, name) for loop in site.loops):
+            reason = f"setup changes `{name}`, in which sizes of its modules are said"
+            raise Unmigratable("NNX114", reason, site.node)
     if site.in_setup and any(picked or not _says_alike(run, site, name) for name in changing & _open_names(run)):
         raise Unmigratable("NNX114", "a size of setup depends on the pass of a loop of the call", site.node)
     run.list_scopes.update(runs)
@@ -47,6 +50,13 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
         if differ and (picked or other_picked):
             raise Unmigratable("NNX114", "items of a list are picked, and are given inputs of several sizes", site.node)
     before.append((widths, picked))
+
+
+def _changes_before(site: Site, loop: For, name: str) -> bool:
+    """Does a pass of a loop give a name another meaning before it makes a module?"""
+    body = loop.node.body if isinstance(loop.node, ast.For) else []
+    named = [n for part in body for n in subtree(part) if isinstance(n, ast.Name) and n.id == name]
+    return any(isinstance(n.ctx, ast.Store) and n.lineno < site.node.lineno for n in named)
 
 
 def _check_single(run: Any, site: Site, record: CallRecord) -> None:

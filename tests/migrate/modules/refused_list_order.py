@@ -105,4 +105,19 @@ REFUSED = {
         "NNX157",
         SOME.replace("len(self.widths)", "3") + "  for layer in self.layers[:2]:\n    x = layer(x)\n  return x",
     ),
+    "a width that setup changes before it makes the layer that is given it": (
+        "NNX114",
+        """def setup(self):
+  dense, norms = [], []
+  for w in self.widths:
+    dense.append(nn.Dense(w))
+    w = w + 1
+    norms.append(nn.LayerNorm(epsilon=1.0 / w))
+  self.dense, self.norms = dense, norms
+def __call__(self, x):
+  for d, n in zip(self.dense, self.norms):
+    x = n(d(x))
+  return x
+""",
+    ),
 }
