@@ -76,6 +76,7 @@ class Flow:
         self.site_classes: dict[ast.Call, frozenset[str]] = {}
         self.site_source: dict[ast.Call, SourceFile] = {}
         self.callers: dict[ast.AST, dict[ast.Call, SourceFile]] = {}  # function → calls that reach it
+        self.partials: dict[ast.AST, dict[ast.Call, None]] = {}  # function → functools.partial of it, which calls nothing
         self._module_code = self._inside_modules()
         self.state_classes = StateClasses(project)
         self._names: dict[ast.AST, str | None] = {}
@@ -114,6 +115,7 @@ class Flow:
             env, returns = dict(self.env), dict(self.returns)
             if whole:
                 self.callers.clear()
+                self.partials.clear()
             self._memo = {}
             for module in todo:
                 for node in statements[module]:
@@ -371,7 +373,7 @@ class Flow:
         if name in WRAPPERS and node.args:
             return self.value(node.args[0])
         if name == "functools.partial" and node.args:
-            return self._partial(source, node)
+            return self._partial(node)
         if isinstance(node.func, ast.Name) and node.func.id == "getattr" and node.args and name is None:
             return self._chosen(node.args[0])
         if name == "jax.eval_shape" and node.args:
@@ -462,12 +464,14 @@ class Flow:
                 whole |= keyword.arg == "params" and isinstance(value, Variables)
         return State(sites, cls, whole) if sites else ANY
 
-    def _partial(self, source: SourceFile, node: ast.Call) -> Value:
+    def _partial(self, node: ast.Call) -> Value:
         function = self.value(node.args[0])
         if isinstance(function, Nothing):
             return function
         if isinstance(function, Function):
-            self.bind_arguments(source, node, function, node.args[1:])
+            for target in function.nodes:
+                self.partials.setdefault(target, {})[node] = None
+            self._join_arguments(node, function, node.args[1:])
             return dataclasses.replace(function, bound=function.bound + len(node.args) - 1)
         if self.name(node.args[0]) in WRAPPERS:
             return ANY
@@ -485,10 +489,14 @@ class Flow:
 
     def bind_arguments(self, source: SourceFile, node: ast.Call, function: Function, args: list[ast.expr]) -> None:
         for target in function.nodes:
+            self.callers.setdefault(target, {})[node] = source
+        self._join_arguments(node, function, args)
+
+    def _join_arguments(self, node: ast.Call, function: Function, args: list[ast.expr]) -> None:
+        for target in function.nodes:
             arguments = target.args  # type: ignore[attr-defined]
             names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
             module = self.source_of[target].module
-            self.callers.setdefault(target, {})[node] = source
             for index, argument in enumerate(args):
                 position = index + function.bound
                 if isinstance(argument, ast.Starred) or position >= len(names):

@@ -128,7 +128,7 @@ def _called_in_unlike_ways(form: Rewrite, function: ast.AST, seen: set[ast.AST])
     if function in seen:
         return True
     seen.add(function)
-    calls = list(form.flow.callers.get(function, {}))
+    calls = [*form.flow.callers.get(function, {}), *form.flow.partials.get(function, {})]
     local = [call for call in calls if _local(form, call)]
     if len(calls) > 1 and (local or len({_spelled(call) for call in calls}) > 1):
         return True

@@ -27,8 +27,6 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     if not isinstance(callee, Function):
         return False
     shift = callee.bound
-    if shift and not all(isinstance(form.source(node).parents.get(node), ast.ClassDef) for node in callee.nodes):
-        return False
     taken: set[tuple[str, str]] = set()
     for target in callee.nodes:
         step = form.functions.get(target)
@@ -213,9 +211,10 @@ class Step:
                 return  # with the callers
             name = self.form.flow.name(parent.func)
             if name in _JIT and self.parameters:
-                if value.bound and any(keyword.arg in _POSITIONS for keyword in parent.keywords):
-                    raise Unsupported(node, "positions of a method's arguments")
-                self._jit(parent, parent.func, parent.keywords)
+                self._jit(parent, parent.func, parent.keywords, value.bound)
+                return
+            if name == "functools.partial":
+                self._partial(parent)
                 return
             own = self._names()[value.bound :]
             first = [name for name in self.renamed if name != self.beside] == own[:1]
@@ -223,6 +222,18 @@ class Step:
                 self._gradient(parent, str(name))
                 return
         raise Unsupported(node, "a step that is handed to something unknown")
+
+    def _partial(self, bound: ast.Call) -> None:
+        """`functools.partial(train_step, lr_fn=lr_fn)`: the step with other arguments given. States cannot be among them."""
+        form = self.form
+        function = form.flow.value(bound)
+        if not isinstance(function, Function):
+            raise Unsupported(bound, "a step that is bound in another way")
+        if any(keyword.arg in (None, *self.renamed) for keyword in bound.keywords):
+            raise Unsupported(bound, "a step that is bound to a state")
+        if any(isinstance(given, ast.Starred) for given in bound.args):
+            raise Unsupported(bound, "a step that is bound to starred arguments")
+        self._reference(bound, function)
 
     def _names(self) -> list[str]:
         return [a.arg for a in [*self.node.args.posonlyargs, *self.node.args.args]]
@@ -234,11 +245,23 @@ class Step:
         form = self.form
         if isinstance(form.flow.value(call), Value) and not isinstance(form.flow.value(call), Function):
             raise Unsupported(call, "gradients with other arguments")
+        self._keywords_of_gradients()
         new = form.context(call).name(f"flax.nnx.{GRADIENTS[name]}")
         if self._aux_is_updates() and call.keywords:
             form.replace(call, f"{new}(", call.args[0], ")")
         else:
             form.replace(call.func, new)
+
+    def _keywords_of_gradients(self) -> None:
+        """nnx gives a loss all by position: keywords of its own, or those after a partial, have none there."""
+        arguments = self.node.args
+        spread = set() if arguments.kwonlyargs or arguments.kwarg else {None}  # `**batch`
+        placed = set() if self.node in self.form.flow.partials else {*self._names(), *spread}
+        for call in self.form.flow.callers.get(self.node, {}):
+            taken = self.form.flow.value(call.func)
+            if isinstance(taken, Function) and taken.transform:
+                if any(keyword.arg not in placed for keyword in call.keywords):
+                    raise Unsupported(call, "gradients of a loss that takes keywords of its own")
 
     def _aux_is_updates(self) -> bool:
         returned = self.form.flow.returns.get(self.node)
@@ -262,7 +285,8 @@ class Step:
                 return
         raise Unsupported(decorator, "a decorator other than jit")
 
-    def _jit(self, call: ast.Call, function: ast.expr, keywords: list[ast.keyword]) -> None:
+    def _jit(self, call: ast.Call, function: ast.expr, keywords: list[ast.keyword], bound: int = 0) -> None:
+        names = self._names()[bound:]
         self.form.replace(function, self.form.context(call).name("flax.nnx.jit"))
         for keyword in keywords:
             if keyword.arg == "static_argnames":
@@ -281,9 +305,9 @@ class Step:
             for position in positions:
                 if position < 0:
                     raise Unsupported(call, "positions from the end")
-                before = [n for n in self._names()[:position] if all(self.renamed.get(n, ("", "")))]
+                before = [n for n in names[:position] if all(self.renamed.get(n, ("", "")))]
                 moved.append(position + len(before))
-                name = self._names()[position] if position < len(self._names()) else ""
+                name = names[position] if position < len(names) else ""
                 if all(self.renamed.get(name, ("", ""))):
                     moved.append(position + len(before) + 1)
             text = str(moved[0]) if isinstance(given, int) and len(moved) == 1 else f"({', '.join(map(str, moved))}"
@@ -508,7 +532,7 @@ def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:
             continue
         for target in callee.nodes:
             arguments = target.args  # type: ignore[attr-defined]
-            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]][callee.bound :]
             if node in holder.args and holder.args.index(node) < len(names):
                 parameter = names[holder.args.index(node)]
             else:

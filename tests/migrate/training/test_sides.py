@@ -41,6 +41,11 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "steps_bound_by_partial": "NNX601",
+    "a_step_bound_to_the_first_state": "NNX603",
+    "a_step_bound_to_starred_arguments": "NNX602",
+    "a_loss_with_keywords_of_its_own": "NNX602",
+    "a_bound_loss_with_keywords": "NNX602",
     "a_model_for_training_and_two_for_tests": "NNX602",
     "mapped_apply_of_a_model_around_its_init": "NNX602",
     "target_of_an_init_in_create": "NNX602",
@@ -237,6 +242,10 @@ def test_forms(name: str) -> None:
     [
         ("pmap_synced_batch_norm", "jax.pmap keeps a copy of the state on each device"),
         ("pmap_local_batch_norm", "jax.pmap keeps a copy of the state on each device"),
+        ("a_step_bound_to_the_first_state", "a state that is kept or handed to something unknown"),
+        ("a_step_bound_to_starred_arguments", "a step that is bound to starred arguments"),
+        ("a_loss_with_keywords_of_its_own", "gradients of a loss that takes keywords of its own"),
+        ("a_bound_loss_with_keywords", "gradients of a loss that takes keywords of its own"),
         ("update_skipped", "an old state or params that are read after an update"),
         ("params_replaced", "a state of which params is replaced"),
         ("by_hand_state_dropped", "an old state or params that are read after an update"),
