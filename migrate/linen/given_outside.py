@@ -63,9 +63,8 @@ class _Reader:
             if names.isdisjoint(source.words) and not any(f"{name}(" in source.text for name in names):
                 continue
             for function, body in _scopes(self.project, source):
-                held = self.held(source, function)
                 for call in _calls(body):
-                    self._read(source, call, held)
+                    self._read(source, call, function)
         for target, name, place in self.others:
             if name in self.templates.get(target, {}) or (name == "" and target in self.templates):
                 self.refused.setdefault(target, f"{place}: it is given something else, too")
@@ -77,7 +76,7 @@ class _Reader:
         }
         return GivenOutside(self.refused, kept, frozenset(self.nothing), self.takers, self.holds)
 
-    def _read(self, source: SourceFile, call: ast.Call, held: set[str]) -> None:
+    def _read(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
         """Note what a call gives to a class."""
         target = self.project.qualname(source, call.func)
         place = f"{source.path.name}:{call.lineno}"
@@ -89,6 +88,7 @@ class _Reader:
             return
         if target not in self.project.linen_classes:
             return
+        held = self.held(source, function)
         order = self.fields(target)
         pairs = [*zip(order, call.args), *((str(k.arg), k.value) for k in call.keywords)]
         plain: set[str] = set()
