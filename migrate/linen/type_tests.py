@@ -124,7 +124,7 @@ def _is_kind(run: Any, site: Site, node: ast.expr, env: Any, *, new: bool = Fals
     if model is not None:
         kinds = {base for m in model.mro() for base in (m.qualname, *m.foreign_bases)}
     kinds |= {base for kind in kinds for base in _bases(kind)}
-    if not all(kind in classes or class_name(kind) for kind in kinds):
+    if not all(classes.get(kind) is not None or class_name(kind) for kind in kinds):
         return None
     if own is not None or not new:
         return asked in kinds
