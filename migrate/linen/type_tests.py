@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
 from ..catalog.functions import class_name
 from ..catalog.shape_table import ARRAY_ATTRIBUTES, ARRAY_METHODS
+from ..source import SourceFile
+from ..trees import subtree
+from .index import Project
 from .merging import Either
 from .presence import Known, Step
 from .sites import Module, Site, Unmigratable
@@ -88,6 +92,23 @@ def check_kind_named(value: Value, node: ast.Call, env: Any) -> None:
     around = env.source.parents.get(node)
     if isinstance(value, Module) and value.site.kind == "layer" and isinstance(around, ast.Attribute):
         raise Unmigratable("NNX133", f"`{ast.unparse(around)}` is another name in NNX", node)
+
+
+@functools.lru_cache(maxsize=2)
+def asked_classes(project: Project) -> dict[str, list[tuple[SourceFile, ast.expr]]]:
+    """The classes that any code asks values for, by isinstance, issubclass or match, with the places."""
+    found: dict[str, list[tuple[SourceFile, ast.expr]]] = {}
+    for source in project.files.values():
+        if not source.words & {"isinstance", "issubclass", "match"}:
+            continue
+        for node in (*source.by_kind.get(ast.Call, ()), *source.by_kind.get(ast.MatchClass, ())):
+            asked = node.cls if isinstance(node, ast.MatchClass) else None
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+                asked = node.args[1] if node.func.id in ("isinstance", "issubclass") else None
+            for kind in subtree(asked) if asked is not None else ():
+                if asked is not None and isinstance(kind, ast.Name | ast.Attribute):
+                    found.setdefault(project.qualname(source, kind) or "", []).append((source, asked))
+    return found
 
 
 def _listed(types: ast.expr) -> list[ast.expr]:
@@ -181,4 +202,4 @@ def _kinds(run: Any, value: Value) -> frozenset[str] | None:
     return None
 
 
-__all__ = ["attribute_test", "check_asked", "check_kind_named", "instance_test", "side_test"]
+__all__ = ["asked_classes", "attribute_test", "check_asked", "check_kind_named", "instance_test", "side_test"]

@@ -20,6 +20,7 @@ from ..linen.bridged_results import told
 from ..linen.classes import ClassModel
 from ..linen.replacing import sayable
 from ..linen.sites import Factory, Module, ModuleField, Site, Static, Unmigratable
+from ..linen.type_tests import asked_classes
 from ..linen.values import Array, Const, Int, Value
 from ..trees import subtree
 from .linen_copies import References
@@ -62,6 +63,9 @@ class Traits:
                     self._read(references, source, inner, key in references.project.linen_classes)
                 if any(_PARTITIONING.search(word) for word in _words(node)):
                     self.why_not = self.why_not or "its parameters have logical axes"
+        asked = asked_classes(references.project)
+        if any(base.qualname in asked for base in model.mro()):
+            self.why_not = self.why_not or "code asks for its class, which what wraps it is not of"
         unknown = self.collections - {"params", "batch_stats"}
         if unknown:
             self.why_not = self.why_not or f"it has variables in {', '.join(map(repr, sorted(unknown)))}"

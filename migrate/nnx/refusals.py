@@ -10,6 +10,7 @@ from ..catalog import layers
 from ..linen.layer_fields import WHOLE
 from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import Unmigratable
+from ..linen.type_tests import asked_classes
 from ..source import SourceFile
 from ..trees import subtree
 from . import (
@@ -28,7 +29,8 @@ _DECORATORS = {"flax.linen.compact", "flax.linen.nowrap"}
 
 
 # What every Linen module has, and is looked at elsewhere.
-_MODULE = {*SELF_CALLS, "variables", "scope", "path", "parent", "name"}
+_OF_LINEN = ("scope", "path", "parent", "variables", "name", "_state", "_parent_ref", "_id")  # attributes of nn.Module
+_MODULE = {*SELF_CALLS, *_OF_LINEN}
 
 _CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|Iterable)\[.*\bModule\b", re.S)
 
@@ -158,7 +160,7 @@ def refuse(text: ClassText) -> None:
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
             and node.value.id == "self"
-            and node.attr in ("scope", "path", "parent", "variables", "name")
+            and node.attr in _OF_LINEN
             and node.attr not in fields
             and node.attr not in text.run.attributes
             and node not in text.run.followed
@@ -173,16 +175,8 @@ def _refuse_layer(text: ClassText, base: str) -> None:
     for word in WHOLE[base] - set(model.methods()):
         if any(word in source.words for source in text.run.project.files.values()):
             raise Unmigratable("NNX160", f"it inherits `{word}` from {base}", model.node)
-    for source in text.run.project.files.values():
-        if not source.words & {"isinstance", "issubclass", "match"}:
-            continue
-        for node in (*source.by_kind.get(ast.Call, ()), *source.by_kind.get(ast.MatchClass, ())):
-            asked = node.cls if isinstance(node, ast.MatchClass) else None
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
-                asked = node.args[1] if node.func.id in ("isinstance", "issubclass") else None
-            kinds = subtree(asked) if asked is not None else ()
-            if any(text.run.project.qualname(source, k) == base for k in kinds if isinstance(k, ast.Name | ast.Attribute)):
-                raise Unmigratable("NNX160", f"it is a {name} to `{ast.unparse(asked or node)}` in {source.path.name}", node)
+    for source, asked in asked_classes(text.run.project).get(base, ()):
+        raise Unmigratable("NNX160", f"it is a {name} to `{ast.unparse(asked)}` in {source.path.name}", asked)
     known = {*text.run.fields, *text.run.attributes, *model.methods(), *_MODULE}
     for owner in model.mro():
         known |= owner.class_attributes.keys()

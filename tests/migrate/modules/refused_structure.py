@@ -507,4 +507,22 @@ class Outer(nn.Module):
         return x
 """,
     ),
+    "a class that would be wrapped, and is asked for": (
+        "NNX150",
+        """class Odd(nn.Module):
+    @nn.compact
+    def __call__(self, x, scale):
+        return nn.Dense(4)(x) * scale * len(self._state.children)
+
+
+class M(nn.Module):
+    def setup(self):
+        self.blocks = [Odd(), nn.Dense(3)]
+
+    def __call__(self, x):
+        for b in self.blocks:
+            x = b(x, 2.0) if isinstance(b, Odd) else b(x)
+        return x
+""",
+    ),
 }
