@@ -97,3 +97,8 @@ def function(qualname: str) -> str | None:
 def class_name(qualname: str) -> str | None:
     """Today's name of a Linen class, for annotations and isinstance."""
     return _CLASSES.get(qualname)
+
+
+def classes_named(target: str) -> list[str]:
+    """The Linen classes of which this is today's name: of attention layers, NNX has one for all."""
+    return [qualname for qualname, name in _CLASSES.items() if name == target]

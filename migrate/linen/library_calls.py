@@ -21,7 +21,7 @@ from .presence import Known
 from .reshaped import is_loose, joined_rest, reshaped_width
 from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from .size_lists import SizeList, put_together, summed
-from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, side_test
+from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, refuse_shared, side_test
 from .unpacking import dict_call
 from .values import Array, Const, Int, Shape, Tup, Unknown, Value
 
@@ -49,6 +49,8 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
             return Abs(Const(there), False, arguments.flags)
     if name == "setattr" and not run.apart:
         raise Unmigratable("NNX133", "`setattr(self, ...)` makes attributes under computed names", node)
+    if name == "issubclass" and len(node.args) == 2:
+        refuse_shared(run, node.args[1], env)
     if name == "isinstance" and len(arguments.positional) == 2:
         known = instance_test(run, arguments.positional[0][1].value, node.args[1], env)
         if known is not None:

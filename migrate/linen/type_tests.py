@@ -6,7 +6,7 @@ import ast
 import functools
 from typing import Any
 
-from ..catalog.functions import class_name
+from ..catalog.functions import class_name, classes_named
 from ..catalog.shape_table import ARRAY_ATTRIBUTES, ARRAY_METHODS
 from ..source import SourceFile
 from ..trees import subtree
@@ -37,14 +37,16 @@ _MODULES = ("", "typing", "collections.abc", "collections", "numbers", "builtins
 def instance_test(run: Any, value: Value, types: ast.expr, env: Any) -> bool | None:
     """Whether `isinstance(value, types)` holds; None where that is not certain."""
     if type(value) is Array:
-        answers = [False if _no_array(run, node, env) else None for node in _listed(types)]
+        answers = [False if _no_array(run, node, env) else None for node in _listed(types, env)]
     elif type(value) is Module:
-        answers = [_checked_kind(run, value.site, node, env) for node in _listed(types)]
+        refuse_shared(run, types, env, known=True)
+        answers = [_checked_kind(run, value.site, node, env) for node in _listed(types, env)]
     else:
+        refuse_shared(run, types, env)
         kinds = _kinds(run, value)
         if kinds is None:
             return None
-        answers = [_one(run, kinds, node, env) for node in _listed(types)]
+        answers = [_one(run, kinds, node, env) for node in _listed(types, env)]
     if True in answers:
         return True
     return None if None in answers else False
@@ -55,7 +57,7 @@ def side_test(run: Any, value: Value, types: ast.expr, env: Any) -> Known | None
     if not isinstance(value, Either) or value.test is None or value.sides is None or value.test[1]:
         return None
     sides = [side.site for side in value.sides if type(side) is Module]
-    answers = [{_is_kind(run, site, node, env) for node in _listed(types)} for site in sides]
+    answers = [{_is_kind(run, site, node, env) for node in _listed(types, env)} for site in sides]
     if len(answers) < 2 or any(None in found for found in answers) or (True in answers[0]) == (True in answers[1]):
         return None
     return Known("", Step(*value.test, True), True in answers[0])
@@ -88,10 +90,13 @@ def check_asked(run: Any, value: Value, node: ast.Call) -> None:
 
 
 def check_kind_named(value: Value, node: ast.Call, env: Any) -> None:
-    """`type(dense).__name__`: the layers of NNX have other names."""
+    """`type(dense).__name__`, `type(norm) is nn.LayerNorm`: the layers of NNX have other names, and some other classes."""
     around = env.source.parents.get(node)
-    if isinstance(value, Module) and value.site.kind == "layer" and isinstance(around, ast.Attribute):
-        raise Unmigratable("NNX133", f"`{ast.unparse(around)}` is another name in NNX", node)
+    if isinstance(value, Module) and value.site.kind == "layer":
+        if isinstance(around, ast.Attribute):
+            raise Unmigratable("NNX133", f"`{ast.unparse(around)}` is another name in NNX", node)
+        if isinstance(around, ast.Compare | ast.Subscript):
+            raise Unmigratable("NNX133", f"`{ast.unparse(around)}` asks for a class that may be another in NNX", node)
 
 
 @functools.lru_cache(maxsize=2)
@@ -111,11 +116,14 @@ def asked_classes(project: Project) -> dict[str, list[tuple[SourceFile, ast.expr
     return found
 
 
-def _listed(types: ast.expr) -> list[ast.expr]:
+def _listed(types: ast.expr, env: Any) -> list[ast.expr]:
     if isinstance(types, ast.Tuple):
-        return [inner for element in types.elts for inner in _listed(element)]
+        return [inner for element in types.elts for inner in _listed(element, env)]
     if isinstance(types, ast.BinOp) and isinstance(types.op, ast.BitOr):
-        return [*_listed(types.left), *_listed(types.right)]
+        return [*_listed(types.left, env), *_listed(types.right, env)]
+    held = env.source.names.single_assignments.get(types.id) if isinstance(types, ast.Name) else None
+    if isinstance(held, ast.Tuple) and env.get(types.id) is None:  # type: ignore[attr-defined]
+        return _listed(held, env)
     return [types]
 
 
@@ -136,8 +144,8 @@ def _is_kind(run: Any, site: Site, node: ast.expr, env: Any, *, new: bool = Fals
     given = site.factory is not None and (site.factory.field or site.factory.variant)
     if site.alternatives or site.held or given or (isinstance(node, ast.Name) and env.get(node.id) is not None):
         return None
-    project, classes = run.project, run.analyser.classes
-    asked = project.qualname(env.source, node) or ""
+    classes = run.analyser.classes
+    asked = _asked(run, node, env)
     model, own = classes.get(site.target), classes.get(asked)
     if own is None and class_name(asked) is None:
         return None
@@ -150,6 +158,15 @@ def _is_kind(run: Any, site: Site, node: ast.expr, env: Any, *, new: bool = Fals
     if own is not None or not new:
         return asked in kinds
     return class_name(asked) in {class_name(kind) for kind in kinds}
+
+
+def _asked(run: Any, node: ast.expr, env: Any) -> str:
+    """The class that a name means; refused where it is a name of the project's own for one of Linen's, which it stays."""
+    names, asked = env.source.names, run.project.qualname(env.source, node) or ""
+    own = names.qualname(node) != asked or (isinstance(node, ast.Name) and node.id in names.single_assignments)
+    if own and asked.startswith("flax.linen."):
+        raise Unmigratable("NNX133", f"`{ast.unparse(node)}` is asked for, another name of Linen's `{asked}`", node)
+    return asked
 
 
 def _bases(layer: str) -> tuple[str, ...]:
@@ -165,6 +182,19 @@ def _checked_kind(run: Any, site: Site, node: ast.expr, env: Any) -> bool | None
         what = f"`{ast.unparse(node)}` is a class that NNX has not apart from `{site.target.rpartition('.')[2]}`"
         raise Unmigratable("NNX133", what, node)
     return answer
+
+
+def refuse_shared(run: Any, types: ast.expr, env: Any, *, known: bool = False) -> None:
+    """Refuse classes whose name in NNX is that of others, too, where it is not known which of them a value is of."""
+    for node in _listed(types, env):
+        asked = _asked(run, node, env)
+        name = class_name(asked)
+        listed = not env.source.is_class_asked(node)  # a tuple with a name, whose attention layers are no classes
+        alike = [n for n in classes_named(name) if n != asked] if name and (listed or not known) else []
+        others = [n for n in alike if listed or asked not in _bases(n)]
+        if others:
+            what = f"`{ast.unparse(node)}` is a class that NNX has not apart from `{others[0].rpartition('.')[2]}`"
+            raise Unmigratable("NNX133", what, node)
 
 
 def _one(run: Any, kinds: frozenset[str], node: ast.expr, env: Any) -> bool | None:
@@ -202,4 +232,12 @@ def _kinds(run: Any, value: Value) -> frozenset[str] | None:
     return None
 
 
-__all__ = ["asked_classes", "attribute_test", "check_asked", "check_kind_named", "instance_test", "side_test"]
+__all__ = [
+    "asked_classes",
+    "attribute_test",
+    "check_asked",
+    "check_kind_named",
+    "instance_test",
+    "refuse_shared",
+    "side_test",
+]

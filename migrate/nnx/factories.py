@@ -30,16 +30,18 @@ def rewrite(writer: ClassWriter) -> None:
             continue
         layer = layers.lookup(factory.target)
         if isinstance(node, ast.Call):
-            parts = partial_parts(writer, node, factory, source)
-            laid = writer.text_at(parts, source, node)
-            _put(writer, node, laid, source)
+            _put(writer, node, partial_parts(writer, node, factory, source), source)
         elif layer is not None:
-            _put(writer, node, _bare(writer, layer), source)
+            parts = _bare(writer, layer)
+            if len(parts) > 1 and isinstance(source.parents.get(node), ast.Compare | ast.Dict):
+                what = f"`{ast.unparse(node)}` is compared, or a key, and NNX has no class that is its like"
+                raise Unmigratable("NNX133", what, node)
+            _put(writer, node, parts, source)
 
 
 def _put(writer: ClassWriter, node: ast.expr, parts: Parts, source: SourceFile) -> None:
     parity, imports = elsewhere.named_in(writer.source, source, parts)
-    writer.put(node, *parts, source=source, parity=parity, imports=imports)
+    writer.put(node, *writer.text_at(parts, source, node), source=source, parity=parity, imports=imports)
 
 
 def _is_made_here(writer: ClassWriter, node: ast.expr, source: SourceFile) -> bool:

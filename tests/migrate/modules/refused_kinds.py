@@ -1,0 +1,69 @@
+"""Questions for a class that NNX does not have apart from others, or has under another name."""
+
+INDENT = 0
+HEAD = """from flax import linen as nn
+
+ONE = nn.Dense
+ATTENTIONS = (nn.SelfAttention, nn.Dense)
+OTHERS = (nn.MultiHeadDotProductAttention, nn.Dense)
+
+
+"""
+
+_SIDES = """
+class M(nn.Module):
+    kind: bool = True
+
+    def setup(self):
+        self.att = {made}(2) if self.kind else nn.Dense(4)
+
+    def __call__(self, x):
+        if isinstance(self.att, {asked}):
+            return self.att(x) * 2
+        return self.att(x)
+"""
+_ASKED = """
+class M(nn.Module):
+    def setup(self):
+        self.m = {made}
+
+    def __call__(self, x):
+        return self.m(x) * (2 if {asked} else 3)
+"""
+
+REFUSED = {
+    "one of two modules, an attention layer's base": (
+        "NNX133",
+        _SIDES.format(made="nn.MultiHeadDotProductAttention", asked="nn.SelfAttention"),
+    ),
+    "one of two modules, an attention layer's other name": (
+        "NNX133",
+        _SIDES.format(made="nn.SelfAttention", asked="nn.MultiHeadAttention"),
+    ),
+    "a name of the file for Linen's class": ("NNX133", _ASKED.format(made="nn.Dense(4)", asked="isinstance(self.m, ONE)")),
+    "a tuple of the file with an attention layer": (
+        "NNX133",
+        _ASKED.format(made="nn.MultiHeadDotProductAttention(2)", asked="isinstance(self.m, ATTENTIONS)"),
+    ),
+    "a tuple of the file with the layer's own class": (
+        "NNX133",
+        _ASKED.format(made="nn.MultiHeadDotProductAttention(2)", asked="isinstance(self.m, OTHERS)"),
+    ),
+    "issubclass": (
+        "NNX133",
+        _ASKED.format(made="nn.MultiHeadDotProductAttention(2)", asked="issubclass(type(self.m), nn.SelfAttention)"),
+    ),
+    "the type compared": ("NNX133", _ASKED.format(made="nn.Dense(4)", asked="type(self.m) is nn.Dense")),
+    "the type as a key": ("NNX133", _ASKED.format(made="nn.Dense(4)", asked="{nn.Dense: 5, nn.Conv: 0}[type(self.m)]")),
+    "an attention layer's class compared": (
+        "NNX133",
+        """
+class M(nn.Module):
+    attn: type = nn.SelfAttention
+
+    @nn.compact
+    def __call__(self, x):
+        return self.attn(2)(x) * (2 if self.attn is nn.SelfAttention else 3)
+""",
+    ),
+}
