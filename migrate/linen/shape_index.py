@@ -291,6 +291,8 @@ def slice_dim(size: Dim | None, item: Slice) -> Dim | None:
             return Dim.of(len(range(*slice(numbers[0], numbers[1], width).indices(size.value))))
     if width is not None and width <= 0:
         return size if width == -1 and start is None and end is None else None
+    if start is not None and start.value == 0:
+        start = None
     if start is not None and end is None and _is_from_front(-start) and size is not None:
         return (-start).minimum(size).ceil_div(step)  # the last `-start` ones, or all if there are fewer
     first = Dim.of(0) if start is None else _place(start, size)

@@ -6,6 +6,7 @@ model is made, not give a model of other sizes.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ..linen.dims import Dim
@@ -69,11 +70,29 @@ def _reads_batch(text: ClassText) -> bool:
 def is_poor(text: ClassText) -> bool:
     """Is a guessed rank not what the code means, as it seems? Another guess may be better.
 
-    With it a batch is read as a size, or the features are averaged away: `x.mean((1, 2), keepdims=True)` of an image.
+    With it a batch is read as a size, or the features are averaged away: `x.mean((1, 2), keepdims=True)` of an image,
+    or only every second of them is taken: `x[:, 0::2, 1::2]`.
     """
     calls = [s.call for s in text.run.sites if s.kind == "layer" and s.call is not None and s.call.args]
     inputs = [call.args[0] for call in calls]
-    return _reads_batch(text) or any(isinstance(v, Array) and v.shape.dim(-1) == Dim.of(1) for v in inputs)
+    averaged = any(isinstance(v, Array) and v.shape.dim(-1) == Dim.of(1) for v in inputs)
+    return _reads_batch(text) or averaged or _leaves_features_out(text)
+
+
+def _leaves_features_out(text: ClassText) -> bool:
+    """Does a slice with a step, the last of an index, take only some features of an argument of a guessed rank?"""
+    ranks = guessed(text.analyser, text.model.qualname)
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and isinstance(node.slice, ast.Tuple)
+        and ranks.get(node.value.id) == len(node.slice.elts)
+        and all(isinstance(item, ast.Slice) for item in node.slice.elts)
+        and isinstance(last := node.slice.elts[-1], ast.Slice)
+        and last.step is not None
+        for method in text.model.methods().values()
+        for node in method.nodes
+    )
 
 
 __all__ = ["checked", "guessed", "is_poor", "lines", "refuse_unknown"]
