@@ -65,6 +65,7 @@ LIFTED_PARAMETERS = {
         "mapped_collections", "trans_in_fn", "trans_out_fn", "init", "mutable", "rngs", "variables", "methods",
     ],
 }  # fmt: skip
+NOT_ALONE = "a lifted function stacks the variables of a module that is not made for it alone"
 WHOLE = ("remat_scan", "map_variables")  # transforms that a function of linen_parity carries out whole
 _ALLOWED = {
     "remat": {"variables", "rngs", "concrete", "prevent_cse", "static_argnums", "policy", "methods"},
@@ -289,12 +290,30 @@ def call_lifted(run: Any, target: LiftedFunction, node: ast.Call, env: Any) -> A
         assert key is not None
         bound[key], nodes[key] = given, arg
     before = len(run.sites)
+    if isinstance(module, Module):
+        _under(run, module, mapped, node)
     result = _execute(run, target, bound, nodes, module, env)
     whole = next((l for l in target.lifted if l.kind in WHOLE), None)
     if whole is not None and any(site.kind != "rng" for site in run.sites[before:]):
         raise Unmigratable("NNX134", f"modules are made in a function given to `nn.{whole.kind}`", node)
     run.lifted_calls.append(LiftedCall(target, node, module, len(rest), env.source))
     return Abs(outward(run, target.lifted, result.value, outer), False, arguments.flags | result.flags)
+
+
+def _under(run: Any, module: Module, mapped: Sequence[Lifted], node: ast.Call) -> None:
+    """A module that a function under `mapped` is given is made under these, as what the function makes itself is.
+
+    A transform that maps no variables leaves it as it is (`variable_axis`).
+    """
+    site, scopes = module.site, (*run.scopes, *mapped)
+    if [l.node for l in scopes] == [l.node for l in site.scopes]:
+        return
+    stacking = any(variable_axis(l)[0] == "stacked" for l in mapped)
+    if not stacking:
+        return
+    if site.held or site.calls or site.scopes != scopes[: len(site.scopes)]:
+        raise Unmigratable("NNX130", NOT_ALONE, node)
+    site.scopes = scopes
 
 
 def _of_one_field(module: Value, target: LiftedFunction) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts, Span
-from ..linen.lifting import WHOLE
+from ..linen.lifting import NOT_ALONE, WHOLE
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.merging import Either
 from ..linen.sites import Abs, Lifted, LiftedCall, Module, SelfModule, Table, Unmigratable
@@ -120,6 +120,8 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     how, _ = lifted_modules.treatment(one, _state(writer, call.module, call.function.function.node))
     if how == "stacked" and isinstance(call.module, SelfModule):
         _only_its_own(writer, call, one)
+    if how == "stacked" and isinstance(call.module, Module | Either):
+        _made_in_a_stack(call, one)
     scan = one.kind == "scan"
     if how == "shared" and one.node in writer.analyser.carried_scans:
         how = "carried"
@@ -160,6 +162,14 @@ def _only_its_own(writer: ClassText, call: LiftedCall, one: Lifted) -> None:
             raise Unmigratable("NNX130", "a lifted function stacks some variables of its module and not others", one.node)
     if writer.run.used_streams:
         raise Unmigratable("NNX168", "a function whose variables are stacked draws random numbers itself", one.node)
+
+
+def _made_in_a_stack(call: LiftedCall, one: Lifted) -> None:
+    """A module whose variables are stacked is made as a stack, which every call of it goes through."""
+    sites = [call.module.site] if isinstance(call.module, Module) else []
+    inside = set(subtree(call.function.function.node))
+    if not all(one in site.scopes and {node for node, _, _ in site.calls} <= inside for site in sites) or not sites:
+        raise Unmigratable("NNX130", NOT_ALONE, one.node)
 
 
 def _control(writer: ClassText, node: ast.Call, name: str, module: Value, options: Mapping[str, Abs]) -> Edits:

@@ -85,7 +85,45 @@ class OneFeature(nn.Module):
         return nn.Dense(3)(y.mean(axis=1))
 
 
+class MergedPatches(nn.Module):
+    """A slice with a step, and nothing behind it: the features are not what it halves."""
+
+    @nn.compact
+    def __call__(self, x):
+        parts = [x[:, 0::2, 0::2], x[:, 1::2, 0::2], x[:, 0::2, 1::2], x[:, 1::2, 1::2]]
+        x = nn.LayerNorm()(jnp.concatenate(parts, -1))
+        return nn.Dense(2 * x.shape[-1], use_bias=False)(x)
+
+
+class EverySecondRow(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(x[:, ::2, ::2])
+
+
+class FromTheFirst(nn.Module):
+    """`0:` leaves nothing out, with a step or without."""
+
+    @nn.compact
+    def __call__(self, x):
+        a, b = nn.Dense(4)(x[..., 0:]), nn.Dense(4)(x[..., 0::2])
+        h = (a + b)[:, 0:]
+        return nn.Dense(2)(h.reshape(h.shape[0], -1))
+
+
+class PatchesInside(nn.Module):
+    """What another class calls shows the rank."""
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(MergedPatches()(nn.Conv(4, (2, 2))(x)).mean((1, 2)))
+
+
 CASES = [
+    ("MergedPatches", {}, [(2, 4, 6, 3)], {}),
+    ("EverySecondRow", {}, [(2, 4, 6, 3)], {}),
+    ("FromTheFirst", {}, [(2, 5, 7)], {}),
+    ("PatchesInside", {}, [(2, 4, 6, 3)], {}),
     ("Squeezed", {}, [(2, 4, 4, 8)], {}),
     ("SqueezedDense", {}, [(2, 4, 4, 8)], {}),
     ("SqueezedLength", {}, [(2, 4, 8)], {}),

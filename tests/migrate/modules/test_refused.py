@@ -29,6 +29,7 @@ from . import (
     refused_sharing,
     refused_sizes,
     refused_skips_of_setup,
+    refused_stacked_by_functions,
     refused_structure,
 )
 from .outside_code import named_outside
@@ -55,6 +56,7 @@ TABLES = (
     refused_sharing,
     refused_sizes,
     refused_skips_of_setup,
+    refused_stacked_by_functions,
     refused_structure,
 )
 # What a case is → its code and the whole text: a table may have a head of its own, and say how far its bodies are indented.
