@@ -14,28 +14,20 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from ..trees import subtree
 from .dims import Atom, Dim
+from .left_out import is_last, left_out
 from .merging import map_dims
 from .sites import CallRecord, Site, Unmigratable
-from .values import Int, Value
+from .values import Value
 
 
-def is_all_but_last(iterator: ast.expr) -> bool:
-    """Is this `layers[:-1]`, counted or not?"""
-    if isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id == "enumerate":
-        iterator = iterator.args[0] if len(iterator.args) == 1 else iterator
-    part = iterator.slice if isinstance(iterator, ast.Subscript) else None
-    if not isinstance(part, ast.Slice) or part.lower is not None or part.step is not None or part.upper is None:
-        return False
-    plain = not any(isinstance(n, ast.Subscript) for n in subtree(iterator) if n is not iterator)
-    return plain and ast.unparse(part.upper) == "-1"
+def is_all_but_last(run: Any, site: Site, iterator: ast.expr) -> bool:
+    """Does a loop go through a module's list but for its last item: `layers[:-1]`, `range(len(layers) - 1)`?"""
+    return left_out(run, site, iterator) == 1
 
 
-def leave(run: Any, iterator: ast.expr, env: Any, trackers: Mapping[str, frozenset[Site]]) -> None:
+def leave(run: Any, env: Any, trackers: Mapping[str, frozenset[Site]]) -> None:
     """After such a loop: the sizes that it followed are those before the last item."""
-    if not is_all_but_last(iterator):
-        return
     for tracker, sites in trackers.items():
         before = run.tracker(f"{tracker}_before_last")
         run.before_last[before] = (tracker, sites)
@@ -48,8 +40,7 @@ def leave(run: Any, iterator: ast.expr, env: Any, trackers: Mapping[str, frozens
 def of_last(run: Any, site: Site, node: ast.Call, record: CallRecord) -> CallRecord:
     """The arguments of `layers[-1](x)`, in the words of the loop that went through the others."""
     place = node.func.slice if isinstance(node.func, ast.Subscript) else None
-    index = run.evaluated[place].value if place is not None and place in run.evaluated else None
-    if not isinstance(index, Int) or index.dim.value != -1:
+    if place is None or isinstance(place, ast.Slice) or not is_last(run, site, place):
         return record
     for before, (tracker, sites) in run.before_last.items():
         if site in sites:

@@ -11,7 +11,10 @@ import dataclasses
 from typing import Any
 
 from ..trees import subtree
+from .arguments import stored_names
 from .dims import Atom, Dim
+from .left_out import is_last, left_out
+from .left_out import passes as passes_of
 from .loop_names import changes_in, may_bind
 from .merging import dependencies_of, map_dims
 from .sites import CallRecord, For, Repeated, Site, Static, Unmigratable
@@ -61,7 +64,7 @@ def _changes_before(site: Site, loop: For, name: str) -> bool:
 
 def _check_single(run: Any, site: Site, record: CallRecord) -> None:
     """Refuse a module of setup that a loop of the call gives the sizes of a pass: setup has no such pass."""
-    if run.in_setup or not site.in_setup or site.loops:
+    if run.in_setup or not site.in_setup or site.loops or site.target == "flax.linen.Dropout":
         return
     used = frozenset().union(*[dependencies_of(v) for v in (*record.args, *record.keywords.values())])
     if used & _open_names(run):
@@ -84,8 +87,8 @@ def _says_alike(run: Any, site: Site, name: str) -> bool:
         return False
     if what_runs(made).get(name) == what_runs(loop)[name]:
         return True
-    counters = [_counters(one.node.target, one.node.iter) for one in (loop, made)]
-    return all(name in found for found in counters) and _passes(run, loop.node.iter) == _passes(run, made.node.iter)
+    both = [counters(one.node.target, one.node.iter) for one in (loop, made)]
+    return all(name in found for found in both) and _passes(run, loop.node.iter) == _passes(run, made.node.iter)
 
 
 _JUMPS = (ast.Continue, ast.Break)
@@ -97,6 +100,7 @@ class Passes:
 
     test: ast.expr
     counter: str
+    below: Dim | None = None  # or those of a loop that ends before the list does: where the counter is less than this
 
 
 def _note_passes(run: Any, site: Site, node: ast.Call, env: Any) -> None:
@@ -109,7 +113,7 @@ def _note_passes(run: Any, site: Site, node: ast.Call, env: Any) -> None:
     if known == "all" or found is None:
         site.renders["passes"] = "all"
         return
-    alike = known is None or ast.dump(known.test) == ast.dump(found.test)
+    alike = known is None or (ast.dump(known.test) == ast.dump(found.test) and known.below == found.below)
     if not alike or not _is_said_in_setup(run, site, node, found):
         reason = "items of a list are called in some passes of a loop only, and Linen makes no variables for the others"
         raise Unmigratable("NNX157", reason, node)
@@ -151,17 +155,21 @@ def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> Passes | 
                 body = parent.body if isinstance(parent.body, list) else [parent.body]
                 tests.append((parent.test, below in body))
         if isinstance(parent, ast.For):
-            counters = _counters(parent.target, parent.iter)
+            counting = counters(parent.target, parent.iter)
             jumps = [n for n in subtree(parent) if isinstance(n, ast.If) and any(isinstance(s, _JUMPS) for s in n.body)]
             tests += [(jump.test, False) for jump in jumps if jump.lineno < node.lineno]
-            asking = [(t, h) for t, h in tests if any(isinstance(n, ast.Name) and n.id in counters for n in subtree(t))]
+            asking = [(t, h) for t, h in tests if any(isinstance(n, ast.Name) and n.id in counting for n in subtree(t))]
             index = ast.unparse(node.func.slice) if isinstance(node.func, ast.Subscript) else ""
             own = isinstance(node.func, ast.Name) and _binds(parent.target, node.func.id)
-            if not asking or not (own or (index in counters and _passes(run, parent.iter) == _passes_of(run, site))):
+            left = left_out(run, site, parent.iter) if index in counting else None
+            if left:
+                unsaid = asking or any(index in stored_names(s) for s in parent.body)
+                return Passes(ast.Name("_" if unsaid else index), index, passes_of(run, parent.iter))
+            if not asking or not (own or (index in counting and _passes(run, parent.iter) == _passes_of(run, site))):
                 return None
             test, holds = asking[0]
             alone = len(asking) == len(tests) == 1 and holds and _from_first(parent.iter)
-            return Passes(test if alone else ast.Name("_"), min(counters))
+            return Passes(test if alone else ast.Name("_"), min(counting))
         if isinstance(parent, ast.FunctionDef | ast.Lambda):
             return None
         below = parent
@@ -261,13 +269,16 @@ def _at_place(run: Any, site: Site, node: ast.Call, dim: Dim) -> Dim | None:
     index = run.evaluated[place].value if place is not None and place in run.evaluated else None
     loop = site.loops[0]
     target, iterator = loop.node.target, loop.node.iter
-    if len(site.loops) > 1 or not isinstance(target, ast.Name) or not isinstance(index, Int) or index.dim.value is None:
+    number = index.dim.value if isinstance(index, Int) else None
+    if number is None and place is not None and not isinstance(place, ast.Slice) and is_last(run, site, place):
+        number = -1
+    if len(site.loops) > 1 or not isinstance(target, ast.Name) or number is None:
         return None
     over = run.evaluated[iterator].value if iterator in run.evaluated else None
     plain = isinstance(iterator, ast.Attribute) and isinstance(iterator.value, ast.Name) and iterator.value.id == "self"
     if not (plain and isinstance(over, Static | Tup) and ast.unparse(iterator).removeprefix("self.") in run.fields):
         return None
-    item = Dim.opaque(f"{ast.unparse(iterator)}[{index.dim.value}]")
+    item = Dim.opaque(f"{ast.unparse(iterator)}[{number}]")
 
     def change(atom: Atom) -> Dim | None:
         own = atom.kind == "local" or (atom.kind == "opaque" and atom.args == (target.id,))
@@ -280,25 +291,25 @@ def _at_place(run: Any, site: Site, node: ast.Call, dim: Dim) -> Dim | None:
 def _is_picked(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     """Is the item taken out of its list, and not reached by going through it from its beginning?"""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
-    counters: set[str] = set()
+    counting: set[str] = set()
     looped = False
     for parent in env.source.ancestors(node):
         if isinstance(parent, ast.For):
             looped = True
             if _binds(parent.target, name) and not in_order(run, site, _column(parent.target, parent.iter, name)):
                 return True
-            counters |= _counters(parent.target, parent.iter)
+            counting |= counters(parent.target, parent.iter)
         elif isinstance(parent, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
             looped = True
             for generator in parent.generators:
                 over = _column(generator.target, generator.iter, name)
                 if _binds(generator.target, name) and not in_order(run, site, over):
                     return True
-                counters |= _counters(generator.target, generator.iter)
+                counting |= counters(generator.target, generator.iter)
         elif isinstance(parent, ast.FunctionDef):
             break
     if isinstance(node.func, ast.Subscript):
-        return not (isinstance(node.func.slice, ast.Name) and node.func.slice.id in counters)
+        return not (isinstance(node.func.slice, ast.Name) and node.func.slice.id in counting)
     return not looped
 
 
@@ -387,7 +398,7 @@ def _all_of(iterator: ast.expr) -> str:
     return _all_of(iterator.value) if turned and isinstance(iterator, ast.Subscript) else ast.unparse(iterator)
 
 
-def _counters(target: ast.expr, iterator: ast.expr) -> set[str]:
+def counters(target: ast.expr, iterator: ast.expr) -> set[str]:
     """The names that count a loop's passes from zero: `i` of `range(n)`, of `enumerate(items)`."""
     if not isinstance(iterator, ast.Call) or not isinstance(iterator.func, ast.Name):
         return set()
@@ -425,7 +436,7 @@ def what_runs(loop: For) -> dict[str, str]:
                     found[name.id] = f"{place} of {ast.unparse(iterator)}{where}"
 
     bind(loop.node.target, loop.node.iter)
-    return found
+    return found if loop.again is None else found | what_runs(loop.again)
 
 
-__all__ = ["Passes", "check_call", "given_back", "made_along", "pass_names", "what_runs", "without"]
+__all__ = ["Passes", "check_call", "counters", "given_back", "made_along", "pass_names", "what_runs", "without"]

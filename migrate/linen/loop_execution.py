@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..trees import subtree
-from . import agreeing, all_but_last, chains, last_pass, list_items, list_loops, size_lists, skip_lists
+from . import agreeing, all_but_last, along_setup, chains, last_pass, list_items, list_loops, size_lists, skip_lists
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -79,11 +79,12 @@ class LoopExecution(Expressions):
         if sized is not None:
             localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
         names = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
+        said = names  # those that the constructor's loop binds
 
         def enter(inner: Env) -> None:
             name_elements(self, target, elements, inner)
             for name in names:
-                if localized is not None:
+                if localized is not None and name in said:
                     inner.local.add(name)
                 else:
                     inner.local.discard(name)
@@ -109,6 +110,11 @@ class LoopExecution(Expressions):
         if one is not None and one.asked:
             last_env = self._loop_start(start, phis, rank_lost, env)
             makes |= self._try(last_env, enter, body, dataclasses.replace(one, is_last=True))[1]
+        again = None
+        if makes and localized is None and not self.in_setup and over is None:
+            again = along_setup.loop_of(self, node, iterator, counter, env)
+        if again is not None:
+            localized, said = again.iterator, {again.counter}
         inner = self._loop_start(start, phis, rank_lost, env)
         before = []
         for (name, _), tracker in phis.items():
@@ -125,12 +131,13 @@ class LoopExecution(Expressions):
         block = lists.step.body if lists is not None else Block()
         step = For(
             node,
-            ast.unparse(target),
+            ast.unparse(target) if again is None else again.target,
             localized if localized is not None else _no_iterator(env),
             block,
             env.source,
             counter,
             hidden=hidden_by(self, node, env),
+            again=again.made if again is not None else None,
         )
         if lists is not None:
             step = lists.step
@@ -190,7 +197,7 @@ class LoopExecution(Expressions):
         forgotten |= dict.fromkeys(spent)
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in subtree(node))
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
-        all_but_last.leave(self, iterator, env, short)
+        all_but_last.leave(self, env, short)
         if not kept:  # what the loop assigns is not in the constructor
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
             for name in dropped & env.local:
@@ -234,14 +241,13 @@ class LoopExecution(Expressions):
     ) -> dict[str, frozenset[Site]]:
         """A loop over a list made in setup: the sizes that its elements see follow the loop that made them.
 
-        Returns the names of these sizes, with the modules that see them.
+        Returns the names of the sizes that all but the last item see, with the modules that see them.
         """
         followed: dict[str, frozenset[Site]] = {}
         if not phis or self.trial:
             return followed
         ordered = over is not None
         through = over.value.loop if over is not None and isinstance(over.value, Repeated) else None
-        short = not ordered and not self.running_loops and all_but_last.is_all_but_last(iterator)
         made = {s for s in self.sites if s.loops and s.call is not None}
         for site in made:
             if not site.in_setup:
@@ -251,6 +257,7 @@ class LoopExecution(Expressions):
                 continue
             assert site.call is not None
             item = site.item_of(through)
+            short = not ordered and not self.running_loops and all_but_last.is_all_but_last(self, item, iterator)
             used = frozenset().union(*[dependencies_of(v) for v in [*site.call.args, *site.call.keywords.values()]])
             inside = [size for t, *size in self.all_carried.get(site, ()) if t in used]  # of a loop of this one
             used = used.union(*[dim.dependencies() for size in inside for dim in size])
@@ -264,7 +271,7 @@ class LoopExecution(Expressions):
                 reason = ""
                 if (sliced and not short) or (not ordered and not list_items.in_order(self, item, own)):
                     reason = "a list whose sizes change is not called in its order"
-                elif not ordered and not _runs_along(self, item, target, iterator):
+                elif not ordered and not _runs_along(self, item, target, iterator, short):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
                 if reason:
                     if not (_picks(item, target) and agreeing.agree(self, site, tracker, first, following)):
@@ -276,7 +283,8 @@ class LoopExecution(Expressions):
                     if all(t != tracker for t, _, _ in known):
                         known.append((tracker, first, following))
                         self.along[tracker] = through or list_items.made_along(self, step.node, own)
-                        followed[tracker] = followed.get(tracker, frozenset()) | {site}
+                        if short:
+                            followed[tracker] = followed.get(tracker, frozenset()) | {site}
         return followed
 
     def _agree_all(self, site: Site, start: Env, inner: Env, phis: Mapping[tuple[str, int], str | None]) -> None:
@@ -551,8 +559,8 @@ def _is_enumerate(iterator: ast.expr) -> bool:
     )
 
 
-def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr) -> bool:
-    """Does a loop go through the list that holds a module, item by item?"""
+def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr, short: bool) -> bool:
+    """Does a loop go through the list that holds a module, item by item? `short`: but for the last one."""
     held = {n.attr for n in subtree(iterator) if isinstance(n, ast.Attribute)}
     if site.container in held:
         return True
@@ -568,7 +576,7 @@ def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr) -> b
         for node, _, _ in site.calls
         if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Name)
     ]
-    return same and len(indices) == len(site.calls) and set(indices) <= counters
+    return (same or short) and len(indices) == len(site.calls) and set(indices) <= counters
 
 
 def _picks(site: Site, target: ast.expr) -> bool:

@@ -500,6 +500,7 @@ class For:
     index: str = ""  # the name that counts 0, 1, 2, ... if the loop has one
     conditions: tuple[Localized, ...] = ()
     hidden: frozenset[str] = frozenset()  # names of comprehensions, which mean something else after them
+    again: For | None = None  # the loop of setup that it says again
 
 
 def steps_of(block: Block) -> Iterator[Any]:

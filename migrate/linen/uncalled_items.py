@@ -12,7 +12,10 @@ import ast
 from typing import Any
 
 from ..trees import subtree
+from .arguments import stored_names
 from .classes import Method
+from .left_out import is_last, left_out
+from .list_items import Passes, counters
 from .sites import Repeated, Site, Unmigratable
 
 
@@ -24,7 +27,8 @@ def check(run: Any) -> None:
         if setup is None or not isinstance(listed, Repeated) or listed.part:
             continue
         made: list[Site] = [s for s in run.modules_in(listed) if s.in_setup and len(s.loops) == 1 and s.call is not None]
-        parts = _parts(run, name, setup) if any(s.target != "flax.linen.Dropout" for s in made) else None
+        made = [s for s in made if s.target != "flax.linen.Dropout" and not isinstance(s.renders.get("passes"), Passes)]
+        parts = _parts(run, name, setup, made[0]) if made else None
         count = listed.count.value if listed.count is not None else None
         if parts and not (_covered(parts) if count is None else _covered_of(parts, count)):
             said = " and ".join(sorted(f"`{name}[{part}]`" for part in parts))
@@ -32,7 +36,7 @@ def check(run: Any) -> None:
             raise Unmigratable("NNX157", reason, made[0].node)
 
 
-def _parts(run: Any, name: str, setup: Method) -> set[str] | None:
+def _parts(run: Any, name: str, setup: Method, site: Site) -> set[str] | None:
     """The indices and slices by which methods name items of a list; None where they use it in any other way."""
     found: set[str] = set()
     for method in run.model.methods().values():
@@ -41,13 +45,70 @@ def _parts(run: Any, name: str, setup: Method) -> set[str] | None:
         nodes = list(subtree(method.node))
         picked = {n.value: n.slice for n in nodes if isinstance(n, ast.Subscript)}
         for node in nodes:
-            if not (isinstance(node, ast.Attribute) and node.attr == name):
+            counts = method.source.parents.get(node)
+            asked = isinstance(counts, ast.Call) and ast.unparse(counts.func) == "len"
+            if asked or not (isinstance(node, ast.Attribute) and node.attr == name):
                 continue
             part = picked.get(node)
-            if part is None or not _is_constant(part):
+            plain = part is not None and _is_constant(part)
+            said = ast.unparse(part) if plain and part is not None else _by_number(run, site, method, node, part)
+            if not said:
                 return None
-            found.add(ast.unparse(part))
+            found.add(said)
     return found
+
+
+def _by_number(run: Any, site: Site, method: Method, node: ast.expr, part: ast.expr | None) -> str:
+    """The slice that a loop calls item by item, `[:-1]` of `range(len(self.layers) - 1)`; "" where it is not known."""
+    if part is not None and not isinstance(part, ast.Slice) and is_last(run, site, part):
+        return "-1"
+    for parent in method.source.ancestors(node):
+        loops = parent.generators if isinstance(parent, ast.ListComp | ast.GeneratorExp) else [parent]
+        for loop in loops:
+            if not isinstance(loop, ast.For | ast.comprehension):
+                continue
+            if part is None and isinstance(loop.iter, ast.Call) and node in loop.iter.args:
+                return _slice(0, left_out(run, site, loop.iter))
+            counter, first, over = _counted(loop)
+            if part is not None and any(isinstance(n, ast.Name) and n.id == counter for n in subtree(part)):
+                more, left = _more_than(part, counter), left_out(run, site, over)
+                changed = isinstance(loop, ast.For) and any(counter in stored_names(s) for s in loop.body)
+                return "" if more is None or left is None or changed else _slice(first + more, left - more)
+        if parent is method.node:
+            break
+    return ""
+
+
+def _slice(first: int, left: int | None) -> str:
+    """The items from one on, but for the last `left`; "" where that is not known."""
+    if left is None or left < 0 or first < 0:
+        return ""
+    return f"{first or ''}:{-left or ''}"
+
+
+def _counted(loop: ast.For | ast.comprehension) -> tuple[str, int, ast.expr]:
+    """The name that counts a loop's passes, "" where none does, from which number on, and what it counts.
+
+    `range(1, n)` is given as `range(n)`.
+    """
+    over = loop.iter
+    if isinstance(over, ast.Call) and ast.unparse(over.func) == "reversed" and len(over.args) == 1:
+        over = over.args[0]
+    if isinstance(over, ast.Call) and ast.unparse(over.func) == "range" and isinstance(loop.target, ast.Name):
+        first = over.args[0] if len(over.args) == 2 else None
+        if isinstance(first, ast.Constant) and type(first.value) is int:
+            return loop.target.id, first.value, ast.Call(over.func, [over.args[1]], [])
+    return next(iter(counters(loop.target, over)), ""), 0, over
+
+
+def _more_than(part: ast.expr, counter: str) -> int | None:
+    """1 of `i + 1`; None for anything else that is said with the counter."""
+    if isinstance(part, ast.Name):
+        return 0
+    if isinstance(part, ast.BinOp) and isinstance(part.left, ast.Name) and isinstance(part.right, ast.Constant):
+        if part.left.id == counter and type(part.right.value) is int and isinstance(part.op, ast.Add | ast.Sub):
+            return part.right.value if isinstance(part.op, ast.Add) else -part.right.value
+    return None
 
 
 def _is_constant(part: ast.expr) -> bool:
@@ -74,6 +135,18 @@ def _covered(parts: set[str]) -> bool:
     if ":" in parts or "::-1" in parts or any(p.count(":") == 2 for p in parts) or starts & ends:
         return True
     numbers = {p for p in parts if ":" not in p}
-    if (ends and "-1" in numbers) or (starts and "0" in numbers) or (starts and ends):
+    if starts and ends:
         return True
-    return not starts and not ends and len(numbers) > 1
+    if not starts and not ends:
+        return len(numbers) > 1
+    return _reaches(ends, numbers, -1, -1) or _reaches(starts, numbers, 0, 1)
+
+
+def _reaches(bounds: set[str], numbers: set[str], first: int, step: int) -> bool:
+    """Are the items named by number that slices leave out at one end: `[-1]` and `[-2]` beside `[:-2]`?"""
+    numbered = [ast.literal_eval(bound) for bound in bounds]
+    known = [bound for bound in numbered if type(bound) is int and (bound < 0) == (step < 0)]
+    if not known:
+        return bool(bounds) and str(first) in numbers
+    nearest = min(known, key=abs)
+    return all(str(place) in numbers for place in range(first, nearest + min(step, 0), step))

@@ -18,7 +18,7 @@ from ..linen.execute import Execution
 from ..linen.late_makes import names_in
 from ..linen.loop_names import flattened, free_reads
 from ..linen.merging import dependencies_of
-from ..linen.sites import For, Site, Unmigratable
+from ..linen.sites import For, Local, Site, Unmigratable, steps_of
 from ..linen.values import Array
 from ..source import SourceFile
 from ..trees import subtree
@@ -190,12 +190,18 @@ def _is_joined_behind(site: Site, loop: ast.ListComp | ast.For) -> bool:
 
 
 def check_passes(run: Execution, site: Site, needs: set[str]) -> None:
-    """A module of setup may take the sizes of one pass of a loop in that loop only."""
-    if not site.in_setup or site.call is None:
+    """A module may take the sizes of one pass of a loop of setup in that loop only, or where it is said again."""
+    if site.call is None:
         return
     others = {name for s in run.sites if s.in_setup for loop in s.loops for name in names_in(loop.target)}
     own = {name for loop in site.loops for name in names_in(loop.target)} | {site.renders.get("pass_name")}
     foreign = needs & others - own
+    if not site.in_setup:
+        bound = {n for block in run.blocks.values() for s in steps_of(block) if isinstance(s, Local) for n in s.names}
+        if foreign - bound:
+            reason = f"`{min(foreign - bound)}` of a loop of setup says a size, and the loop of the call does not have it"
+            raise Unmigratable("NNX114", reason, site.node)
+        return
     if any(dependencies_of(value) & foreign for value in [*site.call.args, *site.call.keywords.values()]):
         raise Unmigratable("NNX114", "a size of setup depends on which item of a list is called", site.node)
 

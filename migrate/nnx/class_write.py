@@ -289,7 +289,9 @@ class ClassWriter:
         passes = site.renders.get("passes")
         tests: list[Parts] = [(when,)] if when else []
         if isinstance(passes, Passes):
-            tests.append((source.span(passes.test),))
+            below = passes.below
+            asked: Part = source.span(passes.test) if below is None else f"{passes.counter} < {self.text.dim(below)}"
+            tests.append((asked,))
         if when == "":
             expression = ("None",)
         elif len(tests) == 1:

@@ -27,6 +27,14 @@ def __call__(self, x):
   x = self.first(x)
 """
 
+COUNTED = SOME + "  for i in range(OVER):\n    x = self.layers[ITEM](x)\n  return x"
+
+
+def counted(over: str, item: str = "i", more: str = "") -> str:
+    return COUNTED.replace("OVER", over).replace("ITEM", item) + more
+
+
+BACK = "reversed(range(len(self.widths) - 1))"
 INDENT = 2  # of the bodies below
 
 REFUSED = {
@@ -101,6 +109,27 @@ REFUSED = {
     "the first items of a list of setup": ("NNX157", SOME + "  for layer in self.layers[:2]:\n    x = layer(x)\n  return x"),
     "all items but the first": ("NNX157", SOME + "  for layer in self.layers[1:]:\n    x = layer(x)\n  return x"),
     "all items but the last": ("NNX157", SOME + "  for layer in self.layers[:-1]:\n    x = layer(x)\n  return x"),
+    "all items but the first, counted": ("NNX157", counted("1, len(self.layers)")),
+    "all items but the first, by the next number": ("NNX157", counted("len(self.widths) - 1", "i + 1")),
+    "all items but the last, backwards": ("NNX157", counted("OVER").replace("range(OVER)", BACK)),
+    "all items but the last, in a comprehension": (
+        "NNX157",
+        SOME + "  return sum([self.layers[i](x) for i in range(len(self.layers) - 1)])",
+    ),
+    "all items but the last, and the first again": ("NNX157", counted("len(self.layers) - 1", more=" + self.layers[0](x)")),
+    "all items but one in the middle": ("NNX157", counted("len(self.layers) - 2", more=" + self.layers[-1](x)")),
+    "all items but the last, in passes of their own": (
+        "NNX157",
+        SOME + "  for i in range(len(self.layers) - 1):\n    if i > 0:\n      x = self.layers[i](x)\n  return x",
+    ),
+    "all items but the last, the number changed": (
+        "NNX157",
+        SOME + "  for i in range(len(self.layers) - 1):\n    i = 0\n    x = self.layers[i](x)\n  return x",
+    ),
+    "all items but the last beside a shorter list": (
+        "NNX157",
+        SOME + "  for layer, _ in zip(self.layers, range(len(self.widths) - 1)):\n    x = layer(x)\n  return x",
+    ),
     "two of three items": (
         "NNX157",
         SOME.replace("len(self.widths)", "3") + "  for layer in self.layers[:2]:\n    x = layer(x)\n  return x",
