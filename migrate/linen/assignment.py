@@ -229,7 +229,8 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
             needs = said.needs | {name}
             localized = dataclasses.replace(said, span=env.source.span(node), needs=needs)
             run.block.steps.append(Local(node, frozenset({name}), localized, env.source))
-            if isinstance(value.value, Static) or not isinstance(value.value, Int | Const | Tup):
+            known = isinstance(value.value, Int | Const | Tup) and not isinstance(value.value, Static)
+            if not known or name in dependencies_of(value.value):  # from here on the name means the new one
                 value = Abs(Int(Dim.local(name)), static=True)
             env.names[name] = value
             return
