@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..trees import subtree
 from . import alternatives, chains, conditional_items, correlated, last_pass, size_lists, unpacking
 from .choices import FactoryChoice, chosen, or_raises
 from .dims import Dim
@@ -31,6 +32,7 @@ from .sites import (
     Repeated,
     Static,
     Track,
+    Unmigratable,
     steps_of,
 )
 from .values import OPAQUE, Array, Int, Shape, Tup, Unknown, Value, size_stem
@@ -101,6 +103,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         size_lists.broken(run, size_lists.changed_in([branch]))
     for site in run.sites[mark:]:
         site.conditions = (*site.conditions, (node, calltime))
+        if calltime and site.kind != "rng" and not site.in_setup and _asks_sizes(node.test, env):
+            reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
+            raise Unmigratable("NNX110", reason, node)
     run.attributes = {**attributes_then, **run.attributes}
     for name, value in attributes_then.items():
         other = run.attributes.get(name)
@@ -132,6 +137,17 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
                     env.names[name] = Abs(Unknown(name))
                     env.local.discard(name)
     return False, took_rest
+
+
+def _asks_sizes(test: ast.expr, env: Env) -> bool:
+    """Is a condition one of sizes, so that what it says is the same at every call: `h.shape[1] in self.resolutions`?"""
+    for node in subtree(test):
+        if isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim", "size"):
+            return True
+        bound = env.get(node.id) if isinstance(node, ast.Name) else None
+        if bound is not None and isinstance(bound.value, Int):
+            return True
+    return False
 
 
 def _of_both(
