@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from ..trees import subtree
-from . import flow_control
+from . import flow_classes, flow_control, flow_records, records
 from .flow_uses import Uses, restored_target
 from .flow_values import (
     ANY,
@@ -30,11 +30,13 @@ from .flow_values import (
     Deltas,
     Function,
     Gradients,
+    Instance,
     Items,
     Method,
     Model,
     Nothing,
     OptState,
+    Record,
     State,
     Symbol,
     Table,
@@ -79,6 +81,8 @@ class Flow:
         self.partials: dict[ast.AST, dict[ast.Call, None]] = {}  # function → functools.partial of it, which calls nothing
         self._module_code = self._inside_modules()
         self.state_classes = StateClasses(project)
+        self.records = records.find(project)
+        self.class_facts = flow_classes.ClassFacts(project)
         self._names: dict[ast.AST, str | None] = {}
         inside = {node for root in self._module_code for node in subtree(root)}
         statements: dict[str, list[ast.AST]] = {}
@@ -154,6 +158,10 @@ class Flow:
                 called.setdefault(where[1], set()).add(inside)
         return roots | {function for function, sides in called.items() if sides == {True}}
 
+    def is_module_code(self, node: ast.AST) -> bool:
+        """Is it the definition of a Linen class, or of a function that only their methods call?"""
+        return node in self._module_code
+
     def creates_state(self, call: ast.Call) -> bool:
         """Is `call` a `TrainState.create(...)`, or the constructor itself?"""
         return (self.name(call.func) or "").removesuffix(".create") in self.state_classes
@@ -212,15 +220,14 @@ class Flow:
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
             self._bind(source, node.target, self.value(node.value))
         elif isinstance(node, ast.FunctionDef):
-            function: Value = Function(frozenset([node]))
-            for decorator in reversed(node.decorator_list):
-                function = self._decorated(source, decorator, function)
             owner = source.parents.get(node)
             if isinstance(owner, ast.ClassDef):
-                if isinstance(function, Function) and [a.arg for a in node.args.args[:1]] == ["self"]:
-                    method = dataclasses.replace(function, bound=1)
+                method = flow_classes.method(self, owner, node)
+                if isinstance(method, Function):
+                    flow_classes.bind_class(self, source, owner, node)
                     self.join((source.module, owner, f"self.{node.name}"), method)
                 return
+            function = self.decorated(node)
             self.join((source.module, source.names.binding_scope(node.name, node), node.name), function)
         elif isinstance(node, ast.Return):
             owner = self.function_of(source, node)
@@ -239,17 +246,17 @@ class Flow:
         elif isinstance(node, ast.Call):
             self.value(node)
 
-    def _decorated(self, source: SourceFile, decorator: ast.expr, function: Value) -> Value:
-        name = self.name(decorator)
-        if name in WRAPPERS:
-            return function
-        if isinstance(decorator, ast.Call):
-            name = self.name(decorator.func)
-            if name == "functools.partial" and decorator.args:
-                name = self.name(decorator.args[0])
-            if name in WRAPPERS:
-                return function
-        return ANY
+    def decorated(self, node: ast.FunctionDef) -> Value:
+        """A function after its decorators: itself where they are known to call it as it is."""
+        for decorator in node.decorator_list:
+            name = self.name(decorator)
+            if isinstance(decorator, ast.Call):
+                name = self.name(decorator.func)
+                if name == "functools.partial" and decorator.args:
+                    name = self.name(decorator.args[0])
+            if name not in WRAPPERS and not flow_classes.kind_of(decorator):
+                return ANY
+        return Function(frozenset([node]))
 
     def function_of(self, source: SourceFile, node: ast.AST) -> ast.AST | None:
         for parent in source.ancestors(node):
@@ -352,11 +359,17 @@ class Flow:
             module, _, name = qualname.rpartition(".")
             if module in self.project.files:
                 return self.env.get((module, None, name), NOTHING)
+            if flow_classes.definition(self, module) is not None:
+                return flow_classes.attribute(self, node, module)
         base = self.value(node.value)
         if isinstance(base, Nothing):
             return base
+        if isinstance(base, Instance):
+            return flow_classes.attribute(self, node, base.cls)
         if isinstance(base, Model):
             return Method(base.sites, node.attr)
+        if isinstance(base, Record):
+            return base.field(node.attr) or ANY
         if isinstance(base, State):
             if node.attr == "params" and base.whole:
                 return Variables(base.sites)
@@ -387,6 +400,8 @@ class Flow:
         if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
             tree = self.value(node.args[SAME_TREE[name]])
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree
+        if flow_records.made_by(self, node):
+            return flow_records.made(self, node)
         if name == "flax.core.pop" and len(node.args) == 2:
             base = self.value(node.args[0])
             return Items((base, self._subscript(base, node.args[1])))
@@ -515,14 +530,9 @@ class Flow:
             return Model(frozenset([node]))
         if isinstance(function, Method):
             return self._method(function, node)
-        made = self._constructor(node) if not isinstance(function, Function) else None
-        if made is not None:
-            self.bind_arguments(source, node, Function(frozenset([made]), bound=1), args)
-            return ANY
-        if isinstance(function, Nothing):
-            return function
         if not isinstance(function, Function):
-            return ANY
+            made = flow_classes.made(self, source, node, args)
+            return made if made is not None else function if isinstance(function, Nothing) else ANY
         self.bind_arguments(source, node, function, args)
         result: Value = NOTHING
         for target in function.nodes:
@@ -536,14 +546,6 @@ class Flow:
         if function.transform == "grad":
             return Items((gradients, _second(result))) if function.has_aux else gradients
         return Items((result, gradients))
-
-    def _constructor(self, call: ast.Call) -> ast.FunctionDef | None:
-        """`__init__` of a class of the project that is no module."""
-        name = self.name(call.func)
-        where = self.project.definition(name) if name else None
-        if where is None or not isinstance(where[1], ast.ClassDef) or where[1] in self._module_code:
-            return None
-        return next((s for s in where[1].body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
 
     def _method(self, method: Method, node: ast.Call) -> Value:
         if method.name in ("init", "lazy_init"):

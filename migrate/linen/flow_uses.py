@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from .flow_values import RESTORE_ARGS, RESTORES, Function, Tracked, Value
+from .flow_values import RESTORE_ARGS, RESTORES, Function, Record, Tracked, Value
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -19,6 +19,7 @@ class Uses:
         self._calls: dict[str, list[tuple[int, ast.Call]]] = {}  # what is called → calls
         self._tracked: dict[ast.Call, list[tuple[int, ast.AST, Value]]] = {}  # construction → what is made from it
         self._functions: dict[ast.AST, list[tuple[ast.AST, Function]]] = {}  # definition → names that mean it
+        self.records: list[tuple[ast.AST, Record]] = []  # expressions whose values are records
         for position, node in enumerate(flow.source_of):
             if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
                 continue
@@ -28,6 +29,8 @@ class Uses:
             if isinstance(value, Tracked):
                 for site in value.sites:
                     self._tracked.setdefault(site, []).append((position, node, value))
+            elif isinstance(value, Record):
+                self.records.append((node, value))
             elif isinstance(value, Function) and isinstance(getattr(node, "ctx", None), ast.Load):
                 for function in value.nodes:
                     self._functions.setdefault(function, []).append((node, value))

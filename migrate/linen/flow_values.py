@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+from .records import RecordClass
+
 Symbol = tuple[str, ast.AST | None, str]  # (module, scope that binds it, name); attributes as "self.x" of a class
 
 
@@ -92,10 +94,29 @@ class Method(Tracked):
 
 
 @dataclasses.dataclass(frozen=True)
+class Instance(Value):
+    """An object of a class of the project that is no module, or the class itself as a class method is given it."""
+
+    cls: str
+    is_class: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
 class Items(Value):
     """A tuple or list whose items are known."""
 
     items: tuple[Value, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Record(Items):
+    """A NamedTuple or dataclass of the project with known items: see `records`."""
+
+    cls: RecordClass
+
+    def field(self, name: str) -> Value | None:
+        """What a field holds; None where the class has none of that name."""
+        return self.items[self.cls.fields.index(name)] if name in self.cls.fields else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +151,9 @@ def join(a: Value | None, b: Value | None) -> Value | None:
         if isinstance(a, ClassValue) and isinstance(b, ClassValue):
             return ClassValue(a.qualnames | b.qualnames)
         if isinstance(a, Items) and isinstance(b, Items) and len(a.items) == len(b.items):
-            return Items(tuple(join(x, y) or ANY for x, y in zip(a.items, b.items, strict=True)))
+            if isinstance(a, Record) and isinstance(b, Record) and a.cls != b.cls:
+                return ANY
+            return dataclasses.replace(a, items=tuple(join(x, y) or ANY for x, y in zip(a.items, b.items, strict=True)))
         if isinstance(a, Function) and isinstance(b, Function):
             both = dataclasses.replace(a, nodes=a.nodes | b.nodes)
             return both if both == dataclasses.replace(b, nodes=a.nodes | b.nodes) else ANY
@@ -175,10 +198,15 @@ SAME_TREE = {
     "jax.lax.pmean": 0,
     "jax.lax.psum": 0,
     "jax.lax.stop_gradient": 0,
+    "optax.incremental_update": 0,
+    "optax.periodic_update": 0,
 }
 
 # Those of them that may change the leaves.
-MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.lax.pmean", "jax.lax.psum"}
+MAPS = {
+    *("jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.lax.pmean", "jax.lax.psum"),
+    *("optax.incremental_update", "optax.periodic_update"),
+}
 
 # Functions that save the state they are given, and those that return the restored one.
 SAVES = {"flax.training.checkpoints.save_checkpoint", "flax.training.checkpoints.save_checkpoint_multiprocess"}

@@ -5,23 +5,24 @@ from __future__ import annotations
 import ast
 
 from ...linen.flow_values import State
+from ...plan import ClassPlan
 from .rewrite import Rewrite, Unsupported
 
 _KEPT = frozenset({"params", "batch_stats"})
 
 
-def check(form: Rewrite) -> None:
+def check(form: Rewrite, plan: ClassPlan) -> None:
     """Unsupported where a program may see a collection that the module would keep to itself.
 
     Every attention layer may have a cache. Linen makes one only where a call says that `cache` is mutable, so a program
     that never says the word has none. Sown values are dropped by calls that do not ask for them.
     """
     site = form.component.sites[0]
-    others = form.plan.collections - _KEPT
+    others = plan.collections - _KEPT
     if others - {"cache"} or (others and _says(form, "cache")):
         raise Unsupported(site, "collections beside params and batch_stats")
-    if form.plan.sown - {"intermediates"}:
-        raise Unsupported(site, f"values sown into {', '.join(sorted(form.plan.sown - {'intermediates'}))}")
+    if plan.sown - {"intermediates"}:
+        raise Unsupported(site, f"values sown into {', '.join(sorted(plan.sown - {'intermediates'}))}")
 
 
 def whole(form: Rewrite) -> bool:

@@ -33,8 +33,9 @@ from ...linen.flow_values import (
 )
 from ...source import SourceFile
 from ...trees import subtree
-from . import functional_calls, functional_gradients, leaf_order, masks, one_model, removals
+from . import functional_calls, functional_gradients, functional_kinds, leaf_order, masks, methods, removals
 from .components import Component
+from .functional_kinds import Kind
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported, obstacle
 
@@ -66,11 +67,11 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
         alone = [form for form in forms if not form.state_classes and removals.commit([form], "NNX602")]
         forms = alone
     for form in forms:
-        for site in form.component.sites:
+        for site, (plan, *_) in zip(form.component.sites, form.component.plans, strict=True):
             form.context(site).report(
                 site,
                 "NNX602",
-                f"{form.plan.qualname.rpartition('.')[2]} keeps its functional program: its params are a tree of its own, "
+                f"{plan.qualname.rpartition('.')[2]} keeps its functional program: its params are a tree of its own, "
                 "and the model is merged where it is called",
                 help=f"What keeps nnx.Optimizer from it: {form.component.obstacle}." if form.component.obstacle else "",
             )
@@ -92,9 +93,8 @@ class _Functional(PassedTrees):
         super().__init__(component, flow, contexts)
         self.names_given: list[Symbol] = []
         self.state_classes: set[str] = set()  # of the project
-        self.at_home = False  # is every model constructed where it is initialized?
+        self.kinds: list[Kind] = []  # the models, by class
         self.clashes = False
-        self.trained: list[ast.Call] = []  # constructions of the model that is initialized
         self.parts = ["params"]  # the collections that the models have
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
 
@@ -104,6 +104,7 @@ class _Functional(PassedTrees):
         functional_calls.check_state(self)
         if any(masks_word in c.source.text for c in self.flow.project.linen_classes.values() for masks_word in _SHARDED):
             raise Unsupported(site, "parameters with axes")
+        methods.check(self)
         masks.check(self)
         leaf_order.check(self)
         self._leaves()
@@ -114,16 +115,10 @@ class _Functional(PassedTrees):
         inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
         if not inits:
             raise Unsupported(site, "init is not called here")
-        self.homes = self._homes(inits)
-        self.trained = self._trained(inits)
-        # A model that is constructed around the calls that initialize it stands beside its own structure at every use.
-        self.at_home = all(self._around(self.function(made), home) for made in self.trained for home in self.homes)
-        if not self.at_home:
-            if len(self.trained) < len(self.component.sites):
-                raise Unsupported(site, "several models of one kind")
-            one_model.check_calls(self, set(self.homes))
+        self.kinds = functional_kinds.find(self, inits)
         self.fields = self._tree_fields() | set(self.parts)
-        self.graphdefs = {scope: self._graphdef(scope, call) for scope, call in self.homes.items()}
+        for kind in self.kinds:
+            kind.graphdefs = {scope: self._graphdef(kind, call) for scope, call in kind.homes.items()}
         for call in inits:
             self._init(call)
         for node, value in self.uses:
@@ -132,23 +127,6 @@ class _Functional(PassedTrees):
             self.bundle(node, value)
         for name in sorted(self.state_classes):
             self._state_class(name)
-
-    def _trained(self, inits: list[ast.Call]) -> list[ast.Call]:
-        """The constructions of the model that is initialized. Others may be the same class with other arguments.
-
-        `Net(8, train=False)` beside `Net(8)`: what it applies are variables of the first, in a structure of its own.
-        """
-        sites = self.component.sites
-        try:
-            one_model.check_sites(self)
-        except Unsupported:
-            made = [self.flow.value(self.initialized(call)) for call in inits]
-            trained = {site for value in made if isinstance(value, Model) for site in value.sites}
-            of_one_class = len({plan.qualname for (plan,) in self.component.plans}) == 1
-            if len(trained) != 1 or not of_one_class or not all(isinstance(value, Model) for value in made):
-                raise
-            return list(trained)
-        return sites
 
     def _lost_states(self) -> None:
         """A state that went where nobody follows it would be asked for the function that it has no more."""
@@ -181,88 +159,78 @@ class _Functional(PassedTrees):
     def _is_init(self, node: ast.Call) -> bool:
         return isinstance(self.flow.value(node.func), Method)
 
-    def _homes(self, inits: list[ast.Call]) -> dict[ast.AST | None, ast.Call]:
-        """The functions that call init, each with its first call; None is the file itself."""
-        found: dict[ast.AST | None, ast.Call] = {}
-        sizes = {tuple(self.sizes(call, call.args[1:], call.keywords)) for call in inits}
-        if len({self.source(call).module for call in inits}) > 1 or (len(inits) > 1 and len(sizes) > 1):
-            raise Unsupported(inits[1], "init is called in several places for other sizes")
-        for call in inits:
-            found.setdefault(self.function(call), call)
-        return found
-
-    def _graphdef(self, scope: ast.AST | None, call: ast.Call) -> str:
+    def _graphdef(self, kind: Kind, call: ast.Call) -> str:
         """A name for the model's structure that no scope of the file has."""
         source = self.source(call)
         taken = {n.id for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name)}
         taken |= {n.arg for n in source.by_kind.get(ast.arg, ()) if isinstance(n, ast.arg)}
         base = self.initialized(call)
-        stem = base.id if isinstance(base, ast.Name) else self.plan.qualname.rpartition(".")[2].lower()
+        cls = kind.plan.qualname.rpartition(".")[2].lower()
         alone = sum(self.flow.site_source[site] is source for site in self.flow.native_sites()) == 1
-        wanted = "graphdef" if alone and "graphdef" not in taken else f"{stem}_graphdef"
-        if wanted in taken:
-            raise Unsupported(call, f"the name {wanted} is taken")
-        self.names_given.append((source.module, None, wanted))
-        return wanted
+        wanted = ["graphdef"] if alone else []
+        wanted += [f"{stem}_graphdef" for stem in (base.id if isinstance(base, ast.Name) else cls, cls)]
+        others = {name for other in self.kinds if other is not kind for name in other.graphdefs.values()}
+        name = next((name for name in wanted if name not in taken and name not in others), "")
+        if not name:
+            raise Unsupported(call, f"the name {wanted[-1]} is taken")
+        self.names_given.append((source.module, None, name))
+        return name
 
-    def _seen_from(self, node: ast.AST) -> str:
+    def _seen_from(self, kind: Kind, node: ast.AST) -> str:
         """The structure's name, where it is bound around a call."""
         scope = self.function(node)
         module = self.source(node).module
         while True:
-            home = self.homes.get(scope)
+            home = kind.homes.get(scope)
             if home is not None and self.source(home).module == module:
-                return self.graphdefs[scope]
+                return kind.graphdefs[scope]
             if scope is None:
                 return ""
             scope = self.function(scope)
-
-    def _around(self, outer: ast.AST | None, scope: ast.AST | None) -> bool:
-        while scope is not None and scope is not outer:
-            scope = self.function(scope)
-        return scope is outer
 
     def holder(self, node: ast.AST, function: ast.Attribute) -> str:
         base = function.value
         if isinstance(self.flow.value(base), State):
             return f"{self.text(base)}.graphdef"
         value = self.flow.value(base)
-        if not isinstance(value, Model) or not value.sites <= set(self.trained):
-            return self._structure(node, base, value)
+        kind = functional_kinds.of(self, node, value)
+        if not isinstance(value, Model) or not value.sites <= set(kind.trained):
+            return self._structure(kind, node, base, value)
         scope = self.flow.symbol(self.source(base), base)[1] if isinstance(base, ast.Name) else None
-        found = self._seen_from(node)
-        if self.at_home and isinstance(base, ast.Name):
-            constructed = any(self.function(made) is scope for made in self.trained)
-            found = self.graphdefs[scope] if scope in self.homes else found if constructed else ""
+        found = self._seen_from(kind, node)
+        if kind.at_home and isinstance(base, ast.Name):
+            constructed = any(self.function(made) is scope for made in kind.trained)
+            found = kind.graphdefs[scope] if scope in kind.homes else found if constructed else ""
             if not found and constructed:
-                found = self._state_around(node, scope)
+                found = self._state_around(kind, node, scope)
         if not found:
             raise Unsupported(node, "apply where the model's structure is not in sight")
         return found
 
-    def _structure(self, call: ast.AST, base: ast.expr, value: Value) -> str:
+    def _structure(self, kind: Kind, call: ast.AST, base: ast.expr, value: Value) -> str:
         """The structure of a model that is never initialized: `nnx.graphdef(nnx.eval_shape(lambda: model(...)))`."""
         inputs = call.args[1:] if isinstance(call, ast.Call) and not self.flow.creates_state(call) else []
         if not isinstance(value, Model) or len(value.sites) != 1 or not inputs:
             raise Unsupported(call, "several models of one kind")
         assert isinstance(call, ast.Call)
         context = self.context(call)
-        arguments = self.sizes(call, inputs, [k for k in call.keywords if k.arg not in ("method", "mutable", "rngs")])
+        given = [k for k in call.keywords if k.arg not in ("method", "mutable", "rngs")]
+        arguments = self.sizes(call, inputs, given, kind.plan)
         streams = "".join(f", {name}=0" for name in self.streams)
-        arguments += [f"rngs={context.name('flax.nnx.Rngs')}(0{streams})"] if self.plan.needs_rngs else []
+        arguments += [f"rngs={context.name('flax.nnx.Rngs')}(0{streams})"] if kind.plan.needs_rngs else []
         name = self.text(base)
         if isinstance(base, ast.Call):  # constructed on the spot
             if base not in self.component.sites:
                 raise Unsupported(call, "several models of one kind")
             name = self.text(base.func)
-            arguments = [self.text(given) for given in [*base.args, *base.keywords]] + arguments
+            arguments = [self.text(own) for own in [*base.args, *base.keywords]] + arguments
         elif not isinstance(base, ast.Name):
             raise Unsupported(call, "several models of one kind")
         graphdef, abstract = context.name("flax.nnx.graphdef"), context.name("flax.nnx.eval_shape")
         keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
         return f"{graphdef}({abstract}(lambda: {keyless}{name}({', '.join(arguments)}){end}))"
 
-    def _state_around(self, node: ast.AST, outer: ast.AST | None) -> str:
+    def _state_around(self, kind: Kind, node: ast.AST, outer: ast.AST | None) -> str:
         """`state.graphdef` of a state that a function between a call and the model's construction has when it is called."""
         source = self.source(node)
         inner: ast.AST = node
@@ -271,7 +239,7 @@ class _Functional(PassedTrees):
             arguments = scope.args  # type: ignore[attr-defined]
             names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
             for (module, where, name), value in self.flow.env.items():
-                if where is not scope or module != source.module or not isinstance(value, State) or not self.has(value):
+                if where is not scope or module != source.module or not isinstance(value, State) or not kind.has(value):
                     continue
                 stores = [
                     other.lineno
@@ -296,13 +264,14 @@ class _Functional(PassedTrees):
             raise Unsupported(call, "init of another method")
         base = self.initialized(call)
         context = self.context(call)
-        arguments = self.sizes(call, call.args[1:], call.keywords)
-        if self.plan.needs_rngs:
-            arguments.append(f"rngs={self.rngs(call.args[0], self.streams)}")
+        kind = functional_kinds.of(self, call, self.flow.value(call))
+        arguments = self.sizes(call, call.args[1:], call.keywords, kind.plan)
+        if kind.plan.needs_rngs:
+            arguments.append(f"rngs={self.rngs(call.args[0], self.streams, kind.plan)}")
         split, kinds = context.name("flax.nnx.split"), [context.name(functional_calls.KINDS[part]) for part in self.parts]
         keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
         made = (f"{split}({keyless}", base, f"({', '.join(arguments)}){end}, {', '.join(kinds)})")
-        name = self.graphdefs[self.function(call)]
+        name = kind.graphdefs[self.function(call)]
         statement = self.statement(call)
         nested = self._created_with(call)
         if len(self.parts) > 1:

@@ -42,7 +42,8 @@ def check_state(form: _Functional) -> None:
         raise Unsupported(site, "models with unlike state")
     if any("Bridged" in context.parity_parts for context in form.contexts.values()):
         raise Unsupported(site, "a Linen module in the model, which keeps keys of its own")
-    collections.check(form)
+    for plan in plans:
+        collections.check(form, plan)
     ((kept, streams),) = found
     form.parts = [part for part in KINDS if part in kept | {"params"}]
     form.streams = tuple(sorted(streams))
@@ -112,7 +113,7 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         elif keyword.arg == "rngs":
             keys = _keys(form, call, keyword.value)
         elif keyword.arg == "method":
-            method = f".{_method_name(form, keyword.value)}"
+            method = f".{_method_name(form, function, keyword.value)}"
         elif keyword.arg in (None, "capture_intermediates"):
             raise Unsupported(call, f"apply with {keyword.arg}")
         else:
@@ -248,14 +249,15 @@ def _assigned(form: _Functional, name: ast.Name) -> list[ast.expr]:
     return found
 
 
-def _method_name(form: _Functional, node: ast.expr) -> str:
+def _method_name(form: _Functional, function: ast.Attribute, node: ast.expr) -> str:
     name = ""
+    plans = [kind.plan for kind in form.kinds if kind.has(form.flow.value(function))]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         name = node.value
     elif isinstance(node, ast.Attribute):
         owner = form.flow.value(node.value)
-        if isinstance(owner, ClassValue) and owner.qualnames == {form.plan.qualname}:
+        if isinstance(owner, ClassValue) and owner.qualnames == {plan.qualname for plan in plans} and len(plans) == 1:
             name = node.attr
-    if name not in form.plan.methods:
+    if not plans or not all(name in plan.methods for plan in plans):
         raise Unsupported(node, "a method that is computed or another class's")
     return name

@@ -43,6 +43,7 @@ from . import (
     loops,
     makers,
     masks,
+    methods,
     model_names,
     namesakes,
     old_values,
@@ -128,7 +129,9 @@ class _Native(Rewrite):
 
     def run(self) -> None:
         self.plan = one_model.merged(self)
-        collections.check(self)
+        collections.check(self, self.plan)
+        self.check_records()
+        methods.check(self)
         one_model.check_sites(self)
         self.by_name = masks.by_name(self)
         if collections.whole(self):

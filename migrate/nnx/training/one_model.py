@@ -13,6 +13,7 @@ import dataclasses
 from ...linen.flow_values import Items, Model, Value
 from ...plan import ClassPlan
 from ...trees import subtree
+from .components import Component
 from .places import exclusive
 from .rewrite import Rewrite, Unsupported
 
@@ -45,12 +46,12 @@ def _place(plan: ClassPlan, name: str) -> int:
     return plan.call_arguments.index(name) if name in plan.call_arguments else -1
 
 
-def alternatives(form: Rewrite) -> bool:
+def alternatives(form: Rewrite, component: Component | None = None) -> bool:
     """Are the constructions alternatives of which a program makes one, each time it comes to them?
 
     `model = CNN() if small else ResNet()`, the same as an `if` statement, and a function that returns either.
     """
-    sites = form.component.sites
+    sites = (component or form.component).sites
     places: set[object] = set()
     for index, site in enumerate(sites):
         statement, value = form.statement(site), form.parent(site)
@@ -72,27 +73,30 @@ def alternatives(form: Rewrite) -> bool:
     return len(places) == 1
 
 
-def check_sites(form: Rewrite, *, several: bool = False) -> None:
+def check_sites(form: Rewrite, component: Component | None = None, *, several: bool = False) -> None:
     """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`.
 
     `several`: models of several classes may go through the same functions, for forms whose states say of which model
     they are; the variables of one class do not fit another.
     """
-    if not several and alternatives(form):
+    component = component or form.component
+    if not several and alternatives(form, component):
         return
     spelled: dict[str, set[object]] = {}
-    for site, plans in zip(form.component.sites, form.component.plans, strict=True):
+    for site, plans in zip(component.sites, component.plans, strict=True):
         spelled.setdefault(" ".join(plan.qualname for plan in plans), set()).add(_spelled(site))
     alike = all(len(ways) == 1 for ways in spelled.values())
     if not alike or (len(spelled) > 1 and not several):
-        raise Unsupported(form.component.sites[0], "several models of one kind")
-    if len(form.component.sites) > len(spelled):
-        for site in form.component.sites:
+        raise Unsupported(component.sites[0], "several models of one kind")
+    if len(component.sites) > len(spelled):
+        for site in component.sites:
             if _local(form, site):
                 raise Unsupported(site, "several models of one kind")
 
 
-def check_calls(form: Rewrite, homes: set[ast.AST | None], *, by_states: bool = False) -> None:
+def check_calls(
+    form: Rewrite, homes: set[ast.AST | None], component: Component | None = None, *, by_states: bool = False
+) -> None:
     """Unsupported where the function around a construction is called in unlike ways, and its model leaves it.
 
     `homes` are the functions that call init: a state that one of them makes has its own model. `by_states`: nothing is
@@ -100,9 +104,10 @@ def check_calls(form: Rewrite, homes: set[ast.AST | None], *, by_states: bool = 
     """
     if by_states:
         return
-    for site in form.component.sites:
+    component = component or form.component
+    for site in component.sites:
         function = form.function(site)
-        chosen = len(form.component.sites) > 1 and alternatives(form)  # by what the function is given
+        chosen = len(component.sites) > 1 and alternatives(form, component)  # by what the function is given
         if function is None or not (chosen or _local(form, site)):
             continue
         if not _called_in_unlike_ways(form, function, set()):

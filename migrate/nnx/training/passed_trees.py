@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator
 
 from ...context import FileContext
+from ...linen import flow_records
 from ...linen.flow import Flow
 from ...linen.flow_values import (
     COND,
@@ -16,6 +18,7 @@ from ...linen.flow_values import (
     Items,
     Method,
     OptState,
+    Record,
     State,
     Tracked,
     Value,
@@ -128,6 +131,10 @@ class PassedTrees(Rewrite):
         value, function = self.flow.value(node), self.flow.value(call.func)
         if isinstance(function, Method) and self.component.holds(function):
             return function.name == "apply" and call.args[:1] == [node]
+        if name == "functools.partial" and call.args and node is not call.args[0]:
+            function = self.flow.value(call.args[0])
+            shifted = dataclasses.replace(function, bound=function.bound - 1) if isinstance(function, Function) else None
+            return shifted is not None and all(self._parameter(call, shifted, t, node, value) for t in shifted.nodes)
         if isinstance(function, Function):
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
@@ -137,6 +144,10 @@ class PassedTrees(Rewrite):
             return node in call.args[3:] or (
                 isinstance(parent, ast.keyword) and all(isinstance(b, Function) and not b.transform for b in branches)
             )
+        made = self.flow.value(call)
+        if isinstance(made, Record) and flow_records.made_by(self.flow, call):
+            held = made.field(flow_records.field_given(made, call, node))
+            return held is not None and self._kept(value, held)
         if isinstance(call.func, ast.Attribute):
             base = self.flow.value(call.func.value)
             if isinstance(base, State) and call.func.attr in ("apply_gradients", "replace"):
@@ -201,5 +212,10 @@ class PassedTrees(Rewrite):
                 return
         if isinstance(node, ast.Tuple) and not isinstance(node.ctx, ast.Load):
             return
+        if isinstance(value, Record) and isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load):
+            call = self.parent(parent)
+            copied = isinstance(call, ast.Call) and call.func is parent and flow_records.made_by(self.flow, call)
+            if value.field(parent.attr) is not None or copied:
+                return
         if not self.goes_on(node):
             raise Unsupported(node, "a tuple with a state that goes where it is not followed")

@@ -52,6 +52,16 @@ class Rewrite:
             if len(plans) != 1:
                 raise Unsupported(site, "a class chosen at run time")
 
+    def check_records(self) -> None:
+        """Unsupported where a record of the project has values of the component."""
+        for node, record in self.flow.uses.records:
+            if self.within(record):
+                raise Unsupported(node, f"a state in a {record.cls.qualname.rpartition('.')[2]}")
+
+    def within(self, value: Value) -> bool:
+        """Is a value of the component, or has a tuple one?"""
+        return any(map(self.within, value.items)) if isinstance(value, Items) else self.component.holds(value)
+
     # edits -----------------------------------------------------------------------------------------------------
     def source(self, node: ast.AST) -> SourceFile:
         return self.flow.source_of[node]
@@ -254,14 +264,17 @@ class Rewrite:
         return parent.value if simple else None
 
     # sizes and keys --------------------------------------------------------------------------------------------
-    def sizes(self, call: ast.Call, args: list[ast.expr], keywords: list[ast.keyword]) -> list[str]:
+    def sizes(
+        self, call: ast.Call, args: list[ast.expr], keywords: list[ast.keyword], plan: ClassPlan | None = None
+    ) -> list[str]:
         """`["in_features=x.shape[-1]"]` from the inputs of a call. Unsupported where an input is not at hand."""
-        given: dict[str, ast.expr] = dict(zip(self.plan.call_arguments, args))
+        plan = plan or self.plan
+        given: dict[str, ast.expr] = dict(zip(plan.call_arguments, args))
         given.update({k.arg: k.value for k in keywords if k.arg})
         if any(isinstance(a, ast.Starred) for a in args):
             raise Unsupported(call, "inputs in a starred argument")
         out = []
-        for argument in self.plan.added_arguments:
+        for argument in plan.added_arguments:
             tree = ast.parse(argument.origin, mode="eval")
             names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
             if not names <= given.keys():
@@ -269,14 +282,14 @@ class Rewrite:
             out.append(f"{argument.name}={ast.unparse(_Inputs(given, self.flow).visit(tree))}")
         return out
 
-    def rngs(self, node: ast.expr, streams: tuple[str, ...] = ()) -> str:
+    def rngs(self, node: ast.expr, streams: tuple[str, ...] = (), plan: ClassPlan | None = None) -> str:
         """`nnx.Rngs(key)` from the first argument of `init`."""
         name = self.context(node).name("flax.nnx.Rngs")
         if isinstance(node, ast.Dict) and all(isinstance(k, ast.Constant) for k in node.keys):
             keys = {str(k.value): v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant)}
             items = [f"{k}={self.text(v)}" for k, v in keys.items()]
             # Linen asks for a stream when it draws from it, NNX when it makes the layer.
-            wanted = sorted({*streams, *self.plan.rng_streams} - keys.keys())
+            wanted = sorted({*streams, *(plan or self.plan).rng_streams} - keys.keys())
             return f"{name}({', '.join([*items, *[f'{s}=0' for s in wanted]])})"
         return f"{name}({', '.join([self.text(node), *[f'{s}=0' for s in streams]])})"
 

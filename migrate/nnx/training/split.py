@@ -11,7 +11,7 @@ from ...catalog.shardings import PLAIN
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Gradients, Method, Model, State, Value, Variables
-from . import collections, leaf_order, masks, one_model, removals
+from . import collections, leaf_order, masks, methods, one_model, removals
 from .components import Component
 from .rewrite import Rewrite, Unsupported, obstacle
 
@@ -42,6 +42,8 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
 class _Split(Rewrite):
     def run(self) -> None:
         self.one_class_each()
+        self.check_records()
+        methods.check(self)
         plans = [plan for (plan,) in self.component.plans]
         same = all(p.added_arguments == self.plan.added_arguments for p in plans)
         if not same or any(p.rng_streams or p.collections - {"params"} for p in plans):

@@ -41,8 +41,16 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "a_method_replaced_on_its_object": "NNX603",
+    "class_methods_on_a_named_tuple_of_states": "NNX602",
+    "methods_of_an_object_take_states": "NNX602",
+    "methods_that_a_derived_class_overrides": "NNX603",
+    "states_in_a_named_tuple": "NNX602",
+    "states_of_two_models_in_one_function": "NNX602",
+    "params_in_a_struct_through_a_scan": "NNX602",
+    "twin_critics_and_an_actor_in_one_function": "NNX602",
     "steps_bound_by_partial": "NNX601",
-    "a_step_bound_to_the_first_state": "NNX603",
+    "a_step_bound_to_the_first_state": "NNX602",
     "a_step_bound_to_starred_arguments": "NNX602",
     "a_loss_with_keywords_of_its_own": "NNX602",
     "a_bound_loss_with_keywords": "NNX602",

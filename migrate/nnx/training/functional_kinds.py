@@ -1,0 +1,109 @@
+"""The models of a component, by class: functions that take states of any of them join actors and critics.
+
+    def update(state, loss_fn):                         state.graphdef is the structure of whichever it is
+        loss, grads = jax.value_and_grad(loss_fn)(state.params)
+        return state.apply_gradients(grads=grads), loss
+
+A state has its structure with it. A model that is applied by its name has that of the function that initializes its class.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import Model, Tracked, Value
+from ...plan import ClassPlan
+from . import one_model
+from .components import Component
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .functional import _Functional
+
+
+@dataclasses.dataclass
+class Kind:
+    """The models of one class."""
+
+    plan: ClassPlan
+    sites: list[ast.Call]
+    homes: dict[ast.AST | None, ast.Call]  # the functions that call init, each with its first call; None is the file
+    trained: list[ast.Call]  # constructions of the model that is initialized
+    at_home: bool  # is every model constructed where it is initialized?
+    graphdefs: dict[ast.AST | None, str] = dataclasses.field(default_factory=dict)  # the structure's name, by function
+
+    def has(self, value: Value) -> bool:
+        return isinstance(value, Tracked) and not value.sites.isdisjoint(self.sites)
+
+
+def find(form: _Functional, inits: list[ast.Call]) -> list[Kind]:
+    """Unsupported where a class' models may be initialized in unlike ways."""
+    by_class: dict[str, Component] = {}
+    for site, plans in zip(form.component.sites, form.component.plans, strict=True):
+        own = by_class.setdefault(plans[0].qualname, Component([], []))
+        own.sites.append(site)
+        own.plans.append(plans)
+    initialized: dict[str, list[ast.Call]] = {name: [] for name in by_class}
+    for call in inits:
+        classes = [name for name, own in by_class.items() if own.holds(form.flow.value(call))]
+        if len(classes) != 1:
+            raise Unsupported(call, "one of several models is initialized")
+        initialized[classes[0]].append(call)
+    return [_kind(form, own, initialized[name]) for name, own in by_class.items()]
+
+
+def of(form: _Functional, node: ast.AST, value: Value) -> Kind:
+    """The class that a model, or what init returns, is of."""
+    kinds = [kind for kind in form.kinds if kind.has(value)]
+    if len(kinds) != 1:
+        raise Unsupported(node, "one of several models")
+    return kinds[0]
+
+
+def _kind(form: _Functional, component: Component, inits: list[ast.Call]) -> Kind:
+    ((plan,), *_) = component.plans
+    if not inits:
+        raise Unsupported(component.sites[0], "init is not called here")
+    homes = _homes(form, inits, plan)
+    trained = _trained(form, component, inits)
+    # A model that is constructed around the calls that initialize it stands beside its own structure at every use.
+    at_home = all(_around(form, form.function(made), home) for made in trained for home in homes)
+    if not at_home:
+        if len(trained) < len(component.sites):
+            raise Unsupported(component.sites[0], "several models of one kind")
+        one_model.check_calls(form, set(homes), component)
+    return Kind(plan, component.sites, homes, trained, at_home)
+
+
+def _homes(form: _Functional, inits: list[ast.Call], plan: ClassPlan) -> dict[ast.AST | None, ast.Call]:
+    found: dict[ast.AST | None, ast.Call] = {}
+    sizes = {tuple(form.sizes(call, call.args[1:], call.keywords, plan)) for call in inits}
+    if len({form.source(call).module for call in inits}) > 1 or (len(inits) > 1 and len(sizes) > 1):
+        raise Unsupported(inits[1], "init is called in several places for other sizes")
+    for call in inits:
+        found.setdefault(form.function(call), call)
+    return found
+
+
+def _trained(form: _Functional, component: Component, inits: list[ast.Call]) -> list[ast.Call]:
+    """The constructions of the model that is initialized. Others may be the same class with other arguments.
+
+    `Net(8, train=False)` beside `Net(8)`: what it applies are variables of the first, in a structure of its own.
+    """
+    try:
+        one_model.check_sites(form, component)
+    except Unsupported:
+        made = [form.flow.value(form.initialized(call)) for call in inits]
+        trained = {site for value in made if isinstance(value, Model) for site in value.sites}
+        if len(trained) != 1 or not all(isinstance(value, Model) for value in made):
+            raise
+        return list(trained)
+    return component.sites
+
+
+def _around(form: _Functional, outer: ast.AST | None, scope: ast.AST | None) -> bool:
+    while scope is not None and scope is not outer:
+        scope = form.function(scope)
+    return scope is outer

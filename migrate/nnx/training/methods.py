@@ -1,0 +1,50 @@
+"""Methods that take or return what a form changes: every call of one must be seen, on an object of a known class."""
+
+from __future__ import annotations
+
+import ast
+
+from ...linen.flow_values import Deltas, Function, Instance, Items, OptState, Value
+from .rewrite import Rewrite, Unsupported
+
+
+def check(form: Rewrite) -> None:
+    """Unsupported where others derive from the class of such a method, or where its name is said of something unknown."""
+    found = _methods(form)
+    if not found:
+        return
+    for method, owner in found.items():
+        if owner in form.flow.class_facts.derived:
+            raise Unsupported(method, "a method of a class that others derive from")
+    names = {method.name for method in found}
+    for node in form.flow.source_of:
+        if isinstance(node, ast.Attribute) and node.attr in names and not _known(form, node):
+            raise Unsupported(node, f"a method {node.attr} of something that is not followed")
+
+
+def _methods(form: Rewrite) -> dict[ast.FunctionDef, ast.ClassDef]:
+    """The methods that take or return values of the component, with their classes."""
+    flow = form.flow
+    holding = [function for function, value in flow.returns.items() if form.within(value)]
+    holding += [scope for (_, scope, _), value in flow.env.items() if scope is not None and form.within(value)]
+    found = {}
+    for function in holding:
+        owner = form.parent(function) if isinstance(function, ast.FunctionDef) else None
+        if isinstance(function, ast.FunctionDef) and isinstance(owner, ast.ClassDef) and function.name != "__init__":
+            found[function] = owner
+    return found
+
+
+def _known(form: Rewrite, node: ast.Attribute) -> bool:
+    """Is it a function that the flow knows, or an attribute of something that is no object of an unknown class?"""
+    flow = form.flow
+    value, base = flow.value(node), flow.value(node.value)
+    if isinstance(value, Function) or flow.name(node):
+        return True
+    if isinstance(node.value, ast.Name) and node.value.id == "self":
+        return any(isinstance(parent, ast.ClassDef) for parent in form.source(node).ancestors(node))
+    if type(base) is not Value:
+        return not isinstance(base, Instance)
+    call = form.parent(node)
+    made = flow.value(call) if isinstance(call, ast.Call) and call.func is node else None
+    return isinstance(made, OptState) or (isinstance(made, Items) and isinstance(made.items[0], Deltas))
