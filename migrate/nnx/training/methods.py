@@ -39,7 +39,7 @@ def _known(form: Rewrite, node: ast.Attribute) -> bool:
     """Is it a function that the flow knows, or an attribute of something that is no object of an unknown class?"""
     flow = form.flow
     value, base = flow.value(node), flow.value(node.value)
-    if isinstance(value, Function) or flow.name(node):
+    if isinstance(value, Function) or _of_library(form, flow.name(node) or ""):
         return True
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         return any(isinstance(parent, ast.ClassDef) for parent in form.source(node).ancestors(node))
@@ -48,3 +48,9 @@ def _known(form: Rewrite, node: ast.Attribute) -> bool:
     call = form.parent(node)
     made = flow.value(call) if isinstance(call, ast.Call) and call.func is node else None
     return isinstance(made, OptState) or (isinstance(made, Items) and isinstance(made.items[0], Deltas))
+
+
+def _of_library(form: Rewrite, name: str) -> bool:
+    """Is it a dotted name, and of no module of the project?"""
+    parts = name.split(".")
+    return bool(name) and not any(".".join(parts[:end]) in form.flow.project.files for end in range(1, len(parts)))
