@@ -105,6 +105,7 @@ class _Functional(PassedTrees):
         if any(masks_word in c.source.text for c in self.flow.project.linen_classes.values() for masks_word in _SHARDED):
             raise Unsupported(site, "parameters with axes")
         methods.check(self)
+        methods.check_attributes(self)
         masks.check(self)
         leaf_order.check(self)
         self._leaves()

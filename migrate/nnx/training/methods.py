@@ -1,4 +1,4 @@
-"""Methods that take or return what a form changes: every call of one must be seen, on an object of a known class."""
+"""Methods that take or return what a form changes, and attributes that hold it: every use of one must be seen."""
 
 from __future__ import annotations
 
@@ -20,6 +20,22 @@ def check(form: Rewrite) -> None:
     for node in form.flow.source_of:
         if isinstance(node, ast.Attribute) and node.attr in names and not _known(form, node):
             raise Unsupported(node, f"a method {node.attr} of something that is not followed")
+
+
+def check_attributes(form: Rewrite) -> None:
+    """Unsupported where others than the methods of the class may see what an attribute of `self` holds."""
+    held = {(owner, name.removeprefix("self.")) for (_, owner, name), v in form.flow.env.items() if form.within(v)}
+    owners = {owner for owner, _ in held if isinstance(owner, ast.ClassDef)}
+    if any(owner in form.flow.class_facts.derived for owner in owners):
+        raise Unsupported(form.component.sites[0], "values in attributes of a class that others derive from")
+    words = {name for owner, name in held if owner in owners}
+    for node, source in form.flow.source_of.items() if words else ():
+        if isinstance(node, ast.Attribute) and node.attr in words and not _known(form, node):
+            raise Unsupported(node, "values in attributes that are read from outside")
+        call = source.parents.get(node)
+        if isinstance(node, ast.Constant) and node.value in words and isinstance(call, ast.Call):
+            if isinstance(call.func, ast.Name) and call.func.id in ("getattr", "setattr", "hasattr", "delattr"):
+                raise Unsupported(node, "values in attributes that are read by name")
 
 
 def _methods(form: Rewrite) -> dict[ast.FunctionDef, ast.ClassDef]:

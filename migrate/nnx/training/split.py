@@ -44,6 +44,7 @@ class _Split(Rewrite):
         self.one_class_each()
         self.check_records()
         methods.check(self)
+        methods.check_attributes(self)
         plans = [plan for (plan,) in self.component.plans]
         same = all(p.added_arguments == self.plan.added_arguments for p in plans)
         if not same or any(p.rng_streams or p.collections - {"params"} for p in plans):

@@ -79,3 +79,45 @@ def test_methods(kit, name: str) -> None:
     before, after = done.both()
     assert len(set(before["losses"])) > 6
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=2e-5, atol=1e-6)
+
+
+HELD = """
+x = jnp.ones((2, 5))
+
+class Trainer:
+  def __init__(self, rate):
+    model = MLP(4)
+    self.params = model.init(jax.random.key(0), x)
+    self.tx = optax.adam(rate)
+    self.opt_state = self.tx.init(self.params)
+    def loss_fn(params, batch):
+      return jnp.mean((model.apply(params, batch) - 1.0) ** 2)
+    self.grad = jax.jit(jax.value_and_grad(loss_fn))
+
+  def step(self, batch):
+    loss, grads = self.grad(self.params, batch)
+    updates, self.opt_state = self.tx.update(grads, self.opt_state)
+    self.params = optax.apply_updates(self.params, updates)
+    return loss
+
+trainer = Trainer(0.1)
+losses = [float(trainer.step(x + i)) for i in range(4)]
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, code",
+    [
+        ("losses =", "losses =", "NNX602"),
+        ("losses =", "bias = trainer.params['params']['Dense_0']['bias']\nlosses =", "NNX603"),
+        ("losses =", "bias = getattr(trainer, 'params')['params']['Dense_0']['bias']\nlosses =", "NNX603"),
+        ("losses =", "def bias(t):\n  return t.params['params']['Dense_0']['bias']\nbias(trainer)\nlosses =", "NNX603"),
+        ("trainer =", "class More(Trainer):\n  def bias(self):\n    return self.params['params']\n\ntrainer =", "NNX603"),
+    ],
+)
+def test_params_in_attributes(kit, old: str, new: str, code: str) -> None:
+    done = kit.migrate(HELD.replace(old, new, 1), kit.MLP)
+    assert done.codes == [code], done.after
+    before, after = done.both()
+    assert len(set(before["losses"])) > 3
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=2e-5, atol=1e-6)
