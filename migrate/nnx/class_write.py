@@ -30,6 +30,7 @@ from . import (
     factories,
     helper_functions,
     inheritance,
+    kept_fields,
     lifted,
     lifted_functions,
     names_in_messages,
@@ -63,6 +64,7 @@ class ClassWriter:
         self.edits: list[MethodEdit] = []
         self.moved: list[tuple[SourceFile, Span]] = []
         self.collection_classes: set[str] = set()
+        self.other_names: dict[str, str] = {}  # of fields, see kept_fields
         self.asked: set[str] = set()  # fields that text which is put into the methods reads
         self.named_loops: set[ast.AST] = set()  # targets `_` of loops that take the name of another loop
         self.own_names: set[str] = set()  # what lists and sizes of setup are called that had no name
@@ -75,6 +77,7 @@ class ClassWriter:
         """All edits of the class; raises Unmigratable."""
         self.text._build_all()
         self.by_base = inheritance.delegated(self.text)
+        self.other_names = kept_fields.under_other_names(self)
         self._header()
         self._methods()
         constructor_write.write(self)
@@ -355,6 +358,8 @@ class ClassWriter:
                     self.put(node, source.span(node.value), "[...]", source=source)
                 elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
                     self._module_attribute(node, members(base.value), source)
+                elif _is_self(node.value) and node.attr in self.other_names:
+                    self.put(node, source.span(node.value), f".{self.other_names[node.attr]}", source=source)
                 elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
                     held = run.attributes.get(node.attr)
                     if self.text.computed is not None and node.attr in self.text.computed.attributes:

@@ -47,12 +47,14 @@ def write(writer: ClassWriter) -> None:
     stored = _stored(writer, fields)
     attributes = {place.attribute for place in writer.text.names.places.values()} | set(writer.model.methods())
     sown.check_names(writer.run.sows, stored | attributes)
+    _check_fields(writer, stored - writer.other_names.keys())
     for field in fields:
         if field.factory is not None:
             lines.append((f"if {field.name} is None:",))
             lines.append((source.indent_unit, f"{field.name} = ", *_called(writer, field.factory, field)))
     handed = writer.run.analyser.templates(model.qualname)
-    lines += [(f"self.{f.name} = ", *_stored_value(writer, f)) for f in fields if f.name in stored and f.name not in handed]
+    kept = [f for f in fields if f.name in stored and f.name not in handed]
+    lines += [(f"self.{writer.other_names.get(f.name, f.name)} = ", *_stored_value(writer, f)) for f in kept]
     for field in model.own_fields:  # no argument of the constructor, but perhaps a value
         value = field.default or field.factory
         if not field.init and value is not None:
@@ -116,6 +118,14 @@ def write(writer: ClassWriter) -> None:
     for line in everything:
         written += [body, *line, newline]
     writer.insert(at, *written, newline if not _blank_follows(writer, at) else "", order=-1)
+
+
+def _check_fields(writer: ClassWriter, stored: set[str]) -> None:
+    """Refuse variables and modules that have a field's name where the field is read, too: an attribute holds one of them."""
+    for site, place in writer.text.names.places.items():
+        if place.kind == "attribute" and place.attribute in stored and not (site.held or site.in_setup):
+            reason = f"a field and what is made under its name are both called {place.attribute}"
+            raise Unmigratable("NNX156", reason, site.node)
 
 
 def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:

@@ -14,6 +14,7 @@ from ..source import SourceFile
 
 if TYPE_CHECKING:
     from ..linen.classes import ClassModel, Method
+    from .class_write import ClassWriter
 
 _ASKING = frozenset({"getattr", "hasattr", "attrgetter"})
 _ASKS_NO_FIELD = frozenset({"super", "isinstance", "type", "id", "share_scope"})
@@ -41,6 +42,29 @@ def asked_by_name(source: SourceFile) -> Iterator[str]:
 def handed_on(model: ClassModel) -> bool:
     """May code that is not the class's own read fields of it?"""
     return any(_hands_on(method) for owner in model.mro() for method in owner.own_methods.values())
+
+
+def under_other_names(writer: ClassWriter) -> dict[str, str]:
+    """Field → the attribute that keeps it, where something is made under the field's own name: Linen allows both.
+
+    Only the class's own `self.field` is followed: where more reads a field, the two are refused (`constructor_write`).
+    """
+    made = {
+        place.attribute
+        for site, place in writer.text.names.places.items()
+        if place.kind == "attribute" and not (site.held or site.in_setup)
+    }
+    others = [*writer.model.mro(), *writer.text.analyser.classes.derived(writer.model)]
+    elsewhere = {n.attr for c in others if c is not writer.model for n in c.nodes if isinstance(n, ast.Attribute)}
+    found: dict[str, str] = {}
+    for name in sorted(made & writer.run.fields.keys()):
+        if name in writer.loaded or name in elsewhere or handed_on(writer.model):
+            continue
+        other = f"{name}_field"
+        while other in made | writer.run.fields.keys() | writer.model.methods().keys() | writer.run.attributes.keys():
+            other += "_"
+        found[name] = other
+    return found
 
 
 def _hands_on(method: Method) -> bool:
@@ -73,4 +97,4 @@ def _is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-__all__ = ["asked_by_name", "handed_on"]
+__all__ = ["asked_by_name", "handed_on", "under_other_names"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..linen.chains import Chain
 from ..linen.merging import Either
-from ..linen.sites import Module, Repeated, Table
-from ..linen.values import Tup
+from ..linen.sites import Module, Repeated, Table, Unmigratable
+from ..linen.values import Array, Tup, Value
 from ..source import SourceFile
 from ..trees import subtree
 from .branches import exclusive
@@ -36,7 +36,10 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         writer.put(value, f"{writer.namer.name('flax.nnx.data')}(None)", source=source)
         return
     found = writer.run.evaluated.get(value)
-    if found is None or isinstance(found.value, Module | Either) or next(writer.run.modules_in(found.value), None) is None:
+    if found is None or isinstance(found.value, Module | Either):
+        return
+    if next(writer.run.modules_in(found.value), None) is None:
+        _write_arrays(writer, node, value, found.value, source)
         return
     if _is_loop(writer, value):
         return
@@ -53,6 +56,34 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         kind = "Dict" if _is_dict(writer, container) else "List"
         span = source.span(container)
         writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+
+def _write_arrays(writer: ClassWriter, node: ast.Assign, value: ast.expr, held: Value, source: SourceFile) -> None:
+    """`self.masks = [...]` of arrays needs nnx.data: NNX takes plain containers for static and refuses arrays in them."""
+    items = list(_leaves(held))
+    arrays = [item for item in items if isinstance(item, Array) and item.shape.rank]
+    if not arrays:
+        return
+    if len(arrays) < len(items):
+        raise Unmigratable("NNX180", "setup keeps arrays and other things in one container", value)
+    if len(node.targets) == 1:
+        writer.put(value, f"{writer.namer.name('flax.nnx.data')}(", source.span(value), ")", source=source)
+
+
+def _leaves(held: Value) -> Iterator[Value]:
+    """What a container holds, and the containers in it; nothing of what is no container."""
+    inner: list[Value] = []
+    if isinstance(held, Tup):
+        inner = list(held.items)
+    elif isinstance(held, Table):
+        inner = list(held.items.values())
+    elif isinstance(held, Repeated):
+        inner = [held.element]
+    for item in inner:
+        if isinstance(item, Tup | Table | Repeated):
+            yield from _leaves(item)
+        else:
+            yield item
 
 
 def _is_dict(writer: ClassWriter, container: ast.expr) -> bool:

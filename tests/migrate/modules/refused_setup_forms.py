@@ -125,4 +125,55 @@ class N(nn.Module):
     return [self.heads[d](x) for d in self.degrees]
 """,
     ),
+    "arrays and numbers in one dict of setup": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.table = {'mask': jnp.ones(4), 'count': 3}
+    self.dense = nn.Dense(4)
+  def __call__(self, x):
+    return self.dense(x * self.table['mask']) * self.table['count']
+""",
+    ),
+    "a parameter under the name of a field that other code reads": (
+        "NNX156",
+        """class M(nn.Module):
+  latents: int = 3
+  @nn.compact
+  def __call__(self, x):
+    z = self.param('latents', nn.initializers.ones, (self.latents, 4))
+    return jnp.broadcast_to(z[None], (x.shape[0], self.latents, 4))
+
+
+def count(module):
+  return module.latents
+""",
+    ),
+    "a layer under the name of a field that a function may read": (
+        "NNX156",
+        """def scaled(module, x):
+  return x * getattr(module, 'he' + 'ad')
+
+
+class M(nn.Module):
+  head: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return scaled(self, nn.Dense(self.head, name='head')(x))
+""",
+    ),
+    "a layer under the name of a field that a base reads": (
+        "NNX156",
+        """class Base(nn.Module):
+  head: int = 3
+  def rows(self, x):
+    return x.reshape(-1, self.head)
+
+
+class M(Base):
+  @nn.compact
+  def __call__(self, x):
+    return self.rows(nn.Dense(self.head, name='head')(x))
+""",
+    ),
 }
