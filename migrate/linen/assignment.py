@@ -230,7 +230,8 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
             localized = dataclasses.replace(said, span=env.source.span(node), needs=needs)
             run.block.steps.append(Local(node, frozenset({name}), localized, env.source))
             known = isinstance(value.value, Int | Const | Tup) and not isinstance(value.value, Static)
-            if not known or name in dependencies_of(value.value):  # from here on the name means the new one
+            renewed = not run.in_setup and name in dependencies_of(value.value)
+            if not known or renewed:  # from here on the name means the new one
                 value = Abs(Int(Dim.local(name)), static=True)
             env.names[name] = value
             return
