@@ -11,7 +11,7 @@ from .bundles import Bundle, common, map_values
 from .dims import Dim
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, asked, certain, with_none
-from .sites import Abs, Factory, Function, Module, Repeated, Static
+from .sites import Abs, Factory, Function, Module, Repeated, Static, Table
 from .values import Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
 
@@ -292,6 +292,10 @@ def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
     if isinstance(value, Tup):
         items = tuple(map_dims(item, change) for item in value.items)
         return value if all(x is y for x, y in zip(items, value.items)) else dataclasses.replace(value, items=items)
+    if isinstance(value, Table):
+        entries = {key: map_dims(item, change) for key, item in value.items.items()}
+        same = all(entries[key] is item for key, item in value.items.items())
+        return value if same else dataclasses.replace(value, items=entries)
     return value
 
 

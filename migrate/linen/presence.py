@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .dims import Dim
-from .sites import CallRecord, Localized, Site
-from .values import Array, Const, Shape, Unknown, Value
+from .sites import CallRecord, Localized, Site, Table
+from .values import Array, Const, Shape, Tup, Unknown, Value
 
 _PRESENT, _ABSENT = "\0present:", "\0absent:"
 
@@ -201,6 +201,14 @@ def _one(step: Step, a: Value, b: Value) -> Value:
         return with_none(a, dataclasses.replace(step, holds=True))
     if type(b) is Array and a == Const(None):
         return with_none(b, dataclasses.replace(step, holds=False))
+    if isinstance(a, Tup) and isinstance(b, Tup) and a != b:
+        alike = len(a.items) == len(b.items) and a.kind == b.kind
+        items = tuple(_one(step, x, y) for x, y in zip(a.items, b.items))
+        return dataclasses.replace(a, items=items) if alike else Unknown("of two tuples of unlike lengths")
+    if isinstance(a, Table) and isinstance(b, Table) and a is not b:
+        if a.items.keys() != b.items.keys() or a.maybe or b.maybe:
+            return Unknown("of two dicts with unlike keys")
+        return Table({key: _one(step, item, b.items[key]) for key, item in a.items.items()})
     if a == b or not (isinstance(a, Array) and isinstance(b, Array)):
         return a if not (isinstance(a, Const) and a.value is None) else b
     count = max(len(a.shape.dims), len(b.shape.dims), 1)

@@ -13,10 +13,28 @@ from .kind_results import asked_inside
 from .mapped_axes import drop_axis
 from .merging import Either, dependencies_of, members
 from .presence import Step, asked, substituted
-from .sites import Abs, BoundArg, Module, Repeated, Site, Static
+from .sites import Abs, BoundArg, Module, Repeated, Site, Static, Table
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
 _FIELD = re.compile(r"self\.([A-Za-z_]\w*)")
+
+
+def _part_of(value: Value, path: str) -> Value | None:
+    """What stands in tuples and dicts at `['state'][0]`; None where they have no such entry."""
+    keys: list[object] = []
+    node: ast.expr = ast.parse(f"_{path}", mode="eval").body
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        keys.insert(0, node.slice.value)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    found: Value | None = value
+    for key in keys:
+        if isinstance(found, Tup):
+            found = found.items[key] if isinstance(key, int) and key < len(found.items) else None
+        else:
+            found = found.items.get(key) if isinstance(found, Table) and key not in found.maybe else None
+    return found
 
 
 class Substitution:
@@ -78,10 +96,9 @@ class Substitution:
             return self.inputs[argument]
         name, _, rest = argument.partition("[")
         value = self.inputs.get(name)
-        if value is not None and rest.rstrip("]").isdigit() and isinstance(value, Tup):
-            position = int(rest.rstrip("]"))
-            if position < len(value.items):
-                return value.items[position]
+        part = _part_of(value, f"[{rest}") if isinstance(value, Tup | Table) and rest else None
+        if part is not None:
+            return part
         if isinstance(value, Array) and value.shape.lead is not None and not value.shape.dims:
             return Array(Shape.argument(f"{value.shape.lead.argument}{argument[len(name) :]}"))
         if isinstance(value, Array) and rest.rstrip("]").isdigit():
