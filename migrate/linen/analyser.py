@@ -313,10 +313,7 @@ class Analyser:
         summary = called.summaries.get(method)
         if summary is None:
             return Unknown(f"what {name}.{method} returns")
-        inputs: dict[str, Value] = dict(zip(summary.parameters, record.args))
-        inputs.update(record.keywords)
-        for parameter, default in summary.defaults.items():
-            inputs.setdefault(parameter, default.value)
+        inputs = summary.inputs(record)
         for parameter, rank in self.ranks.get(site.target, {}).items():
             given = inputs.get(parameter)
             if isinstance(given, Array) and given.shape.rank not in (None, rank):

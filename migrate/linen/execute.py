@@ -23,6 +23,7 @@ from . import (
     jumps,
     list_items,
     mutation,
+    own_methods,
     plain_objects,
     shape_arguments,
     size_lists,
@@ -44,6 +45,7 @@ from .presence import Step
 from .sites import (
     Abs,
     Block,
+    CallRecord,
     For,
     Function,
     Lifted,
@@ -74,6 +76,17 @@ class Summary:
     parameters: tuple[str, ...]
     defaults: Mapping[str, Abs]
     result: Value
+    names: Mapping[str, str] | None = None  # parameter → the argument of `__call__` that it is, "" for none; None: its own
+
+    def inputs(self, record: CallRecord) -> dict[str, Value]:
+        """What a call gives for the arguments that the class's sizes are said in."""
+        given: dict[str, Value] = dict(zip(self.parameters, record.args))
+        given.update(record.keywords)
+        for parameter, default in self.defaults.items():
+            given.setdefault(parameter, default.value)
+        if self.names is None:
+            return given
+        return {self.names[name]: value for name, value in given.items() if self.names.get(name)}
 
 
 class Execution(LoopExecution):
@@ -155,6 +168,7 @@ class Execution(LoopExecution):
         self.asked: dict[ast.expr, str] = analyser.asked_places(model)
         self.arguments |= set(self.asked.values())
         self.inlined: set[Method] = set()
+        self.handed: dict[str, own_methods.Handed] = {}  # methods that `__call__` calls
         self.executed: set[ast.AST] = set()  # the functions whose bodies were followed
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()
         self.variable_reads: dict[ast.expr, VariableRead] = {}  # `self.variables[...]` and the like
@@ -203,6 +217,8 @@ class Execution(LoopExecution):
                 method in self.inlined or {"property", "staticmethod", "classmethod"} & set(method.decorators)
             ):
                 self._ask_static(method)
+                if name in self.handed:
+                    self._summarize(name, method, self.handed[name].result, self.handed[name].names)
                 continue
             self.entry = name
             self.block = self.blocks[name] = Block()
@@ -218,12 +234,13 @@ class Execution(LoopExecution):
                 if name == "__call__" or method.compact or self.sites_of(name):
                     raise
                 continue  # a helper that makes nothing and that we cannot follow is left as it is
-            defaults = {}
-            for p in method.parameters:
-                node = method.default(p.arg)
-                if node is not None:
-                    defaults[p.arg] = self.constant(node, method.source)
-            self.summaries[name] = Summary(tuple(p.arg for p in method.positional), defaults, self.outward(result.value))
+            self._summarize(name, method, result.value)
+
+    def _summarize(self, name: str, method: Method, result: Value, names: Mapping[str, str] | None = None) -> None:
+        """Keep what a method gives, for those that call it."""
+        found = {p.arg: method.default(p.arg) for p in method.parameters}
+        defaults = {key: self.constant(node, method.source) for key, node in found.items() if node is not None}
+        self.summaries[name] = Summary(tuple(p.arg for p in method.positional), defaults, self.outward(result), names)
 
     def _ask_static(self, method: Method) -> None:
         """A static method that the class does not call itself: the carries that it makes are noted."""

@@ -16,6 +16,7 @@ from . import (
     layer_calls,
     maker_functions,
     mutation,
+    own_methods,
     plain_objects,
     rest_arguments,
     setup_helpers,
@@ -182,6 +183,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     helper = helpers.started(run, function, bound) if not run.apart else None
     with compact_calls.counted_anew(run, function.method):
         result: Abs = run.run_function(target, inner)
+    if function.method is not None:
+        own_methods.note(run, function.method, bound, [*nodes], result.value)
     aliases.forget_given(run, target, nodes, env)
     if helper is not None and run.in_setup and arguments.static:
         empty = made_for_setup(run, node, env, result.value, before)

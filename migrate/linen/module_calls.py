@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..source import SourceFile
-from . import all_but_last, chains, layer_calls, shapes
+from . import all_but_last, chains, layer_calls, own_methods, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .classes import ClassModel
@@ -116,6 +116,8 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
         check_call(run, site, node, known, env)
     site.calls.append((node, method, env))
+    if known is not None and site.kind == "class":
+        own_methods.noted(site, method, known)
     levels = transforms_of(site.lifted, method)
     if known is not None and any(l.kind in ("scan", "vmap") for l in levels):
         return _call_lifted(run, site, method, known, arguments, levels)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from . import own_methods
 from .dims import Dim
 from .sites import Branch, DimPart, Localized, LocalizedPart, Make, ShapePart, Site, steps_of
-from .values import Array, Shape, Value
+from .values import Array, Shape
 
 Needed = frozenset[tuple[str, int]]  # (argument, dimension counted from the end)
 _NO_SIZE = frozenset({"flax.linen.Dropout", "flax.linen.Embed"})
@@ -90,8 +91,7 @@ def _of_class(analyser: Any, run: Any, site: Site) -> list[Dim | None] | None:
     summary = called.summaries.get(method)
     if site.call is None or summary is None or site.lifted:
         return None
-    inputs: dict[str, Value] = dict(zip(summary.parameters, site.call.args))
-    inputs.update(site.call.keywords)
+    inputs = own_methods.inputs_of(site, called)[0]
     needed = analyser.needed_sizes(run, site, called, method, inputs)
     if needed is None:
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
 from ..edits import Parts
+from ..linen import own_methods
 from ..linen.module_calls import layer_arg
 from ..linen.needed_sizes import enough
 from ..linen.normalize_calls import FeatureShape
@@ -18,7 +19,7 @@ from ..linen.sites import (
     Site,
     Unmigratable,
 )
-from ..linen.values import Array, Const, Unknown, Value
+from ..linen.values import Array, Const, Unknown
 from ..plan import AddedArgument, ClassPlan
 from ..trees import subtree
 from . import (
@@ -124,6 +125,7 @@ def _class(text: ClassText, site: Site) -> Parts:
         found.inner = site.target
         raise found
     _check_mapped(site, called)
+    _check_methods(text, site)
     callee = text.callee(site, site.target)
     arguments: list[Parts] = []
     order = [f.name for f in text.analyser.classes.get(site.target).fields()]  # type: ignore[union-attr]
@@ -142,6 +144,19 @@ def _class(text: ClassText, site: Site) -> Parts:
         arguments.append((f"{added.name}=", added_value(text, site, added, argument, index)))
     arguments.append(("rngs=rngs",))
     return joined(callee, arguments)
+
+
+def _check_methods(text: ClassText, site: Site) -> None:
+    """Refuse a module of which methods are called that leave out some of its modules."""
+    model = text.analyser.classes.get(site.target)
+    methods = frozenset(method for _, method, _ in site.calls)
+    if model is None or not methods:
+        return
+    left = own_methods.uncalled(model, text.analyser.execution(site.target), methods)
+    if left is not None:
+        name, called = site.target.rpartition(".")[2], " and ".join(f"`{m}`" for m in sorted(methods))
+        reason = f"of {name} only {called} is called, and Linen makes no variables for `{short(left.node)}`"
+        raise Unmigratable("NNX157", reason, site.node)
 
 
 def _check_mapped(site: Site, called: ClassPlan) -> None:
@@ -166,10 +181,9 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
         raise Unmigratable("NNX110", f"{name} is never called where its `{added.name}` could be seen", site.node)
     if text.analyser.is_asked_value(site.target, argument):
         return asking.handed_on(text, site, argument, index)
-    inputs: dict[str, Value] = dict(zip(summary.parameters, site.call.args))
-    inputs.update(site.call.keywords)
-    for parameter, default in summary.defaults.items():
-        inputs.setdefault(parameter, default.value)
+    inputs, unlike = own_methods.inputs_of(site, called)
+    if argument in unlike:
+        raise Unmigratable("NNX114", f"two methods of {name} are given a `{argument}` of several sizes", site.node)
     substitution = text.analyser.substitution(text.run, site, called, inputs)
     value = substitution._input(argument)
     if isinstance(value, Const) and value.value is None:
