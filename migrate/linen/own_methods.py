@@ -92,6 +92,23 @@ def uncalled(model: ClassModel, called: Any, methods: frozenset[str]) -> Site | 
     return None
 
 
+def is_only_asked(model: ClassModel, site: Site) -> bool:
+    """Does a class use a module of its own only to call its methods: is it not handed to `nn.RNN`, or anything else?"""
+    made = site.source.parents.get(site.node)
+    if isinstance(made, ast.Attribute):  # `Heads().actor(x)`
+        return True
+    target = made.targets[0] if isinstance(made, ast.Assign) and len(made.targets) == 1 else None
+    if not isinstance(target, ast.Attribute | ast.Name) or (isinstance(target, ast.Name) and site.in_setup):
+        return False
+    held = ast.unparse(target)
+    for method in model.methods().values():
+        for node in subtree(method.node):
+            if type(node) is type(target) and isinstance(node.ctx, ast.Load) and ast.unparse(node) == held:
+                if not isinstance(method.source.parents.get(node), ast.Attribute):
+                    return False
+    return True
+
+
 def _reached(model: ClassModel, methods: frozenset[str]) -> frozenset[str]:
     """The methods that these call, themselves included."""
     reached, open_names = set(methods), list(methods)
@@ -104,4 +121,4 @@ def _reached(model: ClassModel, methods: frozenset[str]) -> frozenset[str]:
     return frozenset(reached)
 
 
-__all__ = ["Handed", "inputs_of", "note", "noted", "uncalled"]
+__all__ = ["Handed", "inputs_of", "is_only_asked", "note", "noted", "uncalled"]

@@ -150,7 +150,7 @@ def _check_methods(text: ClassText, site: Site) -> None:
     """Refuse a module of which methods are called that leave out some of its modules."""
     model = text.analyser.classes.get(site.target)
     methods = frozenset(method for _, method, _ in site.calls)
-    if model is None or not methods:
+    if model is None or not methods or not own_methods.is_only_asked(text.model, site):
         return
     left = own_methods.uncalled(model, text.analyser.execution(site.target), methods)
     if left is not None:
