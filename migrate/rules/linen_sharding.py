@@ -263,7 +263,13 @@ def function(node: ast.AST, ctx: FileContext) -> None:
     if name in PLAIN and not logical and not boxes_beside_variables(ctx):
         target = PLAIN[name]
     text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
-    if not ctx.replace(node, text, code=FUNCTIONS.code):
+    parent = ctx.source.parents.get(node)
+    done = False
+    if name in PLAIN and isinstance(parent, ast.Call) and parent.func is node:
+        # Linen's specs stand bare where its boxes stood, those of NNX within variables.
+        rest = Span(ctx.span(node).end, ctx.span(parent).end)
+        done = ctx.replace(parent, f"{ctx.name('flax.nnx.as_pure')}({text}", rest, ")", code=FUNCTIONS.code)
+    if not done and not ctx.replace(node, text, code=FUNCTIONS.code):
         return
     _rename_keywords(node, move, ctx)
 
