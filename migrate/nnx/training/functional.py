@@ -33,9 +33,21 @@ from ...linen.flow_values import (
 )
 from ...source import SourceFile
 from ...trees import subtree
-from . import functional_calls, functional_gradients, functional_kinds, leaf_order, masks, methods, removals
+from . import (
+    functional_calls,
+    functional_gradients,
+    functional_kinds,
+    handed_apply,
+    init_functions,
+    leaf_order,
+    masks,
+    methods,
+    removals,
+    spec_trees,
+)
 from .components import Component
 from .functional_kinds import Kind
+from .init_functions import InitFunction
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported, obstacle
 
@@ -97,23 +109,33 @@ class _Functional(PassedTrees):
         self.clashes = False
         self.parts = ["params"]  # the collections that the models have
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
+        self.annotated = False  # have their variables axes?
+        self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
+        self.renamed: dict[tuple[ast.AST | None, str], str] = {}  # parameters that are handed `apply`, and what they are now
 
     def run(self) -> None:
         self.one_class_each()
         site = self.component.sites[0]
         functional_calls.check_state(self)
-        if any(masks_word in c.source.text for c in self.flow.project.linen_classes.values() for masks_word in _SHARDED):
-            raise Unsupported(site, "parameters with axes")
+        texts = [c.source.text for c in self.flow.project.linen_classes.values()]
+        self.annotated = any(word in text for text in texts for word in _ANNOTATIONS)
+        if any("_with_axes" in text for text in texts):
+            raise Unsupported(site, "axes in a collection of their own")
         methods.check(self)
         methods.check_attributes(self)
         masks.check(self)
         leaf_order.check(self)
+        spec_trees.check(self)
         self._leaves()
         self.uses = list(self.tracked())
         if len(self.parts) > 1:
             functional_gradients.check(self)
         self._lost_states()
-        inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
+        calls = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables)]
+        found = {call: init_functions.find(self, call) for call in calls}
+        self.functions = {call: function for call, function in found.items() if function is not None}
+        within = {function.init for function in self.functions.values()}
+        inits = [call for call in calls if call in self.functions or (self._is_init(call) and call not in within)]
         if not inits:
             raise Unsupported(site, "init is not called here")
         self.kinds = functional_kinds.find(self, inits)
@@ -160,6 +182,15 @@ class _Functional(PassedTrees):
     def _is_init(self, node: ast.Call) -> bool:
         return isinstance(self.flow.value(node.func), Method)
 
+    def initialized(self, call: ast.Call) -> ast.expr:
+        function = self.functions.get(call)
+        return super().initialized(call) if function is None else function.model
+
+    def given_to_init(self, call: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
+        """The key and the inputs, as the call of init itself or a function of it says them."""
+        function = self.functions.get(call)
+        return (call.args, call.keywords) if function is None else (function.given, function.keywords)
+
     def _graphdef(self, kind: Kind, call: ast.Call) -> str:
         """A name for the model's structure that no scope of the file has."""
         source = self.source(call)
@@ -189,7 +220,12 @@ class _Functional(PassedTrees):
                 return ""
             scope = self.function(scope)
 
-    def holder(self, node: ast.AST, function: ast.Attribute) -> str:
+    def holder(self, node: ast.AST, function: ast.Attribute | ast.Name) -> str:
+        if isinstance(function, ast.Name):
+            name = handed_apply.name_of(self, function)
+            if not name:
+                raise Unsupported(node, "apply under a name of its own")
+            return name
         base = function.value
         if isinstance(self.flow.value(base), State):
             return f"{self.text(base)}.graphdef"
@@ -232,13 +268,15 @@ class _Functional(PassedTrees):
         return f"{graphdef}({abstract}(lambda: {keyless}{name}({', '.join(arguments)}){end}))"
 
     def _state_around(self, kind: Kind, node: ast.AST, outer: ast.AST | None) -> str:
-        """`state.graphdef` of a state that a function between a call and the model's construction has when it is called."""
+        """`state.graphdef` of a state that a function around a call has, up to that of the model's construction."""
         source = self.source(node)
         inner: ast.AST = node
         scope = self.function(node)
-        while scope is not None and scope is not outer:
-            arguments = scope.args  # type: ignore[attr-defined]
-            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+        while True:
+            names: list[str] = []
+            if scope is not None:
+                arguments = scope.args  # type: ignore[attr-defined]
+                names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
             for (module, where, name), value in self.flow.env.items():
                 if where is not scope or module != source.module or not isinstance(value, State) or not kind.has(value):
                     continue
@@ -248,42 +286,49 @@ class _Functional(PassedTrees):
                     if isinstance(other, ast.Name) and other.id == name and not isinstance(other.ctx, ast.Load)
                     if self.flow.symbol(source, other) == (module, where, name)
                 ]
-                bound = name in names or (stores and self._first_statement(scope, stores) and min(stores) < inner.lineno)  # type: ignore[attr-defined]
+                block = source.tree if scope is None else scope
+                bound = name in names or (stores and self._first_statement(block, stores) and min(stores) < inner.lineno)  # type: ignore[attr-defined]
                 if bound and source.names.binding_scope(name, node) is scope:
                     return f"{name}.graphdef"
+            if scope is None or scope is outer:
+                return ""
             inner, scope = scope, self.function(scope)
-        return ""
 
     def _first_statement(self, scope: ast.AST, lines: list[int]) -> bool:
         """Is the first of these lines a statement of the function's own block, which is always come to?"""
-        body = scope.body if isinstance(scope, ast.FunctionDef) else []
+        body = scope.body if isinstance(scope, ast.FunctionDef | ast.Module) else []
         return any(isinstance(s, ast.Assign) and s.lineno <= min(lines) <= (s.end_lineno or 0) for s in body)
 
     # init and create -------------------------------------------------------------------------------------------
     def _init(self, call: ast.Call) -> None:
-        if not call.args or any(k.arg in (None, "method", "mutable", "rngs") for k in call.keywords):
+        given, keywords = self.given_to_init(call)
+        if not given or any(k.arg in (None, "method", "mutable", "rngs") for k in keywords):
             raise Unsupported(call, "init of another method")
         base = self.initialized(call)
         context = self.context(call)
         kind = functional_kinds.of(self, call, self.flow.value(call))
-        arguments = self.sizes(call, call.args[1:], call.keywords, kind.plan)
+        arguments = self.sizes(call, given[1:], keywords, kind.plan)
         if kind.plan.needs_rngs:
-            arguments.append(f"rngs={self.rngs(call.args[0], self.streams, kind.plan)}")
+            arguments.append(f"rngs={self.rngs(given[0], self.streams, kind.plan)}")
         split, kinds = context.name("flax.nnx.split"), [context.name(functional_calls.KINDS[part]) for part in self.parts]
         keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
         made = (f"{split}({keyless}", base, f"({', '.join(arguments)}){end}, {', '.join(kinds)})")
         name = kind.graphdefs[self.function(call)]
         statement = self.statement(call)
+        opening = self._opening(statement)
+        if call in self.functions:
+            init_functions.write(self, call, self.functions[call], made, f"{opening}{name}, ")
+            return
         nested = self._created_with(call)
         if len(self.parts) > 1:
-            functional_calls.dictionary(self, call, name, made)
+            functional_calls.dictionary(self, call, f"{opening}{name}", made)
             return
         if nested is not None:
             source = self.source(call)
             assert nested.arg is not None
             if nested.arg in source.names.bound_in(self.function(call) or source.tree):
                 raise Unsupported(call, f"the name {nested.arg} is taken")
-            self.insert_before(statement, f"{name}, {nested.arg} = ", *made)
+            self.insert_before(statement, f"{opening}{name}, {nested.arg} = ", *made)
             self.replace(nested.value, nested.arg)
             self.dropped.update(subtree(nested.value))
             return
@@ -293,8 +338,23 @@ class _Functional(PassedTrees):
             call, outer = outer, self.parent(outer)  # type: ignore[assignment]
         if value is not call or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
             raise Unsupported(call, "variables that are not assigned to one name")
-        self.insert_at(statement.targets[0], f"{name}, ")
+        self.insert_at(statement.targets[0], f"{opening}{name}, ")
         self.replace(call, *made)
+
+    def is_logical(self, context: FileContext) -> bool:
+        """May the layout of a variable be another than that of the state? Linen changed it where it read."""
+        return self.annotated and context.project is not None and context.project.uses_logical_names
+
+    def _opening(self, statement: ast.stmt) -> str:
+        """Linen only notes the axes when it initializes: what lays variables out is the program's own."""
+        if not self.annotated:
+            return ""
+        source = self.source(statement)
+        start = source.span(statement).start
+        if source.text[source.text.rfind("\n", 0, start) + 1 : start].strip():
+            raise Unsupported(statement, "init on a line with other statements")
+        indent = f"{source.newline}{source.indent_of(statement)}{source.indent_unit}"
+        return f"with {self.context(statement).name('flax.nnx.use_eager_sharding')}(False):{indent}"
 
     def _created_with(self, call: ast.Call) -> ast.keyword | None:
         """The keyword of a TrainState.create whose value is what init returns, in a statement that makes that state."""
@@ -331,9 +391,14 @@ class _Functional(PassedTrees):
             self.state_classes.add(value.cls)
         given = keywords["apply_fn"]
         method = self.flow.value(given.value)
-        if not (isinstance(method, Method) and method.name == "apply" and isinstance(given.value, ast.Attribute)):
+        if isinstance(given.value, ast.Constant) and given.value.value is None:
+            holder = self._seen_from(functional_kinds.of(self, call, value), call)
+            if not holder:
+                raise Unsupported(call, "a TrainState of which no function says the model")
+        elif isinstance(method, Method) and method.name == "apply" and isinstance(given.value, ast.Attribute):
+            holder = self.holder(call, given.value)
+        else:
             raise Unsupported(call, "a TrainState with another function than apply")
-        holder = self.holder(call, given.value)
         self.replace(given, holder if given is call.keywords[0] else f"graphdef={holder}")
 
     def _state_class(self, name: str) -> None:
@@ -402,8 +467,12 @@ class _Functional(PassedTrees):
     def _method(self, node: ast.AST, value: Method, parent: ast.AST) -> None:
         called = isinstance(parent, ast.Call) and parent.func is node
         if value.name == "apply" and isinstance(node, ast.Attribute) and self.mapped(parent, node):
-            merge = self.context(node).name("flax.nnx.merge")
+            context = self.context(node)
+            merge = context.name("flax.nnx.merge")
             given = "variables" if len(self.parts) == 1 else "*variables.values()"
+            if self.is_logical(context):
+                laid_out = context.parity("laid_out")
+                given = f"{laid_out}(variables)" if len(self.parts) == 1 else f"*map({laid_out}, variables.values())"
             self.replace(node, f"lambda variables, *inputs: {merge}({self.holder(node, node)}, {given})(*inputs)")
             return
         if value.name == "apply" and isinstance(parent, ast.keyword) and parent.arg == "apply_fn":
@@ -411,7 +480,9 @@ class _Functional(PassedTrees):
                 return
         if called and value.name == "apply" and isinstance(parent, ast.Call):
             functional_calls.apply(self, parent, node)
-        elif not (value.name == "init" and self.initializes(node)):
+        elif value.name == "apply" and handed_apply.hand_on(self, node):
+            return
+        elif value.name != "init" or not (self.initializes(node) or node in {f.init for f in self.functions.values()}):
             raise Unsupported(node, f"the method {value.name}")
 
     def mapped(self, parent: ast.AST, node: ast.AST) -> bool:
@@ -461,4 +532,4 @@ class _Functional(PassedTrees):
                 raise Unsupported(node, "leaves of which the order may matter")
 
 
-_SHARDED = ("with_partitioning", "with_logical_partitioning", "Partitioned", "param_with_axes")
+_ANNOTATIONS = ("with_partitioning", "with_logical_partitioning", "Partitioned")

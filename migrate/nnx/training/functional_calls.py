@@ -96,7 +96,7 @@ def takes_item(form: _Functional, node: ast.Attribute) -> bool:
 def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     """`state.apply_fn({'params': params}, x)` → `nnx.merge(state.graphdef, params)(x)`."""
     mapped = isinstance(function, ast.Call) and bool(function.args) and form.mapped(function, function.args[0])
-    plain = isinstance(function, ast.Attribute) or mapped
+    plain = isinstance(function, ast.Attribute | ast.Name) or mapped
     if not plain or not call.args or isinstance(call.args[0], ast.Starred):
         raise Unsupported(call, "apply under a name of its own")
     states = _states(form, call)
@@ -104,7 +104,7 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         if len(form.parts) == 1 and states[0] is not call.args[0]:
             form.replace(call.args[0], states[0])
         return
-    assert isinstance(function, ast.Attribute)
+    assert isinstance(function, ast.Attribute | ast.Name)
     method, keys, mutable = "", "", False
     rest: list[ast.expr | ast.keyword] = list(call.args[1:])
     for keyword in call.keywords:
@@ -123,8 +123,13 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
     opening, closing = (f"{context.parity('keyed')}(", f", {keys})") if keys else ("", "")
     merge = f"{opening}{context.name('flax.nnx.merge')}({form.holder(call, function)}"
     model: list[str | ast.AST] = [merge]
+    logical = form.is_logical(context)
     for state in states:
-        model += [", ", state] if isinstance(state, ast.AST) else [f", {state}"]
+        if isinstance(state, str):
+            whole = state.removeprefix("*")
+            model.append(f", *map({context.parity('laid_out')}, {whole})" if logical else f", {state}")
+        else:
+            model += [f", {context.parity('laid_out')}(", state, ")"] if logical else [", ", state]
     model.append(f"{copied}){closing}")
     inputs: list[str | ast.AST] = []
     for given in rest:
@@ -249,7 +254,7 @@ def _assigned(form: _Functional, name: ast.Name) -> list[ast.expr]:
     return found
 
 
-def _method_name(form: _Functional, function: ast.Attribute, node: ast.expr) -> str:
+def _method_name(form: _Functional, function: ast.Attribute | ast.Name, node: ast.expr) -> str:
     name = ""
     plans = [kind.plan for kind in form.kinds if kind.has(form.flow.value(function))]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):

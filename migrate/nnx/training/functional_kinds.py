@@ -79,12 +79,17 @@ def _kind(form: _Functional, component: Component, inits: list[ast.Call]) -> Kin
 
 def _homes(form: _Functional, inits: list[ast.Call], plan: ClassPlan) -> dict[ast.AST | None, ast.Call]:
     found: dict[ast.AST | None, ast.Call] = {}
-    sizes = {tuple(form.sizes(call, call.args[1:], call.keywords, plan)) for call in inits}
+    sizes = {tuple(form.sizes(call, *_inputs(form, call), plan)) for call in inits}
     if len({form.source(call).module for call in inits}) > 1 or (len(inits) > 1 and len(sizes) > 1):
         raise Unsupported(inits[1], "init is called in several places for other sizes")
     for call in inits:
         found.setdefault(form.function(call), call)
     return found
+
+
+def _inputs(form: _Functional, call: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
+    given, keywords = form.given_to_init(call)
+    return given[1:], keywords
 
 
 def _trained(form: _Functional, component: Component, inits: list[ast.Call]) -> list[ast.Call]:

@@ -28,7 +28,7 @@ from ...source import SourceFile
 from .components import Component
 from .rewrite import Rewrite, Unsupported
 
-_PREFIXES = ("jax.", "optax.", "chex.", "copy.", "flax.jax_utils.")
+_PREFIXES = ("jax.", "optax.", "chex.", "copy.", "flax.jax_utils.", "flax.linen.get_", "flax.linen.unbox")
 _BUILTINS = {"print", "type", "id"}
 _TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree.reduce", "jax.tree_util.tree_reduce"}
 # Functions that go by paths, or by the order of leaves.
@@ -170,7 +170,8 @@ class PassedTrees(Rewrite):
         names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
         if node in call.args:
             position = call.args.index(node) + function.bound  # type: ignore[arg-type]
-            if position >= len(names) or any(isinstance(a, ast.Starred) for a in call.args):
+            before = call.args[: call.args.index(node)]  # type: ignore[arg-type]
+            if position >= len(names) or any(isinstance(a, ast.Starred) for a in before):
                 return False
             parameter = names[position]
         else:

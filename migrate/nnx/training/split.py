@@ -11,7 +11,7 @@ from ...catalog.shardings import PLAIN
 from ...context import FileContext
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Gradients, Method, Model, State, Value, Variables
-from . import collections, leaf_order, masks, methods, one_model, removals
+from . import collections, leaf_order, masks, methods, one_model, removals, spec_trees
 from .components import Component
 from .rewrite import Rewrite, Unsupported, obstacle
 
@@ -56,6 +56,7 @@ class _Split(Rewrite):
             raise Unsupported(self.component.sites[0], "no sharding in it: plain dictionaries are the better tree")
         masks.check(self)
         leaf_order.check(self)
+        spec_trees.check(self)
         uses = list(self.tracked())
         if not any(isinstance(value, State) for _, value in uses) or collections.whole(self):
             raise Unsupported(self.component.sites[0], "no TrainState of params")

@@ -75,8 +75,7 @@ def leaves(names: dict[str, Any]) -> dict[str, Any]:
         for path, value in jax.tree_util.tree_flatten_with_path(nnx.as_pure(tree))[0]:
             # A state may have all that init returned as its params, an nnx.Optimizer has the params alone.
             leaf = re.sub(r"(^|(?<=/))params/", "", leaf_name(path))
-            if name != "opt":  # an item of a list of modules, which in Linen has a name of its own
-                leaf = re.sub(r"/(\d+)(?=/)", r"_\1", leaf)
+            leaf = re.sub(r"/(\d+)(?=/)", r"_\1", leaf)  # an item of a list of modules, which in Linen has a name of its own
             found[f"{name}/{leaf}"] = value
     return found
 

@@ -92,8 +92,8 @@ def train(width):
   return RETURNED
 losses = train(4) + train(8)
 """
-# What `train` returns, and the form: the structure that `create` made is not in sight of `train` itself.
-RETURNED = {"said": "NNX602", "[*said, *jax.vmap(model.apply, (None, 0))(state.params, x).ravel().tolist()]": "NNX603"}
+# What `train` returns, and the form: `train` has the structure that `create` made by its state.
+RETURNED = {"said": "NNX602", "[*said, *jax.vmap(model.apply, (None, 0))(state.params, x).ravel().tolist()]": "NNX602"}
 LEAVING = TWO_WIDTHS.replace("RETURNED", "model, state.params, said").replace(
     "losses = train(4) + train(8)",
     "model, _, losses = train(4)\nother, params, more = train(4)\nlosses += more + model.apply(params, x).ravel().tolist()",

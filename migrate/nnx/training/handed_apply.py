@@ -1,0 +1,69 @@
+"""Functions that are handed `apply`: what they are handed in the functional form is the model's structure.
+
+loss_fn(params, state.apply_fn, x)  →   loss_fn(params, state.graphdef, x)
+def loss_fn(params, apply_fn, x):   →   def loss_fn(params, graphdef, x):
+  y = apply_fn({'params': params}, x)     y = nnx.merge(graphdef, params)(x)
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import Function, Method
+from ...trees import subtree
+
+if TYPE_CHECKING:
+    from .functional import _Functional
+
+_NAME = "graphdef"
+
+
+def hand_on(form: _Functional, node: ast.AST) -> bool:
+    """`state.apply_fn` as an argument of functions that are followed: whether it is one, its text then the structure."""
+    parent = form.parent(node)
+    call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or not isinstance(node, ast.Attribute | ast.Name):
+        return False
+    partial = form.flow.name(call.func) == "functools.partial"
+    function = form.flow.value(call.args[0] if partial and call.args else call.func)
+    if not isinstance(function, Function) or not form.goes_on(node):
+        return False
+    if isinstance(node, ast.Attribute):
+        form.replace(node, form.holder(node, node))
+    else:
+        form.replace(node, name_of(form, node))
+    return True
+
+
+def name_of(form: _Functional, name: ast.Name) -> str:
+    """What a parameter that is handed `apply` is called now; it is renamed where that is asked for the first time."""
+    module, scope, said = form.flow.symbol(form.source(name), name)
+    if (scope, said) in form.renamed:
+        return form.renamed[scope, said]
+    source = form.source(name)
+    found = said
+    if isinstance(scope, ast.FunctionDef) and _may_rename(form, scope, said):
+        argument = next((a for a in [*scope.args.posonlyargs, *scope.args.args] if a.arg == said), None)
+        if argument is not None:
+            found = _NAME
+            kind = f": {form.context(argument).name('flax.nnx.GraphDef')}" if argument.annotation is not None else ""
+            form.replace(argument, f"{found}{kind}")
+    elif not isinstance(scope, ast.FunctionDef | ast.Lambda) or source.module != module:
+        return ""
+    form.renamed[scope, said] = found
+    return found
+
+
+def _may_rename(form: _Functional, scope: ast.FunctionDef, said: str) -> bool:
+    """Is a parameter never named by its callers, or by a text, and is the new name free?"""
+    source = form.source(scope)
+    for node in subtree(scope):
+        if (isinstance(node, ast.Name) and node.id == _NAME) or (isinstance(node, ast.arg) and node.arg == _NAME):
+            return False
+        if isinstance(node, ast.Name) and node.id == said and not isinstance(form.flow.value(node), Method):
+            return False  # a function within that has such a name of its own, or an assignment
+    calls = [*form.flow.callers.get(scope, {}), *form.flow.partials.get(scope, {})]
+    named = any(keyword.arg == said for call in calls for keyword in call.keywords)
+    texts = (n.value for n in source.by_kind.get(ast.Constant, ()) if isinstance(n, ast.Constant))
+    return not named and said not in set(map(str, texts))

@@ -1,0 +1,82 @@
+"""`init` as a function that another calls, in the functional form: the model's structure is a result of it.
+
+abstract = jax.eval_shape(model.init, key, x)
+variables = jax.jit(model.init, out_shardings=shardings)(key, x)
+                        →   graphdef, abstract = jax.eval_shape(lambda: nnx.split(model(...), nnx.Param))
+                            graphdef, variables = jax.jit(lambda: nnx.split(...), out_shardings=(None, shardings))()
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import Method
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .functional import _Functional
+
+_SHARDINGS = ("out_shardings", "out_axis_resources")
+_JITTED = ("jax.jit", "jax.experimental.pjit.pjit")
+
+
+@dataclasses.dataclass(frozen=True)
+class InitFunction:
+    """`init`: the method, or the call of it that a lambda is. `given`: the key and the inputs."""
+
+    init: ast.Attribute | ast.Call
+    model: ast.expr
+    given: list[ast.expr]
+    keywords: list[ast.keyword]
+    shardings: ast.expr | None
+
+
+def find(form: _Functional, call: ast.Call) -> InitFunction | None:
+    """What `call` says, where it initializes by a function; None where it is anything else."""
+    maker = call.func if isinstance(call.func, ast.Call) else call
+    name = form.flow.name(maker.func)
+    if name not in (("jax.eval_shape",) if maker is call else _JITTED) or not maker.args:
+        return None
+    function = maker.args[0]
+    keywords = {k.arg: k.value for k in maker.keywords}
+    inner = function.body if isinstance(function, ast.Lambda) else function
+    method = inner.func if isinstance(inner, ast.Call) else inner
+    value = form.flow.value(method)
+    if not (isinstance(method, ast.Attribute) and isinstance(value, Method) and value.name == "init"):
+        return None
+    if maker is not call and isinstance(inner, ast.Attribute) and not maker.keywords:
+        return None  # `jax.jit(model.init)(key, x)` is as good as `model.init(key, x)`
+    if not keywords.keys() <= set(_SHARDINGS) or len(keywords) > 1 or len(maker.args) > 1 + (maker is call) * len(call.args):
+        raise Unsupported(call, "init that is jitted in another way")
+    if isinstance(inner, ast.Call):
+        given, named = list(inner.args), list(inner.keywords)
+    else:
+        given, named = list(call.args[1:] if maker is call else call.args), [] if maker is call else list(call.keywords)
+    assert isinstance(inner, ast.Attribute | ast.Call)
+    return InitFunction(inner, method.value, given, named, next(iter(keywords.values()), None))
+
+
+def write(form: _Functional, call: ast.Call, found: InitFunction, made: tuple[str | ast.AST, ...], opening: str) -> None:
+    """`opening`: what comes before the name of the variables, the structure's name among it."""
+    statement = form.statement(call)
+    value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if value is not call or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        raise Unsupported(call, "variables that are not assigned to one name")
+    if len(form.parts) > 1:
+        raise Unsupported(call, "statistics of a model that a function initializes")
+    form.insert_at(statement.targets[0], opening)
+    if found.shardings is not None:
+        form.replace(found.shardings, "(None, ", found.shardings, ")")
+    if isinstance(found.init, ast.Call):
+        form.replace(found.init, *made)
+        return
+    key = found.given[0]
+    named = key.id if isinstance(key, ast.Name) else ""
+    form.replace(found.init, f"lambda {named}: " if named else "lambda: ", *made)
+    source = form.source(call)
+    jitted = isinstance(call.func, ast.Call)
+    first = source.span(call.func if jitted else found.init).end
+    opening = "(" if jitted else ", " if named else ""
+    form.replace_span(call, type(source.span(call))(first, source.span(call).end - 1), f"{opening}{named}")

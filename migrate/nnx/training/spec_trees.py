@@ -1,0 +1,156 @@
+"""Spec trees of programs whose params become an nnx.State: those that go by Linen's names keep dictionaries.
+
+`jax.tree.map` goes over a spec tree whatever holds the specs; `specs['Dense_0']['kernel']`, `flatten_dict` and paths do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+from ...linen.flow_values import Function, Symbol
+from ...source import SourceFile
+from .rewrite import Rewrite, Unsupported
+
+_MAKERS = ("flax.linen.get_partition_spec", "flax.linen.get_sharding")
+# What makes specs of specs, what only asks for them, and what goes over trees of one structure, the first of which it gives.
+_ON = ("flax.linen.logical_to_mesh", "flax.linen.unbox")
+_ENDS = {
+    *("jax.jit", "jax.experimental.pjit.pjit", "jax.device_put", "jax.lax.with_sharding_constraint", "functools.partial"),
+    *("jax.experimental.shard_map.shard_map", "jax.shard_map", "flax.linen.with_sharding_constraint"),
+}
+_MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"}
+_STATE = ("params", "opt_state", "replace", "step", "apply_gradients")
+_SHOWN = ("print", "type", "id", "len")
+
+
+def check(form: Rewrite) -> None:
+    """Unsupported where the specs of the component's variables go to something that is not a whole tree's."""
+    makers = [call for call in form.flow.uses.calls(_MAKERS) if any(_tracked(form, given) for given in call.args)]
+    if makers:
+        _Specs(form).check(makers)
+
+
+def _tracked(form: Rewrite, node: ast.expr) -> bool:
+    return form.component.holds(form.flow.value(node))
+
+
+class _Specs:
+    def __init__(self, form: Rewrite) -> None:
+        self.form = form
+        self.names: set[Symbol] = set()
+        self.attributes: set[str] = set()
+
+    def check(self, makers: list[ast.Call]) -> None:
+        """Follow the specs from name to name until nothing new is found."""
+        for call in makers:
+            self._use(call)
+        while True:
+            before = len(self.names) + len(self.attributes)
+            for node in list(self._named()):
+                self._use(node)
+            if len(self.names) + len(self.attributes) == before:
+                return
+
+    def _named(self) -> Iterator[ast.expr]:
+        for source in self.form.flow.project.files.values():
+            said = {name for _, _, name in self.names}
+            for node in source.by_kind.get(ast.Name, ()):
+                if isinstance(node, ast.Name) and node.id in said and isinstance(node.ctx, ast.Load):
+                    if self.form.flow.symbol(source, node) in self.names:
+                        yield node
+            for node in source.by_kind.get(ast.Attribute, ()):
+                if isinstance(node, ast.Attribute) and node.attr in self.attributes and isinstance(node.ctx, ast.Load):
+                    yield node
+
+    def _use(self, node: ast.expr) -> None:
+        """Note where a tree of specs goes."""
+        source = self._source(node)
+        child: ast.AST = node
+        for parent in source.ancestors(node):
+            if isinstance(parent, ast.Call) and child is not parent.func:
+                if self._call(parent, child, node):
+                    return
+            elif isinstance(parent, ast.Attribute):
+                if parent.attr not in _STATE:
+                    self._refuse(node)
+            elif isinstance(parent, ast.Assign | ast.AnnAssign):
+                targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+                for target in targets:
+                    self._store(source, target)
+                return
+            elif isinstance(parent, ast.Return):
+                self._returned(source, node)
+                return
+            elif isinstance(parent, ast.Expr):
+                return
+            elif not isinstance(parent, ast.Tuple | ast.List | ast.keyword | ast.IfExp | ast.Starred | ast.Call):
+                self._refuse(node)
+            child = parent
+
+    def _call(self, call: ast.Call, child: ast.AST, node: ast.AST) -> bool:
+        """Do the specs end in a call, or go on by names? Else its result is such a tree, too."""
+        name = self.form.flow.name(call.func) or ""
+        value = self.form.flow.value(call.func)
+        if name == "functools.partial" and child is not call.args[0]:
+            bound = self.form.flow.value(call.args[0])
+            value = dataclasses.replace(bound, bound=bound.bound - 1) if isinstance(bound, Function) else value
+        if isinstance(value, Function):
+            return self._given(call, child, value)
+        if name in _ENDS or (isinstance(call.func, ast.Name) and call.func.id in _SHOWN):
+            return True
+        if name in _MAPS:
+            return child not in call.args[:2]
+        copied = isinstance(call.func, ast.Attribute) and call.func.attr == "replace" and not name
+        if not copied and not name.startswith(_ON):
+            self._refuse(node)
+        return False
+
+    def _refuse(self, node: ast.AST) -> None:
+        raise Unsupported(node, "specs that are taken by their names")
+
+    def _source(self, node: ast.AST) -> SourceFile:
+        return self.form.source(node)
+
+    def _store(self, source: SourceFile, target: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.names.add(self.form.flow.symbol(source, target))
+        elif isinstance(target, ast.Attribute):
+            self.attributes.add(target.attr)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for element in target.elts:
+                self._store(source, element)
+
+    def _given(self, call: ast.Call, child: ast.AST, function: Function) -> bool:
+        """A function of the project has the specs under the name of its parameter."""
+        for target in function.nodes:
+            arguments = target.args  # type: ignore[attr-defined]
+            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+            if isinstance(child, ast.keyword):
+                held = str(child.arg)
+            else:
+                place = call.args.index(child) + function.bound  # type: ignore[arg-type]
+                if place >= len(names):
+                    return False
+                held = names[place]
+            self.names.add((self._source(target).module, target, held))
+        return True
+
+    def _returned(self, source: SourceFile, node: ast.AST) -> None:
+        """The results of a function that returns specs: what its calls are assigned to."""
+        function = source.function_of(node)
+        above = [node, *source.ancestors(node)]
+        above = above[: next(i for i, parent in enumerate(above) if isinstance(parent, ast.Return))]
+        pairs = itertools.pairwise(above)
+        place = next((p.elts.index(c) for c, p in pairs if isinstance(p, ast.Tuple)), None)  # type: ignore[arg-type]
+        for call in self.form.flow.callers.get(function, {}) if function is not None else ():
+            holder = self._source(call).parents.get(call)
+            target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
+            if place is None:
+                self._use(call)
+            elif isinstance(target, ast.Tuple) and place < len(target.elts):
+                self._store(self._source(call), target.elts[place])
+            else:
+                self._refuse(call)
