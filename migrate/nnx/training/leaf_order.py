@@ -93,7 +93,8 @@ def orderless(form: Rewrite, node: ast.AST) -> bool:
     if isinstance(parent, ast.Call) and node in parent.args:
         if isinstance(parent.func, ast.Name) and parent.func.id == "map":
             return len(parent.args) == 2 and orderless(form, parent)
-        return isinstance(parent.func, ast.Name) and parent.func.id in _ORDERLESS
+        named = parent.func.id if isinstance(parent.func, ast.Name) else ""
+        return named in _ORDERLESS or (named == "sorted" and not parent.keywords)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         source, target = form.source(node), parent.targets[0]
         symbol = form.flow.symbol(source, target)

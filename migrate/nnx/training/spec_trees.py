@@ -9,9 +9,11 @@ import ast
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from typing import NoReturn
 
 from ...linen.flow_values import Function, Symbol
 from ...source import SourceFile
+from . import leaf_order
 from .rewrite import Rewrite, Unsupported
 
 _MAKERS = ("flax.linen.get_partition_spec", "flax.linen.get_sharding")
@@ -101,6 +103,8 @@ class _Specs:
             return self._given(call, child, value)
         if name in _ENDS or (isinstance(call.func, ast.Name) and call.func.id in _SHOWN):
             return True
+        if name in leaf_order.LEAVES:
+            return leaf_order.orderless(self.form, call) or self._refuse(node)
         if name in _MAPS:
             return child not in call.args[:2]
         copied = isinstance(call.func, ast.Attribute) and call.func.attr == "replace" and not name
@@ -108,7 +112,7 @@ class _Specs:
             self._refuse(node)
         return False
 
-    def _refuse(self, node: ast.AST) -> None:
+    def _refuse(self, node: ast.AST) -> NoReturn:
         raise Unsupported(node, "specs that are taken by their names")
 
     def _source(self, node: ast.AST) -> SourceFile:
