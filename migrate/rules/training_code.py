@@ -105,8 +105,8 @@ for _ in range(3):
         "training-loop-to-split-state",
         "A functional program over a TrainState works on nnx.split, nnx.merge and nnx.TrainState.",
         what="The model becomes a constructor, `init` a construction and a split, `apply` a merge and a call, and "
-        "the state an `nnx.TrainState`, which carries the graphdef in place of `apply_fn`. So do programs without "
-        "shardings that read old states, keep them, or carry them through `jax.lax.scan` beside other things.",
+        "the state an `nnx.TrainState`, which carries the graphdef in place of `apply_fn`. So do programs "
+        "that read old states, keep them, or carry them through `jax.lax.scan` beside other things.",
         why="Specs, shardings and `out_shardings` are trees like the state: it has to stay a tree. What is updated in place "
         "has no old state to look at.",
         how_sure="Done only where every use of the model, its variables and its state in the project is understood.",

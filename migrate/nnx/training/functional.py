@@ -1,4 +1,4 @@
-"""The functional form of programs without shardings: params stay a tree that the program passes around, an nnx.State.
+"""The functional form: params stay a tree that the program passes around, an nnx.State.
 
     params = model.init(key, x)         →   graphdef, params = nnx.split(model(..., rngs=nnx.Rngs(key)), nnx.Param)
     TrainState.create(apply_fn=model.apply, params=params, tx=tx)

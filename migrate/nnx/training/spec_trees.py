@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
+import re
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -25,6 +26,7 @@ _ENDS = {
 }
 _MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"}
 _STATE = ("params", "opt_state", "replace", "step", "apply_gradients")
+_COLLECTIONS = ("params", "batch_stats", "cache")
 _SHOWN = ("print", "type", "id", "len")
 
 
@@ -78,6 +80,8 @@ class _Specs:
             elif isinstance(parent, ast.Attribute):
                 if parent.attr not in _STATE:
                     self._refuse(node)
+            elif isinstance(parent, ast.Subscript) and child is parent.value and self._is_attribute(parent.slice):
+                return
             elif isinstance(parent, ast.Assign | ast.AnnAssign):
                 targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
                 for target in targets:
@@ -91,6 +95,14 @@ class _Specs:
             elif not isinstance(parent, ast.Tuple | ast.List | ast.keyword | ast.IfExp | ast.Starred | ast.Call):
                 self._refuse(node)
             child = parent
+
+    def _is_attribute(self, key: ast.expr) -> bool:
+        """Is a name of Linen's surely that of an attribute in NNX? Those of a list's items are not."""
+        name = key.value if isinstance(key, ast.Constant) else None
+        if not isinstance(name, str) or name in _COLLECTIONS:
+            return False
+        texts = [info.source.text_of(info.node) for info in self.form.flow.project.linen_classes.values()]
+        return not name[-1:].isdigit() or not any(re.search(r"\bfor\b|= *[\[(]", text) for text in texts)
 
     def _call(self, call: ast.Call, child: ast.AST, node: ast.AST) -> bool:
         """Do the specs end in a call, or go on by names? Else its result is such a tree, too."""

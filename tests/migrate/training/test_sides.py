@@ -44,6 +44,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "captured_after_a_table": "NNX603",
     "a_method_replaced_on_its_object": "NNX603",
     "class_methods_on_a_named_tuple_of_states": "NNX602",
     "methods_of_an_object_take_states": "NNX602",
