@@ -54,6 +54,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if certain is not None:
         return run.run_block(node.body if certain else node.orelse, env, returned), False
     localized, text, _ = run.condition(node.test, test, env)
+    asks_sizes = localized is None and _asks_sizes(node.test, env)
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)
@@ -103,7 +104,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         size_lists.broken(run, size_lists.changed_in([branch]))
     for site in run.sites[mark:]:
         site.conditions = (*site.conditions, (node, calltime))
-        if calltime and site.kind != "rng" and not site.in_setup and _asks_sizes(node.test, env):
+        if calltime and site.kind != "rng" and not site.in_setup and asks_sizes:
             reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
             raise Unmigratable("NNX110", reason, node)
     run.attributes = {**attributes_then, **run.attributes}
@@ -140,12 +141,14 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
 
 
 def _asks_sizes(test: ast.expr, env: Env) -> bool:
-    """Is a condition one of sizes, so that what it says is the same at every call: `h.shape[1] in self.resolutions`?"""
+    """Is a condition one of sizes, so that what it says is the same at every call: `h.shape[1] in self.resolutions`?
+
+    Numbers of fields and counters of loops (`train and i > 0`) are none.
+    """
     for node in subtree(test):
-        if isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim", "size"):
-            return True
+        asked = isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim", "size")
         bound = env.get(node.id) if isinstance(node, ast.Name) else None
-        if bound is not None and isinstance(bound.value, Int):
+        if asked or (bound is not None and isinstance(bound.value, Int) and not bound.static):
             return True
     return False
 

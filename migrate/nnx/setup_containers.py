@@ -66,7 +66,9 @@ def _write_arrays(writer: ClassWriter, node: ast.Assign, value: ast.expr, held: 
         return
     if len(arrays) < len(items):
         raise Unmigratable("NNX180", "setup keeps arrays and other things in one container", value)
-    if len(node.targets) == 1:
+    computed = writer.text.computed  # anew at every call, in a namespace of its own
+    own = {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
+    if len(node.targets) == 1 and (computed is None or own.isdisjoint(computed.attributes)):
         writer.put(value, f"{writer.namer.name('flax.nnx.data')}(", source.span(value), ")", source=source)
 
 

@@ -30,11 +30,14 @@ _COLLECTIONS = ("params", "batch_stats", "cache")
 _SHOWN = ("print", "type", "id", "len")
 
 
-def check(form: Rewrite) -> None:
-    """Unsupported where the specs of the component's variables go to something that is not a whole tree's."""
+def check(form: Rewrite, *, by_item: bool = False) -> None:
+    """Unsupported where the specs of the component's variables go to something that is not a whole tree's.
+
+    `by_item`: also items of names that may be those of a list's items go on, which raise a KeyError where they are.
+    """
     makers = [call for call in form.flow.uses.calls(_MAKERS) if any(_tracked(form, given) for given in call.args)]
     if makers:
-        _Specs(form).check(makers)
+        _Specs(form, by_item).check(makers)
 
 
 def _tracked(form: Rewrite, node: ast.expr) -> bool:
@@ -42,8 +45,9 @@ def _tracked(form: Rewrite, node: ast.expr) -> bool:
 
 
 class _Specs:
-    def __init__(self, form: Rewrite) -> None:
+    def __init__(self, form: Rewrite, by_item: bool) -> None:
         self.form = form
+        self.by_item = by_item
         self.names: set[Symbol] = set()
         self.attributes: set[str] = set()
 
@@ -101,6 +105,8 @@ class _Specs:
         name = key.value if isinstance(key, ast.Constant) else None
         if not isinstance(name, str) or name in _COLLECTIONS:
             return False
+        if self.by_item:
+            return True
         texts = [info.source.text_of(info.node) for info in self.form.flow.project.linen_classes.values()]
         return not name[-1:].isdigit() or not any(re.search(r"\bfor\b|= *[\[(]", text) for text in texts)
 

@@ -56,7 +56,7 @@ class _Split(Rewrite):
             raise Unsupported(self.component.sites[0], "no sharding in it: plain dictionaries are the better tree")
         masks.check(self)
         leaf_order.check(self)
-        spec_trees.check(self)
+        spec_trees.check(self, by_item=True)
         uses = list(self.tracked())
         if not any(isinstance(value, State) for _, value in uses) or collections.whole(self):
             raise Unsupported(self.component.sites[0], "no TrainState of params")
