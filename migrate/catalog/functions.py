@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, str] = {
     "flax.linen.combine_masks": "flax.nnx.combine_masks",
     "flax.linen.dot_product_attention": "linen_parity.dot_product_attention",
     "flax.linen.dot_product_attention_weights": "linen_parity.dot_product_attention_weights",
+    "flax.linen.BatchApply": "linen_parity.BatchApply",  # a plain class
     "flax.linen.merge_param": "linen_parity.merge_param",
     "flax.linen.promote_dtype": "linen_parity.promote_dtype",
     "flax.linen.dtypes.promote_dtype": "linen_parity.promote_dtype",
@@ -81,9 +82,7 @@ _CLASSES: dict[str, str] = {
     },
     **{
         f"flax.linen.{name}": f"linen_parity.{name}"
-        for name in _words(
-            "BatchApply ConvLSTMCell ConvLocal GRUCell MGUCell OptimizedLSTMCell SimpleCell SpectralNorm WeightNorm"
-        )
+        for name in _words("ConvLSTMCell ConvLocal GRUCell MGUCell OptimizedLSTMCell SimpleCell SpectralNorm WeightNorm")
     },
 }
 

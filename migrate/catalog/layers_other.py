@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..edits import Parts
 from ..linen.dims import Dim
-from ..linen.values import Array, Const, Shape, Unknown, Value
+from ..linen.values import Array, Const, Lead, Shape, Unknown, Value
 from .layers import (
     AT_CALL,
     Arg,
@@ -20,7 +20,6 @@ from .layers import (
     ints_of,
     params,
     split_call,
-    why_of,
 )
 from .layers_norm import unset_flag
 
@@ -125,7 +124,7 @@ class BatchApply(Layer):
             return value
         shape = value.shape
         if shape.rank is None:
-            return Unknown("an input of unknown rank within BatchApply")
+            return _last_width(shape)
         if shape.rank < count:
             return value
         first: Dim | None = Dim.of(1)
@@ -142,12 +141,19 @@ class BatchApply(Layer):
         result = {**self.inner_results(args, call), **(inner or {})}.get("f")
         count = 2 if "num_dims" not in args else (ints_of(args["num_dims"]) or (None,))[0]
         example = next((v for v in [*call.args, *call.keywords.values()] if isinstance(v, Array)), None)
+        if isinstance(result, Unknown):
+            return Unknown(result.why)
         if not isinstance(result, Array) or example is None or count is None:
             return Unknown("the result of the function within BatchApply")
         if result.shape.rank is None or example.shape.rank is None:
-            return Unknown(why_of(result))
+            return _last_width(result.shape)
         lead = [example.shape.dim(i) for i in range(count)]
         return Array(Shape.of(*lead, *result.shape.dims[1:]))
+
+
+def _last_width(shape: Shape) -> Array:
+    """An array of which only the last dimension is known to be that of another, whose leading ones are merged or split."""
+    return Array(Shape((shape.dim(-1),), Lead.unknown(*shape.needs())))
 
 
 class Fp8(Layer):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..trees import subtree
-from . import alternatives, chains, conditional_items, correlated, last_pass, size_lists, unpacking
+from . import alternatives, chains, conditional_items, correlated, last_pass, reentry, size_lists, unpacking
 from .choices import FactoryChoice, chosen, or_raises
 from .dims import Dim
 from .environment import Env, Returned
@@ -49,6 +49,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     run.mark = (run.block, len(run.block.steps))
     test = question(run.evaluate(node.test, env))
     certain = run.truth(test.value)
+    if certain is not False and reentry.enters_again(run, node, env):
+        reentry.follow(run, node, env)
+        return False, False
     if certain is None:
         certain = last_pass.answer(run, node.test, env)
     if certain is not None:

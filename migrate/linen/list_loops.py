@@ -12,7 +12,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..catalog import layers
 from ..trees import subtree
 from .chains import Cycle
 from .conditional_items import unconditional
@@ -34,6 +33,7 @@ from .sites import (
     steps_of,
 )
 from .values import Value
+from .wrappers import is_wrapper
 
 
 @dataclasses.dataclass
@@ -126,7 +126,7 @@ def followed(
     last = max(places)
     for end in (len(run.block.steps), last):  # here, or where the last of the lists is made
         between = [
-            [s for s in run.block.steps[place + 1 : end] if s not in loops and not _is_wrapper(s)] for place in places
+            [s for s in run.block.steps[place + 1 : end] if s not in loops and not _makes_wrapper(s)] for place in places
         ]
         if all(movable([loop], steps) for loop, steps in zip(loops, between)):
             break
@@ -212,10 +212,8 @@ def _picked(body: Sequence[ast.AST], env: Any) -> Iterator[tuple[str, str]]:
                 yield child.id, ast.unparse(picked[child].slice) if child in picked else ""  # type: ignore[attr-defined]
 
 
-def _is_wrapper(step: Any) -> bool:
-    """Makes it an nn.Sequential or nn.RNN, for which the constructor has nothing?"""
-    layer = layers.lookup(step.site.target) if isinstance(step, Make) and step.site.kind == "layer" else None
-    return layer is not None and layer.wrapper and not step.site.lifted
+def _makes_wrapper(step: Any) -> bool:
+    return isinstance(step, Make) and is_wrapper(step.site)
 
 
 def _plain(loop: For) -> bool:

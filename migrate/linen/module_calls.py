@@ -376,6 +376,8 @@ def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
         return Unknown("a function that is not known")
     before = len(run.sites)
     names = parameters_of(found.node)
+    if found.method is not None and "staticmethod" not in found.method.decorators:
+        names = names[1:]
     bound = {n: Abs(v) for n, v in zip(names, values)}
     for name in names:
         bound.setdefault(name, Abs(Unknown("argument")))

@@ -27,6 +27,7 @@ from ..linen.sites import (
     DimPart,
     DtypePart,
     Factory,
+    Function,
     Localized,
     Module,
     ShapePart,
@@ -37,6 +38,7 @@ from ..linen.sites import (
 )
 from ..linen.values import Shape
 from ..linen.variable_reads import VariableRead, own_variable
+from ..linen.wrappers import is_wrapper
 from ..names import is_attribute_name
 from ..plan import AddedArgument, ClassPlan
 from . import (
@@ -482,9 +484,10 @@ class ClassText:
             return chosen
         listed = isinstance(value, Chain)
         if bound.node is not None and any((s.loops or listed) and not s.in_setup for s in self.run.modules_in(value)):
-            layer = layers.lookup(site.target) if site.kind == "layer" else None
-            if layer is not None and layer.wrapper and not site.lifted:
+            if is_wrapper(site):
                 return (site.source.span(bound.node),)  # of lists, around whose items the method makes a wrapper
+        if bound.node is not None and bound.localized is None and isinstance(value, Function) and is_wrapper(site):
+            return (site.source.span(bound.node),)  # `nn.BatchApply(lambda y: norm(dense(y)))`, which stands in a method
         if bound.localized is None:
             node = bound.node
             raise Unmigratable(
@@ -500,8 +503,7 @@ class ClassText:
     @staticmethod
     def is_wrapper(site: Site) -> bool:
         """A layer without variables around others (nn.RNN, nn.Sequential): in a compact method it is made at the call."""
-        layer = layers.lookup(site.target) if site.kind == "layer" else None
-        return bool(layer is not None and layer.wrapper and not site.in_setup and not site.lifted)
+        return is_wrapper(site) and not site.in_setup
 
     def of_wrappers(self, held: str) -> bool:
         """Is a list (`self.RNN`) one of wrappers alone, which the call makes around what the constructor has?"""

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..catalog import layers
+from ..catalog.functions import function as function_name
 from ..linen.layer_fields import WHOLE
 from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import Unmigratable
@@ -47,7 +48,8 @@ def nothing_left(text: ClassText) -> None:
                 continue
             func = node.func
             name = text.run.project.qualname(text.source, func) or ""
-            makes = layers.lookup(name) is not None or name in text.run.project.linen_classes
+            plain = function_name(name) is not None  # `nn.BatchApply(self.__call__)`, of which each call makes another
+            makes = (layers.lookup(name) is not None and not plain) or name in text.run.project.linen_classes
             if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
                 makes = func.attr in SELF_CALLS and text.model.method(func.attr) is None
             elif isinstance(func, ast.Attribute) and func.attr in ("param", "variable") and node.args:

@@ -1,6 +1,38 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "a method that calls itself and makes modules before that": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(3)(x)
+    if x.ndim > 2:
+      return nn.BatchApply(self.__call__)(x)
+    return nn.LayerNorm()(x)
+""",
+    ),
+    "a method that calls itself and makes modules of what that gives": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    if x.ndim > 2:
+      y = self(x.reshape((-1, x.shape[-1])))
+      return nn.Dense(3)(y)
+    return nn.Dense(4)(x)
+""",
+    ),
+    "a method that calls itself with another width": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    if x.ndim > 2:
+      return self(x.reshape((x.shape[0], x.shape[-1] * 2)))
+    return nn.Dense(4)(x)
+""",
+    ),
     "a starred field of unknown length whose last size is the width": (
         "NNX110",
         """class M(nn.Module):
