@@ -16,14 +16,14 @@ from . import caller_words, name_tests
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
 from .nothing_made import IDENTITY, NOTHING, MakesNothing, makes_nothing
-from .sites import Abs, Block, Branch, Factory, Lifted, Localized, Site, Unmigratable
+from .sites import Abs, AnyFactory, Block, Branch, Factory, Lifted, Localized, Site, Unmigratable
 from .values import Const, Value
 
 _OUTSIDE_NAMES = frozenset({"isinstance", "len", "str", "callable", "any", "all", "True", "False", "None"})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FactoryChoice(Value):
+class FactoryChoice(AnyFactory):
     """One of two factories (or further choices), by a condition that the constructor can say."""
 
     test: ast.expr

@@ -169,7 +169,7 @@ def name_spec(run: Any, node: ast.expr, found: Abs, env: Any) -> NameSpec | None
     """The `name=` of a site: a constant, or an expression; None for `name=None`."""
     if isinstance(found.value, Const):
         return None if found.value.value is None else NameSpec(str(found.value.value), node)
-    return NameSpec(None, node, run.localize(node, env))
+    return NameSpec(None, node, run.localize(node, rest_arguments.place_of(node, env)))
 
 
 def parameter_names(run: Any, target: str) -> list[str]:

@@ -22,6 +22,7 @@ from . import (
     setup_helpers,
 )
 from .arguments import Arguments, arguments_of, defaults_of, function_env, parameters_of, stored_names
+from .choices import FactoryChoice
 from .environment import Env
 from .given_functions import PartialFunction
 from .held_classes import held_class
@@ -29,7 +30,7 @@ from .higher_order import TRANSPARENT
 from .layer_classes import layer_class
 from .lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
 from .made_outside import made_for_setup
-from .merging import Choice, dependencies_of
+from .merging import Choice, Several, dependencies_of
 from .module_calls import Transformed
 from .rotations import rotated
 from .sites import (
@@ -205,7 +206,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
         # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
         return run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
-    if pure and isinstance(result.value, Choice) and function.method is None and run.localize(node, env) is not None:
+    one_of = isinstance(result.value, Choice | FactoryChoice | Several)
+    if pure and one_of and function.method is None and run.localize(node, env) is not None:
         return Abs(result.value, True, result.flags)  # `get_dtype(self.precision)`: one of several things from outside
     if isinstance(result.value, Function) and static_arguments and function.method is None:
         return Abs(result.value, True, result.flags)  # an initializer that a helper of the project makes

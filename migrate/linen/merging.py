@@ -11,7 +11,7 @@ from .bundles import Bundle, common, map_values
 from .dims import Dim
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, asked, certain, with_none
-from .sites import Abs, Factory, Function, Module, Repeated, Static, Table
+from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Static, Table
 from .values import Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
 
@@ -99,7 +99,7 @@ class Choice(Unknown):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Several(Value):
+class Several(AnyFactory):
     """One of several factories, and which of them is not known."""
 
     options: tuple[Value, ...]
@@ -178,7 +178,7 @@ def merge(a: Value, b: Value) -> Value:
             return Either(members(x), functions=(*functions_of(x), y))
     if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
         return a
-    if isinstance(a, Factory | Several) or isinstance(b, Factory | Several):
+    if isinstance(a, AnyFactory) or isinstance(b, AnyFactory):
         return Several((a, b))
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
         return Either((*members(a), *members(b)), functions=functions_of(a, b))

@@ -39,7 +39,7 @@ def note(run: Any, method: Method, bound: Mapping[str, Any], given: Sequence[str
     known = run.handed.get(method.name)
     if known is not None:
         names = {name: argument if known.names[name] == argument else "" for name, argument in names.items()}
-    whole = all(names[name] for name in given)
+    whole = all(names.get(name) for name in given)  # none for what `**kwargs` takes
     run.handed[method.name] = Handed(names, result if whole else Unknown(f"what {method.name} returns"))
 
 

@@ -257,8 +257,12 @@ class Variable(Value):
     site: Site
 
 
+class AnyFactory(Value):
+    """A factory, or one of several."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Factory(Value):
+class Factory(AnyFactory):
     """Something that makes modules when called: a class, a partial of one, a lifted class, a field that holds one."""
 
     target: str  # canonical layer or class, "" if unknown

@@ -18,8 +18,9 @@ from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.bridged_results import told
 from ..linen.classes import ClassModel
+from ..linen.lost_factories import factories_in
 from ..linen.replacing import sayable
-from ..linen.sites import Factory, Module, ModuleField, Site, Static, Unmigratable
+from ..linen.sites import BoundArg, ModuleField, Site, Static, Unmigratable
 from ..linen.type_tests import asked_classes
 from ..linen.values import Array, Const, Int, Value
 from ..trees import subtree
@@ -187,7 +188,7 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
     order = [f.name for f in model.fields()]
     positional = len(site.node.args)
     for position, (field, bound) in enumerate((n, b) for n, b in site.bound.items() if b.given):
-        if isinstance(bound.abs.value, Factory | Module | ModuleField) or field == "parent":
+        if field == "parent" or _of_modules(text, bound):
             raise Unbridgeable(f"it is given a module, `{field}`")
         if _mentions_partitioning(bound.node):
             raise Unbridgeable(f"`{field}` has axes")
@@ -240,6 +241,15 @@ def _first_argument(text: ClassText) -> set[str]:
     """The argument of the class's own call that is taken for an array whatever is done with it."""
     method = text.model.method("__call__")
     return {p.arg for p in method.parameters[:1]} if method is not None else set()
+
+
+def _of_modules(text: ClassText, bound: BoundArg) -> bool:
+    """Is an argument a module or a factory, or made of some, which become NNX?"""
+    run, said = text.run, subtree(bound.node) if bound.node is not None else ()
+    values = [bound.abs.value, *[run.evaluated[n].value for n in said if n in run.evaluated]]
+    if any(isinstance(v, ModuleField) for v in values):
+        return True
+    return any(run.holds_module(v) or next(factories_in(v), None) is not None for v in values)
 
 
 def _may_be_none(text: ClassText, argument: str) -> bool:

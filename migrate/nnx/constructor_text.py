@@ -86,7 +86,7 @@ def _emit(text: ClassText, block: Block, depth: int, live: set[str]) -> tuple[li
     out: list[list[tuple[int, Parts]]] = []
     for step in reversed(block.steps):
         lines, live = _emit_step(text, step, depth, live)
-        out.append(lines if depth else [*[(0, line) for line in field_kinds.names_before(text, step)], *lines])
+        out.append(lines if depth else [*field_kinds.names_before(text, step), *lines])
     return [line for lines in reversed(out) for line in lines], live
 
 

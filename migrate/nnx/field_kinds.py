@@ -6,6 +6,8 @@ under which Linen counts them, and the number of features that come out; the con
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -133,9 +135,9 @@ def own_features(text: ClassText) -> tuple[str, set[str]] | None:
     return line, needs
 
 
-def names_before(text: ClassText, step: object) -> list[Parts]:
+def names_before(text: ClassText, step: object) -> list[tuple[int, Parts]]:
     """The lines before the step that first makes modules of several kinds: what Linen calls them, their empty lists."""
-    lines: list[Parts] = []
+    lines: list[tuple[int, Parts]] = []
     for name, site in text.names.named_by.items():
         if not _makes(step, site):
             continue
@@ -143,11 +145,26 @@ def names_before(text: ClassText, step: object) -> list[Parts]:
         prefix = lifted_prefix(site)
         factory = text.field(site.factory.chosen_by) if site.factory.chosen_by else chooser(site)
         said = f"{text.namer.parity('linen_name')}({factory})"
-        lines.append((f"self.{name} = " + (f'f"{prefix}{{{said}}}"' if prefix else said),))
+        depth = 0
+        if not isinstance(step, Make) and _may_be_none(text, site.factory.chosen_by):
+            lines.append((0, (f"if {factory} is not None:",)))
+            depth = 1
+        lines.append((depth, (f"self.{name} = " + (f'f"{prefix}{{{said}}}"' if prefix else said),)))
         for held in text.names.lists:
             if held.named_by == name:
-                lines.append(held.assigned((f"{text.namer.name('flax.nnx.List')}()",)))
+                lines.append((depth, held.assigned((f"{text.namer.name('flax.nnx.List')}()",))))
     return lines
+
+
+def _may_be_none(text: ClassText, field: str) -> bool:
+    """May the field hold no factory, by its default or by what it is annotated with?"""
+    known = text.run.fields.get(field)
+    if known is None:
+        return False
+    if known.default is not None and ast.unparse(known.default) == "None":
+        return True
+    annotated = ast.unparse(known.annotation) if known.annotation is not None else "Any"
+    return re.search(r"\b(None|Optional|Any)\b", annotated) is not None
 
 
 def _makes(step: object, site: Site) -> bool:
