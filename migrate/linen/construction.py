@@ -35,7 +35,7 @@ from .sites import (
     Static,
     Unmigratable,
 )
-from .unpacking import starred_sizes, unpacked
+from .unpacking import sizes_left_open, starred_sizes, unpacked
 from .values import Const, Global, Unknown, Value
 
 
@@ -156,6 +156,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     site.renders["func"] = run.localize(node.func, env) if not inline else None
     if mapping is not None:
         site.renders["**"] = run.localize(mapping, env)
+    handed = [*factory.unpacked, *([mapping] if mapping is not None else [])]
+    site.renders["open"] = tuple(key for m in handed for key in sizes_left_open(run, m, env) if key not in bound)
     if site.kind == "class":
         check_passing(run, site)
         run.analyser.passes(run, site)

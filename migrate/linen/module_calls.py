@@ -177,6 +177,7 @@ def layer_output(run: Any, site: Site, record: CallRecord, method: str = "__call
     args = {k: layer_arg(run, site.target, k, a) for k, a in site.bound.items()}
     made = layers.Call(record.args, record.keywords)
     if site.target in _CONVOLUTIONS:
+        args |= {key: layers.Arg((), Unknown(f"`{key}` may be in a mapping")) for key in site.renders.get("open", ())}
         assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
     try:
         if method != "__call__":

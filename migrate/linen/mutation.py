@@ -33,7 +33,8 @@ def changed_names(statement: ast.stmt) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=256)
-def _changed_anywhere(function: ast.AST) -> frozenset[str]:
+def changed_anywhere(function: ast.AST) -> frozenset[str]:
+    """Names of objects that some statement of a function changes in place."""
     return frozenset().union(*[changed_names(s) for s in subtree(function) if isinstance(s, ast.stmt)])
 
 
@@ -42,7 +43,7 @@ def changes(statement: ast.stmt, env: Any) -> bool:
     if env.method is None:
         return False
     stored = {n.id for n in subtree(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return bool(stored & _changed_anywhere(env.method.node))
+    return bool(stored & changed_anywhere(env.method.node))
 
 
 def is_fixed(project: Any, qualname: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..names import is_attribute_name
 from ..trees import subtree
+from . import mutation
 from .arguments import Arguments
 from .sites import Abs, BoundArg, DimPart, Entry, Localized, Table, Unmigratable
 from .values import Int, Tup, Value
@@ -15,12 +16,13 @@ from .values import Int, Tup, Value
 Keyword = tuple[str, ast.expr, Abs]
 # Layers whose every keyword means the same in NNX, so that an unknown mapping can be handed on: what NNX does not take
 # raises a TypeError.
-HANDED_ON = frozenset({"flax.linen.Dense"})
+HANDED_ON = frozenset({"flax.linen.Dense", "flax.linen.Conv", "flax.linen.ConvTranspose"})
 # Layers of which these keywords mean the same, and change no size: a mapping that holds no others is handed on.
 _PLAIN_LAYERS = frozenset(
     f"flax.linen.{name}"
     for name in ("Conv", "ConvTranspose", "DenseGeneral", "Embed", "LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")
 )
+_SPATIAL = ("strides", "padding", "input_dilation", "kernel_dilation")  # what an unknown mapping may say of a convolution
 _PLAIN = frozenset({"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision"})
 
 
@@ -64,7 +66,8 @@ def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[lis
     if twice or len(rest) > 1:
         raise Unmigratable("NNX137", f"`{ast.unparse(arguments.node.func)}` is given keywords twice", arguments.node)
     handed_on = target in HANDED_ON or run.analyser.classes.get(target) is not None
-    if rest and not handed_on and not (target in _PLAIN_LAYERS and _holds_only(rest[0], env)):
+    handed_on &= not any(_changed_later(run, mapping) for mapping in rest)
+    if rest and not handed_on and not (target in _PLAIN_LAYERS and _holds_only(run, rest[0], env)):
         what = f"`{ast.unparse(arguments.node.func)}` is given `**{ast.unparse(rest[0])}`, whose keys are not known"
         raise Unmigratable("NNX137", what, arguments.node)
     return found, rest[0] if rest else None
@@ -88,8 +91,48 @@ def _items(run: Any, node: ast.expr, value: Abs, env: Any) -> list[Keyword] | No
     return found if len(found) == len(value.value.items) else None
 
 
-def _holds_only(mapping: ast.expr, env: Any) -> bool:
+def sizes_left_open(run: Any, mapping: ast.expr, env: Any) -> tuple[str, ...]:
+    """The keywords by which a mapping that is handed on may decide the sizes of what a convolution gives."""
+    table = _attribute(run, mapping)
+    if table is not None:
+        return tuple(key for key in _SPATIAL if key in table.items)
+    return () if _holds_only(run, mapping, env) else _SPATIAL
+
+
+def _attribute(run: Any, mapping: ast.expr) -> Table | None:
+    """The dict that `setup` keeps in an attribute, where it is written out and nothing of the class changes it."""
+    if not isinstance(mapping, ast.Attribute) or ast.unparse(mapping.value) != "self":
+        return None
+    held = run.attributes.get(mapping.attr)
+    if held is None or not isinstance(held.value, Table) or held.value.maybe or _changed_later(run, mapping):
+        return None
+    for method in run.model.methods().values():
+        for node in method.nodes:
+            if isinstance(node, ast.Attribute) and node.attr == mapping.attr and isinstance(node.ctx, ast.Load):
+                parent = method.source.parents.get(node)
+                if not isinstance(parent, ast.keyword) or parent.arg is not None:
+                    return None  # it may be changed there
+    return held.value
+
+
+def _changed_later(run: Any, mapping: ast.expr) -> bool:
+    """Is it an attribute of which Linen keeps a copy, made of a dict that `setup` changes by another name as well?"""
+    setup = run.model.method("setup")
+    if setup is None or not isinstance(mapping, ast.Attribute):
+        return False
+    changed = mutation.changed_anywhere(setup.node)
+    for node in setup.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in changed:
+            if any(ast.unparse(target) == ast.unparse(mapping) for target in node.targets):
+                return True
+    return False
+
+
+def _holds_only(run: Any, mapping: ast.expr, env: Any) -> bool:
     """Does the text show that a mapping holds no other keywords: `kw = {"kernel_init": zeros} if self.zero else {}`?"""
+    table = _attribute(run, mapping)
+    if table is not None:
+        return table.items.keys() <= _PLAIN
     if not isinstance(mapping, ast.Name):
         return _shown(mapping)
     name, around = mapping.id, [a for a in env.source.ancestors(mapping) if isinstance(a, ast.FunctionDef | ast.Lambda)]

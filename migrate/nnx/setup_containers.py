@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..linen.chains import Chain
+from ..linen.classes import ClassModel
 from ..linen.merging import Either
 from ..linen.sites import Module, Repeated, Table, Unmigratable
 from ..linen.values import Array, Tup, Value
@@ -143,4 +144,15 @@ def _holds_module(writer: ClassWriter, attribute: str, none: ast.Assign) -> bool
                 assert setup is not None
                 if not exclusive(none, node, setup.node):
                     return True
-    return False
+    return any(_fills(writer, derived, attribute) for derived in writer.run.analyser.classes.derived(writer.model))
+
+
+def _fills(writer: ClassWriter, derived: ClassModel, attribute: str) -> bool:
+    """Does the `setup` of a class that inherits from this one leave a module in the attribute?"""
+    if derived.own_methods.get("setup") is None:
+        return False
+    try:
+        held = writer.run.analyser.execution(derived.qualname).attributes.get(attribute)
+    except Unmigratable:
+        return False  # it stays Linen
+    return held is not None and next(writer.run.modules_in(held.value), None) is not None

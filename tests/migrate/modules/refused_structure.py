@@ -403,6 +403,37 @@ if len('ab') > 1:
     return nn.LayerNorm(**self.options)(x)
 """,
     ),
+    "a norm whose dtype is in a dict that setup keeps": (
+        "NNX137",
+        """class M(nn.Module):
+  def setup(self):
+    self.options = {'use_bias': False, 'dtype': jnp.bfloat16}
+    self.norm = nn.LayerNorm(**self.options)
+  def __call__(self, x):
+    return self.norm(x)
+""",
+    ),
+    "options of which Linen keeps a copy, while setup changes the dict": (
+        "NNX137",
+        """class M(nn.Module):
+  def setup(self):
+    options = {'use_bias': False}
+    self.options = options
+    options['strides'] = 2
+    self.conv = nn.Conv(4, (3, 3), **self.options)
+  def __call__(self, x):
+    return self.conv(x)
+""",
+    ),
+    "a layer whose axes may be among the options": (
+        "NNX137",
+        """class M(nn.Module):
+  options: Any = None
+  @nn.compact
+  def __call__(self, x):
+    return nn.DenseGeneral(4, **self.options)(x)
+""",
+    ),
     "options that are set where a flag says so, for a layer whose keywords differ": (
         "NNX137",
         """class M(nn.Module):

@@ -358,3 +358,20 @@ def check():
     model = native.Model(True, in_features=4, rngs=nnx.Rngs(0))
     compat.from_linen(variables, model)
     assert jnp.array_equal(linen.Model(True).apply(variables, x), model(x))
+
+
+@pytest.mark.parametrize("name", ['f"{i}"', 'f"b_{i}"', "self.label + str(i)"])
+def test_a_name_that_a_function_of_another_file_hands_on(name: str) -> None:
+    """It stands in the file of the caller, and is said there or refused."""
+    files = {
+        "handing_body": "from flax import linen as nn\n\n\n"
+        "class Body(nn.Module):\n  size: int\n\n  @nn.compact\n  def __call__(self, x):\n    return nn.Dense(self.size)(x)\n\n\n"
+        "def body(size, *args, **kwargs):\n  return Body(size, *args, **kwargs)\n",
+        "handing_model": "from flax import linen as nn\n\nfrom handing_body import body\n\n\n"
+        + "# padding, so that lines of this file are none of the other\n" * 40
+        + "class Model(nn.Module):\n  size: int = 3\n  label: str = 'b'\n\n  @nn.compact\n  def __call__(self, x):\n"
+        f"    for i in range(2):\n      x = body(self.size, name={name})(x)\n    return x\n",
+    }
+    plans = {c.qualname: c for c in _migrated(files).classes}
+    plan = plans["handing_model.Model"]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX135"), plan.reason

@@ -131,3 +131,55 @@ def test_a_norm_that_a_function_picks_is_handed_on(other: str, kind: str, outcom
     text = PICKED.format(other=other, kind=kind)
     plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
     assert (plan.outcome, plan.code) == (outcome, code), plan.reason
+
+
+STAYS = """from functools import partial
+from typing import Any
+from flax import linen as nn
+
+
+def get_norm(kind):
+  if kind is None:
+    return None
+  return partial(nn.LayerNorm, use_bias=False) if kind == 'layer' else partial(nn.RMSNorm, epsilon=1e-3)
+
+
+class Block(nn.Module):
+  norm: Any = None
+  depth: int = 2
+  @nn.compact
+  def __call__(self, x):
+    i = 0
+    while i < self.depth:
+      x = nn.Dense(3, name=f'dense_{i}')(x)
+      if self.norm is not None:
+        x = self.norm(name=f'norm_{i}')(x)
+      i += 1
+    return x
+
+
+class M(nn.Module):
+  kind: Any = None
+  @nn.compact
+  def __call__(self, x):
+    BODY
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "norm = get_norm(self.kind)\n    return Block(norm)(x)",
+        "return Block(norm=get_norm(self.kind))(x)",
+        "kinds = {'layer': nn.LayerNorm}\n    return Block(kinds.get(self.kind))(x)",
+        "return Block([nn.LayerNorm, nn.RMSNorm][0])(x)",
+    ],
+)
+def test_a_class_that_stays_linen_is_given_no_norm_of_nnx(body: str) -> None:
+    """What wraps it would hand it a factory that has become NNX."""
+    text = STAYS.replace("BODY", body)
+    (source,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).files
+    plans = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}
+    assert (plans["m.Block"].outcome, plans["m.Block"].code) == ("bridged", "NNX122")
+    assert (plans["m.M"].outcome, plans["m.M"].code) == ("bridged", "NNX150"), plans["m.M"].reason
+    assert source.after is None or "nnx.LayerNorm" not in source.after
