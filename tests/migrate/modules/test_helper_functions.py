@@ -365,7 +365,8 @@ def test_a_name_that_a_function_of_another_file_hands_on(name: str) -> None:
     """It stands in the file of the caller, and is said there or refused."""
     files = {
         "handing_body": "from flax import linen as nn\n\n\n"
-        "class Body(nn.Module):\n  size: int\n\n  @nn.compact\n  def __call__(self, x):\n    return nn.Dense(self.size)(x)\n\n\n"
+        "class Body(nn.Module):\n  size: int\n\n  @nn.compact\n  def __call__(self, x):\n"
+        "    return nn.Dense(self.size)(x)\n\n\n"
         "def body(size, *args, **kwargs):\n  return Body(size, *args, **kwargs)\n",
         "handing_model": "from flax import linen as nn\n\nfrom handing_body import body\n\n\n"
         + "# padding, so that lines of this file are none of the other\n" * 40
