@@ -35,6 +35,7 @@ from . import (
     lifted_functions,
     names_in_messages,
     post_init,
+    protocols,
     setup_conditions,
     setup_containers,
     setup_dicts,
@@ -130,6 +131,7 @@ class ClassWriter:
                 self.put(base, self.namer.name("flax.nnx.Module"))
             elif name == cells.BASE:
                 self.put(base, self.namer.name("flax.nnx.RNNCellBase"))
+        protocols.write(self)
         for keyword in self.model.node.keywords:
             if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
                 raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)

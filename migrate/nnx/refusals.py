@@ -18,6 +18,7 @@ from . import (
     cells,
     constructor_names,
     names_in_messages,
+    protocols,
     templates,
 )
 from .text_parts import short
@@ -94,14 +95,12 @@ def _is_whole_model(source: SourceFile, function: ast.FunctionDef, node: ast.Cal
     return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
 
 
-_PROTOCOLS = frozenset({"typing.Protocol", "typing_extensions.Protocol"})
-
-
 def _refuse_metaclass(text: ClassText) -> None:
     """NNX's modules have a metaclass, derived from `abc.ABCMeta`: a class with another one, as protocols have, fails."""
     project = text.run.project
     todo = [(text.model.source, text.model.node)]
     seen: set[ast.AST] = set()
+    gone = protocols.left_out(text)
     while todo:
         source, node = todo.pop()
         if node in seen:
@@ -113,7 +112,9 @@ def _refuse_metaclass(text: ClassText) -> None:
                 raise Unmigratable("NNX160", what, text.model.node)
         for base in node.bases:
             name = project.qualname(source, base.value if isinstance(base, ast.Subscript) else base)
-            if name in _PROTOCOLS:
+            if base in gone or name in project.linen_classes:  # these leave out their own
+                continue
+            if name in protocols.PROTOCOLS:
                 what = f"`{node.name}` is a protocol" if node is not text.model.node else "it is a protocol"
                 raise Unmigratable("NNX160", f"{what}, whose metaclass NNX's modules cannot have", text.model.node)
             definition = project.definition(name) if name is not None else None

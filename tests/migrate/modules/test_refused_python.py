@@ -175,10 +175,26 @@ def test_it_stays_linen(name: str) -> None:
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
 
 
-@pytest.mark.parametrize("bases", ["Base, nn.Module", "nn.Module, Protocol", "nn.Module, metaclass=Meta"])
+@pytest.mark.parametrize("bases", ["nn.Module, Protocol", "nn.Module, metaclass=Meta"])
 def test_a_class_with_a_metaclass_stays_linen(bases: str) -> None:
     head = f"{HEAD.partition('class M')[0]}from typing import Protocol\n\n\nclass Meta(type(nn.Module)): ...\n\n\n"
-    head += "class Base(Protocol): ...\n\n\n"
     text = f"{head}class Head({bases}):\n  @nn.compact\n  def __call__(self, x):\n    return x\n"
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX160"), plan.reason
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        "class Base(Protocol):\n  def other(self): ...\n",
+        "class Base(Protocol):\n  def __call__(self, x):\n    return x\n",
+        "class Base(Protocol):\n  scale: int = 3\n",
+        "class Other: ...\n\n\nclass Base(Other, Protocol): ...\n",
+        "class Base(Protocol): ...\n\n\ndef ask(m):\n  return isinstance(m, Base)\n",
+    ],
+)
+def test_a_protocol_that_gives_more_than_its_word_keeps_the_class_linen(protocol: str) -> None:
+    text = f"{HEAD.partition('class M')[0]}from typing import Protocol\n\n\n{protocol}\n\n"
+    text += "class Head(Base, nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return x\n"
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", "NNX160"), plan.reason
