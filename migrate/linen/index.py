@@ -27,6 +27,12 @@ _LOGICAL = frozenset({"with_logical_partitioning", "LogicallyPartitioned", "para
 _ANNOTATIONS = _LOGICAL | {"with_partitioning", "Partitioned", "PARTITION_NAME"}
 
 
+def _imports(source: SourceFile, modules: set[str]) -> bool:
+    """Does the file import one of the modules, or a name of it?"""
+    names = source.names
+    return any(n in modules or n.rpartition(".")[0] in modules for n in (*names.imports.values(), *names.star_imports))
+
+
 @dataclasses.dataclass
 class ClassInfo:
     """A class that is, or inherits from, flax.linen.Module."""
@@ -116,9 +122,15 @@ class Project:
 
     @functools.cached_property
     def annotated_classes(self) -> frozenset[str]:
-        """The Linen classes of files that annotate variables with axes."""
+        """The Linen classes of files that annotate variables with axes, or have a file without classes that does."""
+        classes = {info.source.module for info in self.linen_classes.values()}
         kept = {source.module for source in self.files.values() if not source.words.isdisjoint(_ANNOTATIONS)}
-        return frozenset(name for name, info in self.linen_classes.items() if info.source.module in kept)
+        while True:
+            helpers = kept - classes
+            more = {module for module, source in self.files.items() if module not in kept and _imports(source, helpers)}
+            if not more:
+                return frozenset(name for name, info in self.linen_classes.items() if info.source.module in kept)
+            kept |= more
 
     @functools.cached_property
     def uses_logical_names(self) -> bool:

@@ -258,18 +258,17 @@ def function(node: ast.AST, ctx: FileContext) -> None:
     if is_alias(ctx, node):
         _rename_keywords(node, move, ctx)
         return
-    target = move.target
-    logical = ctx.project is not None and ctx.project.uses_logical_names
-    if name in PLAIN and not logical and not boxes_beside_variables(ctx):
-        target = PLAIN[name]
-    text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
     parent = ctx.source.parents.get(node)
-    done = False
+    logical = ctx.project is not None and ctx.project.uses_logical_names
     if name in PLAIN and isinstance(parent, ast.Call) and parent.func is node:
         # Linen's specs stand bare where its boxes stood, those of NNX within variables.
-        rest = Span(ctx.span(node).end, ctx.span(parent).end)
-        done = ctx.replace(parent, f"{ctx.name('flax.nnx.as_pure')}({text}", rest, ")", code=FUNCTIONS.code)
-    if not done and not ctx.replace(node, text, code=FUNCTIONS.code):
+        if not logical and not boxes_beside_variables(ctx):
+            rest = Span(ctx.span(node).end, ctx.span(parent).end)
+            ctx.replace(parent, f"{ctx.name('flax.nnx.as_pure')}({ctx.name(PLAIN[name])}", rest, ")", code=FUNCTIONS.code)
+            return
+    target = move.target
+    text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
+    if not ctx.replace(node, text, code=FUNCTIONS.code):
         return
     _rename_keywords(node, move, ctx)
 

@@ -7,7 +7,7 @@ from ...linen import self_names
 from ...linen.flow import Flow
 from ...linen.index import Project
 from ...plan import Outcome, Plan
-from . import adapter, components, device_copies, functional, functional_gradients, native, notices, split
+from . import adapter, components, device_copies, functional, functional_gradients, native, notices
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
@@ -30,7 +30,6 @@ def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
     native_ones = native.write([c for c in found if _selected(c, "NNX601", flow, contexts)], flow, contexts)
     left = [c for c in found if c not in native_ones]
     able = [c for c in left if _selected(c, "NNX602", flow, contexts)]
-    left = [c for c in left if not (c in able and split.write(c, flow, contexts))]
     trees = functional.write([c for c in left if c in able], flow, contexts)
     for component in left:
         device_copies.report(component, flow, contexts)

@@ -118,7 +118,7 @@ class _Functional(PassedTrees):
         site = self.component.sites[0]
         functional_calls.check_state(self)
         texts = [c.source.text for c in self.flow.project.linen_classes.values()]
-        self.annotated = any(word in text for text in texts for word in _ANNOTATIONS)
+        self.annotated = bool(self.flow.project.annotated_classes)
         if any("_with_axes" in text for text in texts):
             raise Unsupported(site, "axes in a collection of their own")
         methods.check(self)
@@ -530,6 +530,3 @@ class _Functional(PassedTrees):
         for node in self.flow.uses.calls(leaf_order.LEAVES):
             if node.args and self.has(self.flow.value(node.args[0])) and not leaf_order.orderless(self, node):
                 raise Unsupported(node, "leaves of which the order may matter")
-
-
-_ANNOTATIONS = ("with_partitioning", "with_logical_partitioning", "Partitioned")

@@ -48,7 +48,7 @@ def find(form: _Functional, call: ast.Call) -> InitFunction | None:
         return None
     if maker is not call and isinstance(inner, ast.Attribute) and not maker.keywords:
         return None  # `jax.jit(model.init)(key, x)` is as good as `model.init(key, x)`
-    if not keywords.keys() <= set(_SHARDINGS) or len(keywords) > 1 or len(maker.args) > 1 + (maker is call) * len(call.args):
+    if not keywords.keys() <= set(_SHARDINGS) or len(keywords) > 1 or (maker is not call and len(maker.args) > 1):
         raise Unsupported(call, "init that is jitted in another way")
     if isinstance(inner, ast.Call):
         given, named = list(inner.args), list(inner.keywords)

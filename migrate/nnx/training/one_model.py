@@ -73,22 +73,14 @@ def alternatives(form: Rewrite, component: Component | None = None) -> bool:
     return len(places) == 1
 
 
-def check_sites(form: Rewrite, component: Component | None = None, *, several: bool = False) -> None:
-    """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`.
-
-    `several`: models of several classes may go through the same functions, for forms whose states say of which model
-    they are; the variables of one class do not fit another.
-    """
+def check_sites(form: Rewrite, component: Component | None = None) -> None:
+    """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`."""
     component = component or form.component
-    if not several and alternatives(form, component):
+    if alternatives(form, component):
         return
-    spelled: dict[str, set[object]] = {}
-    for site, plans in zip(component.sites, component.plans, strict=True):
-        spelled.setdefault(" ".join(plan.qualname for plan in plans), set()).add(_spelled(site))
-    alike = all(len(ways) == 1 for ways in spelled.values())
-    if not alike or (len(spelled) > 1 and not several):
+    if len(set(map(_spelled, component.sites))) > 1 or len({tuple(p.qualname for p in ps) for ps in component.plans}) > 1:
         raise Unsupported(component.sites[0], "several models of one kind")
-    if len(component.sites) > len(spelled):
+    if len(component.sites) > 1:
         for site in component.sites:
             if _local(form, site):
                 raise Unsupported(site, "several models of one kind")

@@ -17,7 +17,7 @@ from ...source import SourceFile
 from . import leaf_order
 from .rewrite import Rewrite, Unsupported
 
-_MAKERS = ("flax.linen.get_partition_spec", "flax.linen.get_sharding")
+MAKERS = ("flax.linen.get_partition_spec", "flax.linen.get_sharding")
 # What makes specs of specs, what only asks for them, and what goes over trees of one structure, the first of which it gives.
 _ON = ("flax.linen.logical_to_mesh", "flax.linen.unbox")
 _ENDS = {
@@ -27,27 +27,55 @@ _ENDS = {
 _MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"}
 _STATE = ("params", "opt_state", "replace", "step", "apply_gradients")
 _COLLECTIONS = ("params", "batch_stats", "cache")
+_WEIGHTS = ("kernel", "bias", "scale", "embedding")
+_SPECS = ("PartitionSpec", "NamedSharding", "MeshPspecSharding", "P", "PS")
 _SHOWN = ("print", "type", "id", "len")
 
 
-def check(form: Rewrite, *, by_item: bool = False) -> None:
-    """Unsupported where the specs of the component's variables go to something that is not a whole tree's.
-
-    `by_item`: also items of names that may be those of a list's items go on, which raise a KeyError where they are.
-    """
-    makers = [call for call in form.flow.uses.calls(_MAKERS) if any(_tracked(form, given) for given in call.args)]
+def check(form: Rewrite) -> None:
+    """Unsupported where the specs of the component's variables go to something that is not a whole tree's."""
+    for node in _by_hand(form):
+        raise Unsupported(node, "specs that are written down in dictionaries, as Linen's params are")
+    makers = [call for call in form.flow.uses.calls(MAKERS) if any(_tracked(form, given) for given in call.args)]
     if makers:
-        _Specs(form, by_item).check(makers)
+        _Specs(form).check(makers)
 
 
 def _tracked(form: Rewrite, node: ast.expr) -> bool:
     return form.component.holds(form.flow.value(node))
 
 
+def _by_hand(form: Rewrite) -> Iterator[ast.Dict]:
+    """Dictionaries of specs by the names of parameters, in the program's files and those that these import."""
+    files = form.flow.project.files
+    sources = {form.source(node) for node, _ in form.tracked()}
+    for source in list(sources):
+        imported = source.names.imports.values()
+        sources |= {files[m] for name in imported for m in (name, name.rpartition(".")[0]) if m in files}
+    for source in sorted(sources, key=lambda s: s.module):
+        for node in source.by_kind.get(ast.Dict, ()):
+            if isinstance(node, ast.Dict) and _names_weights(node):
+                calls = (inner for inner in _leaves(node) if isinstance(inner, ast.Call))
+                if any((form.flow.name(call.func) or "").rpartition(".")[2] in _SPECS for call in calls):
+                    yield node
+
+
+def _leaves(node: ast.expr) -> Iterator[ast.expr]:
+    if not isinstance(node, ast.Dict):
+        yield node
+        return
+    for value in node.values:
+        yield from _leaves(value)
+
+
+def _names_weights(node: ast.Dict) -> bool:
+    keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+    return not keys.isdisjoint((*_COLLECTIONS, *_WEIGHTS))
+
+
 class _Specs:
-    def __init__(self, form: Rewrite, by_item: bool) -> None:
+    def __init__(self, form: Rewrite) -> None:
         self.form = form
-        self.by_item = by_item
         self.names: set[Symbol] = set()
         self.attributes: set[str] = set()
 
@@ -105,8 +133,6 @@ class _Specs:
         name = key.value if isinstance(key, ast.Constant) else None
         if not isinstance(name, str) or name in _COLLECTIONS:
             return False
-        if self.by_item:
-            return True
         texts = [info.source.text_of(info.node) for info in self.form.flow.project.linen_classes.values()]
         return not name[-1:].isdigit() or not any(re.search(r"\bfor\b|= *[\[(]", text) for text in texts)
 

@@ -20,6 +20,9 @@ PROGRAMS = Path(__file__).with_name("programs")
 MESHES = ("2x4", "2x2x2", *(pytest.param(mesh, marks=pytest.mark.slow) for mesh in ("4x2", "8x1")))
 # Program → the form that it takes.
 SHARDED = {
+    "specs_by_hand": "NNX603",
+    "shardings_of_init_by_hand": "NNX603",
+    "spec_functions_under_other_names": "NNX603",
     "apply_handed_to_the_loss": "NNX602",
     "init_jitted_with_its_shardings": "NNX602",
     "statistics_and_keys_with_axes": "NNX602",
