@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from ..trees import subtree
-from . import flow_classes, flow_control, flow_records, records
+from . import flow_classes, flow_control, flow_gradients, flow_records, records
 from .flow_uses import Uses, restored_target
 from .flow_values import (
     ANY,
@@ -382,7 +382,7 @@ class Flow:
     def _call(self, source: SourceFile, node: ast.Call) -> Value:
         name = self.name(node.func)
         if name in GRADIENTS and node.args:
-            return self._gradient(GRADIENTS[name], node)
+            return flow_gradients.of(self, GRADIENTS[name], node)
         if name in WRAPPERS and node.args:
             return self.value(node.args[0])
         if name == "functools.partial" and node.args:
@@ -487,20 +487,12 @@ class Flow:
             for target in function.nodes:
                 self.partials.setdefault(target, {})[node] = None
             self._join_arguments(node, function, node.args[1:])
-            return dataclasses.replace(function, bound=function.bound + len(node.args) - 1)
+            given = len(node.args) - 1
+            left = function.argnum - given if function.transform else 0
+            return dataclasses.replace(function, bound=function.bound + given, argnum=left) if left >= 0 else ANY
         if self.name(node.args[0]) in WRAPPERS:
             return ANY
         return function if isinstance(function, ClassValue) else ANY
-
-    def _gradient(self, transform: str, node: ast.Call) -> Value:
-        function = self.value(node.args[0])
-        plain = all(k.arg == "has_aux" for k in node.keywords) and len(node.args) == 1
-        if isinstance(function, Nothing):
-            return function
-        if not isinstance(function, Function) or not plain or function.transform:
-            return ANY
-        has_aux = any(isinstance(k.value, ast.Constant) and bool(k.value.value) for k in node.keywords)
-        return dataclasses.replace(function, transform=transform, has_aux=has_aux)
 
     def bind_arguments(self, source: SourceFile, node: ast.Call, function: Function, args: list[ast.expr]) -> None:
         for target in function.nodes:
@@ -539,13 +531,7 @@ class Flow:
             result = join(result, self.returns.get(target, NOTHING)) or ANY
         if not function.transform:
             return result
-        first = self.value(args[0]) if args else ANY
-        gradients: Value = Gradients(first.sites) if isinstance(first, Tracked) else ANY
-        if isinstance(first, Nothing):
-            gradients = first
-        if function.transform == "grad":
-            return Items((gradients, _second(result))) if function.has_aux else gradients
-        return Items((result, gradients))
+        return flow_gradients.result(self, function, result, args)
 
     def _method(self, method: Method, node: ast.Call) -> Value:
         if method.name in ("init", "lazy_init"):
@@ -591,7 +577,3 @@ class Flow:
     def site_plans(self, site: ast.Call) -> tuple[ClassPlan, ...]:
         """The classes that a call may construct, by name."""
         return tuple(self.plan.classes[name] for name in sorted(self.site_classes[site]))
-
-
-def _second(result: Value) -> Value:
-    return result.items[1] if isinstance(result, Items) and len(result.items) == 2 else ANY

@@ -134,6 +134,7 @@ class Function(Value):
     transform: str = ""
     has_aux: bool = False
     bound: int = 0  # leading positional arguments given by functools.partial
+    argnum: int = 0  # the argument that a gradient is of, among those that are left
 
 
 def join(a: Value | None, b: Value | None) -> Value | None:

@@ -38,6 +38,7 @@ from . import (
     functional_gradients,
     functional_kinds,
     handed_apply,
+    handed_models,
     init_functions,
     leaf_order,
     masks,
@@ -111,6 +112,7 @@ class _Functional(PassedTrees):
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
         self.annotated = False  # have their variables axes?
         self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
+        self.structures: set[Symbol] = set()  # parameters that are handed a model, and now its structure
         self.renamed: dict[tuple[ast.AST | None, str], str] = {}  # parameters that are handed `apply`, and what they are now
 
     def run(self) -> None:
@@ -142,6 +144,7 @@ class _Functional(PassedTrees):
         self.fields = self._tree_fields() | set(self.parts)
         for kind in self.kinds:
             kind.graphdefs = {scope: self._graphdef(kind, call) for scope, call in kind.homes.items()}
+        self.structures = handed_models.find(self)
         for call in inits:
             self._init(call)
         for node, value in self.uses:
@@ -229,8 +232,25 @@ class _Functional(PassedTrees):
         base = function.value
         if isinstance(self.flow.value(base), State):
             return f"{self.text(base)}.graphdef"
+        found = handed_models.name_of(self, base) or self.structure(node, base)
+        if not found:
+            raise Unsupported(node, "apply where the model's structure is not in sight")
+        return found
+
+    def is_in_sight(self, node: ast.AST, base: ast.expr) -> bool:
+        """Is the structure of a model known where it is used?"""
+        try:
+            return bool(self.structure(node, base))
+        except Unsupported:
+            return False
+
+    def structure(self, node: ast.AST, base: ast.expr) -> str:
+        """The structure of a model where it is used; "" where it is not in sight."""
         value = self.flow.value(base)
         kind = functional_kinds.of(self, node, value)
+        same = functional_kinds.initialized_here(self, kind, base)
+        if same or kind.several:
+            return same
         if not isinstance(value, Model) or not value.sites <= set(kind.trained):
             return self._structure(kind, node, base, value)
         scope = self.flow.symbol(self.source(base), base)[1] if isinstance(base, ast.Name) else None
@@ -240,9 +260,7 @@ class _Functional(PassedTrees):
             found = kind.graphdefs[scope] if scope in kind.homes else found if constructed else ""
             if not found and constructed:
                 found = self._state_around(kind, node, scope)
-        if not found:
-            raise Unsupported(node, "apply where the model's structure is not in sight")
-        return found
+        return found or (self._state_around(kind, node, None) if kind.alike else "")
 
     def _structure(self, kind: Kind, call: ast.AST, base: ast.expr, value: Value) -> str:
         """The structure of a model that is never initialized: `nnx.graphdef(nnx.eval_shape(lambda: model(...)))`."""
@@ -392,10 +410,11 @@ class _Functional(PassedTrees):
         given = keywords["apply_fn"]
         method = self.flow.value(given.value)
         if isinstance(given.value, ast.Constant) and given.value.value is None:
-            holder = self._seen_from(functional_kinds.of(self, call, value), call)
-            if not holder:
+            kind = functional_kinds.of(self, call, value)
+            holder = self._seen_from(kind, call)
+            if not holder or kind.several:
                 raise Unsupported(call, "a TrainState of which no function says the model")
-        elif isinstance(method, Method) and method.name == "apply" and isinstance(given.value, ast.Attribute):
+        elif isinstance(method, Method) and method.name == "apply" and isinstance(given.value, ast.Attribute | ast.Name):
             holder = self.holder(call, given.value)
         else:
             raise Unsupported(call, "a TrainState with another function than apply")
@@ -442,6 +461,8 @@ class _Functional(PassedTrees):
                 raise Unsupported(node, "a value that is deleted")
             return
         if isinstance(value, Model):
+            if handed_models.hand_on(self, node):
+                return
             if isinstance(parent, ast.Attribute) and isinstance(self.flow.value(parent), Method):
                 return
             if not self.goes_on(node):

@@ -32,6 +32,8 @@ class Kind:
     homes: dict[ast.AST | None, ast.Call]  # the functions that call init, each with its first call; None is the file
     trained: list[ast.Call]  # constructions of the model that is initialized
     at_home: bool  # is every model constructed where it is initialized?
+    alike: bool  # are all of them alike, wherever they are constructed?
+    several: bool = False  # are unlike ones initialized, each with a structure of its own?
     graphdefs: dict[ast.AST | None, str] = dataclasses.field(default_factory=dict)  # the structure's name, by function
 
     def has(self, value: Value) -> bool:
@@ -66,15 +68,55 @@ def _kind(form: _Functional, component: Component, inits: list[ast.Call]) -> Kin
     ((plan,), *_) = component.plans
     if not inits:
         raise Unsupported(component.sites[0], "init is not called here")
-    homes = _homes(form, inits, plan)
     trained = _trained(form, component, inits)
+    if trained is None:  # each function applies the model that it initializes itself, or is handed a structure
+        homes = {form.function(call): call for call in inits}
+        for call in inits:
+            first = homes[form.function(call)]
+            if _said(form, call, plan) != _said(form, first, plan) or not isinstance(form.initialized(call), ast.Name):
+                raise Unsupported(component.sites[0], "several models of one kind")
+        return Kind(plan, component.sites, homes, component.sites, at_home=False, alike=False, several=True)
+    homes = _homes(form, inits, plan)
     # A model that is constructed around the calls that initialize it stands beside its own structure at every use.
     at_home = all(_around(form, form.function(made), home) for made in trained for home in homes)
     if not at_home:
         if len(trained) < len(component.sites):
             raise Unsupported(component.sites[0], "several models of one kind")
         one_model.check_calls(form, set(homes), component)
-    return Kind(plan, component.sites, homes, trained, at_home)
+    return Kind(plan, component.sites, homes, trained, at_home, _alike(form, component))
+
+
+def initialized_here(form: _Functional, kind: Kind, base: ast.expr) -> str:
+    """The structure's name around a use of the very name that init was called of; "" where there is none."""
+    if not isinstance(base, ast.Name):
+        return ""
+    symbol = form.bound_once(base)
+    if symbol is None:
+        return ""
+    scope = form.function(base)
+    while True:
+        call = kind.homes.get(scope)
+        if call is not None and form.source(call) is form.source(base):
+            made = form.initialized(call)
+            if isinstance(made, ast.Name) and form.flow.symbol(form.source(made), made) == symbol:
+                return kind.graphdefs[scope]
+        if scope is None:
+            return ""
+        scope = form.function(scope)
+
+
+def _said(form: _Functional, call: ast.Call, plan: ClassPlan) -> tuple[str, list[str]]:
+    """The model that a call initializes, and for which sizes."""
+    return ast.dump(form.initialized(call)), form.sizes(call, *_inputs(form, call), plan)
+
+
+def _alike(form: _Functional, component: Component) -> bool:
+    try:
+        one_model.check_sites(form, component)
+        one_model.check_calls(form, set(), component)
+    except Unsupported:
+        return False
+    return True
 
 
 def _homes(form: _Functional, inits: list[ast.Call], plan: ClassPlan) -> dict[ast.AST | None, ast.Call]:
@@ -92,8 +134,8 @@ def _inputs(form: _Functional, call: ast.Call) -> tuple[list[ast.expr], list[ast
     return given[1:], keywords
 
 
-def _trained(form: _Functional, component: Component, inits: list[ast.Call]) -> list[ast.Call]:
-    """The constructions of the model that is initialized. Others may be the same class with other arguments.
+def _trained(form: _Functional, component: Component, inits: list[ast.Call]) -> list[ast.Call] | None:
+    """The constructions of the model that is initialized; None for several. Others are of its class, with other arguments.
 
     `Net(8, train=False)` beside `Net(8)`: what it applies are variables of the first, in a structure of its own.
     """
@@ -102,9 +144,9 @@ def _trained(form: _Functional, component: Component, inits: list[ast.Call]) -> 
     except Unsupported:
         made = [form.flow.value(form.initialized(call)) for call in inits]
         trained = {site for value in made if isinstance(value, Model) for site in value.sites}
-        if len(trained) != 1 or not all(isinstance(value, Model) for value in made):
+        if not all(isinstance(value, Model) for value in made):
             raise
-        return list(trained)
+        return list(trained) if len(trained) == 1 else None
     return component.sites
 
 

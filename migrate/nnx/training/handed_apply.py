@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function, Method
+from ...edits import Span
+from ...linen.flow_values import Function, Method, Model
 from ...trees import subtree
 
 if TYPE_CHECKING:
@@ -43,27 +44,47 @@ def name_of(form: _Functional, name: ast.Name) -> str:
         return form.renamed[scope, said]
     source = form.source(name)
     found = said
-    if isinstance(scope, ast.FunctionDef) and _may_rename(form, scope, said):
-        argument = next((a for a in [*scope.args.posonlyargs, *scope.args.args] if a.arg == said), None)
+    if isinstance(scope, ast.FunctionDef):
+        own = scope.args
+        argument = next((a for a in [*own.posonlyargs, *own.args, *own.kwonlyargs] if a.arg == said), None)
+        keywords = _keywords(form, scope, said)
         if argument is not None:
-            found = _NAME
+            found = _NAME if keywords is not None and _may_rename(form, scope, said) else said
             kind = f": {form.context(argument).name('flax.nnx.GraphDef')}" if argument.annotation is not None else ""
             form.replace(argument, f"{found}{kind}")
+            for keyword in keywords or () if found != said else ():
+                start = form.source(keyword).span(keyword).start
+                form.replace_span(keyword, Span(start, start + len(said)), found)
     elif not isinstance(scope, ast.FunctionDef | ast.Lambda) or source.module != module:
         return ""
     form.renamed[scope, said] = found
     return found
 
 
+def _keywords(form: _Functional, scope: ast.FunctionDef, said: str) -> list[ast.keyword] | None:
+    """The keywords by which callers name a parameter; None where they may name it in other ways."""
+    found: list[ast.keyword] = []
+    partials = form.flow.partials.get(scope, {})
+    for call in [*form.flow.callers.get(scope, {}), *partials]:
+        function = form.flow.value(call.args[0] if call in partials else call.func)
+        if any(keyword.arg is None for keyword in call.keywords):
+            return None
+        named = [keyword for keyword in call.keywords if keyword.arg == said]
+        if named and not (isinstance(function, Function) and function.nodes == {scope}):
+            return None
+        found += named
+    return found
+
+
 def _may_rename(form: _Functional, scope: ast.FunctionDef, said: str) -> bool:
-    """Is a parameter never named by its callers, or by a text, and is the new name free?"""
-    source = form.source(scope)
+    """Is a parameter named by no text, and is the new name free?"""
     for node in subtree(scope):
         if (isinstance(node, ast.Name) and node.id == _NAME) or (isinstance(node, ast.arg) and node.arg == _NAME):
             return False
-        if isinstance(node, ast.Name) and node.id == said and not isinstance(form.flow.value(node), Method):
+        if isinstance(node, ast.Name) and node.id == said and not isinstance(form.flow.value(node), Method | Model):
             return False  # a function within that has such a name of its own, or an assignment
-    calls = [*form.flow.callers.get(scope, {}), *form.flow.partials.get(scope, {})]
-    named = any(keyword.arg == said for call in calls for keyword in call.keywords)
-    texts = (n.value for n in source.by_kind.get(ast.Constant, ()) if isinstance(n, ast.Constant))
-    return not named and said not in set(map(str, texts))
+    for source in form.readers(form.source(scope).module):
+        texts = (n.value for n in source.by_kind.get(ast.Constant, ()) if isinstance(n, ast.Constant))
+        if "argnames" in source.text and said in set(map(str, texts)):
+            return False
+    return True

@@ -20,6 +20,7 @@ from ...linen.flow_values import (
     OptState,
     Record,
     State,
+    Symbol,
     Tracked,
     Value,
     Variables,
@@ -132,9 +133,9 @@ class PassedTrees(Rewrite):
         if isinstance(function, Method) and self.component.holds(function):
             return function.name == "apply" and call.args[:1] == [node]
         if name == "functools.partial" and call.args and node is not call.args[0]:
-            function = self.flow.value(call.args[0])
-            shifted = dataclasses.replace(function, bound=function.bound - 1) if isinstance(function, Function) else None
-            return shifted is not None and all(self._parameter(call, shifted, t, node, value) for t in shifted.nodes)
+            function = self._called(call)
+            if not isinstance(function, Function):
+                return False
         if isinstance(function, Function):
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
@@ -166,18 +167,55 @@ class PassedTrees(Rewrite):
         return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS)
 
     def _parameter(self, call: ast.Call, function: Function, target: ast.AST, node: ast.AST, value: Value) -> bool:
+        symbol = self._received_by(call, function, target, node)
+        held = self.flow.env.get(symbol) if symbol is not None else None
+        return held is not None and self._kept(value, held)
+
+    def _received_by(self, call: ast.Call, function: Function, target: ast.AST, node: ast.AST) -> Symbol | None:
+        """The parameter of a function that gets an argument."""
         arguments = target.args  # type: ignore[attr-defined]
         names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
         if node in call.args:
             position = call.args.index(node) + function.bound  # type: ignore[arg-type]
             before = call.args[: call.args.index(node)]  # type: ignore[arg-type]
             if position >= len(names) or any(isinstance(a, ast.Starred) for a in before):
-                return False
-            parameter = names[position]
-        else:
-            parameter = next((str(k.arg) for k in call.keywords if k.value is node), "")
-        held = self.flow.env.get((self.source(target).module, target, parameter))
-        return held is not None and self._kept(value, held)
+                return None
+            return self.source(target).module, target, names[position]
+        return self.source(target).module, target, next((str(k.arg) for k in call.keywords if k.value is node), "")
+
+    def receivers(self, node: ast.AST) -> list[Symbol]:
+        """The parameters of the project's functions that `node` is given to, as an argument of a call or a partial."""
+        parent = self.parent(node)
+        call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
+        if not isinstance(call, ast.Call) or call.func is node:
+            return []
+        function = self._called(call)
+        if not isinstance(function, Function):
+            return []
+        found = [self._received_by(call, function, target, node) for target in function.nodes]
+        return [symbol for symbol in found if symbol is not None]
+
+    def bound_once(self, name: ast.Name) -> Symbol | None:
+        """What a name means, where it is a parameter or assigned in one place, and never anything else."""
+        source = self.source(name)
+        symbol = self.flow.symbol(source, name)
+        home = self.flow.project.files[symbol[0]]
+        names = [n for n in home.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == symbol[2]]
+        stores = [n for n in names if not isinstance(n.ctx, ast.Load) and self.flow.symbol(home, n) == symbol]
+        return symbol if len(stores) + self.is_parameter(symbol) == 1 else None
+
+    def is_parameter(self, symbol: Symbol) -> bool:
+        scope = symbol[1]
+        if not isinstance(scope, ast.FunctionDef | ast.Lambda):
+            return False
+        return symbol[2] in [a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]]
+
+    def _called(self, call: ast.Call) -> Value:
+        """What a call gives its arguments to: of `functools.partial(f, x)`, the function before it has the first of them."""
+        if self.flow.name(call.func) != "functools.partial" or not call.args:
+            return self.flow.value(call.func)
+        function = self.flow.value(call.args[0])
+        return dataclasses.replace(function, bound=function.bound - 1) if isinstance(function, Function) else function
 
     def _scanned(self, call: ast.Call, value: Value) -> bool:
         """A scan whose steps give on what they are given, and keep no state of each step."""

@@ -243,7 +243,8 @@ class Step:
         if name in _JIT:
             return
         form = self.form
-        if isinstance(form.flow.value(call), Value) and not isinstance(form.flow.value(call), Function):
+        found = form.flow.value(call)
+        if not isinstance(found, Function) or found.argnum:
             raise Unsupported(call, "gradients with other arguments")
         self._keywords_of_gradients()
         new = form.context(call).name(f"flax.nnx.{GRADIENTS[name]}")

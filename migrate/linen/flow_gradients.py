@@ -1,0 +1,46 @@
+"""Functions under `jax.grad` and `jax.value_and_grad`: which argument they are derived by, and what a call of one gives."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from .flow_values import ANY, Function, Gradients, Items, Nothing, Tracked, Value
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+
+def of(flow: Flow, transform: str, node: ast.Call) -> Value:
+    """`jax.value_and_grad(loss_fn, argnums=2, has_aux=True)`."""
+    function = flow.value(node.args[0])
+    if isinstance(function, Nothing):
+        return function
+    keywords = {k.arg: k.value for k in node.keywords}
+    if not isinstance(function, Function) or function.transform or len(node.args) > 2:
+        return ANY
+    if not keywords.keys() <= {"has_aux", "argnums"}:
+        return ANY
+    said = keywords.get("argnums", node.args[1] if len(node.args) > 1 else ast.Constant(0))
+    argnum = said.value if isinstance(said, ast.Constant) else None
+    if not isinstance(argnum, int) or argnum < 0:
+        return ANY
+    aux = keywords.get("has_aux")
+    has_aux = isinstance(aux, ast.Constant) and bool(aux.value)
+    return dataclasses.replace(function, transform=transform, has_aux=has_aux, argnum=argnum)
+
+
+def result(flow: Flow, function: Function, returned: Value, args: list[ast.expr]) -> Value:
+    """What a call gives: gradients like the argument that they are of, with the value, and what comes beside it."""
+    given = flow.value(args[function.argnum]) if len(args) > function.argnum else ANY
+    gradients: Value = Gradients(given.sites) if isinstance(given, Tracked) else ANY
+    if isinstance(given, Nothing):
+        gradients = given
+    if function.transform != "grad":
+        return Items((returned, gradients))
+    if not function.has_aux:
+        return gradients
+    if isinstance(returned, Items) and len(returned.items) == 2:
+        return Items((gradients, returned.items[1]))
+    return Items((gradients, ANY))
