@@ -430,6 +430,8 @@ class Analyser:
         if not found:
             return None
         name = field.name
+        if any(f.name is not None for f in found):
+            raise Unmigratable("NNX155", f"its field `{name}` is given a partial that holds `name=`")
         seen = [dataclasses.replace(f, text=f"self.{name}", field=name, chosen_by=name, node=None) for f in found]
         return dataclasses.replace(seen[0], alternatives=tuple(seen[1:]))
 

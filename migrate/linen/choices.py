@@ -148,7 +148,7 @@ def construct_choice(
             results.append(construct_by(run, option, node, env, arguments))
         else:
             assert isinstance(option, Factory)
-            _check_unchanged(run, option, node, env)
+            check_unchanged(run, option, node, env)
             results.append(construct(run, option, node, env, inline=True, arguments=arguments))
         for site in run.sites[mark:]:
             if site.node is not node:
@@ -175,7 +175,7 @@ def _possible(option: Value, known: tuple[tuple[str, bool], ...]) -> Value:
     return option
 
 
-def _check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None:
+def check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None:
     """The constructor says what the factory holds where it makes the module: the names must still mean the same there."""
     for held in (*option.args.values(), *option.positional):
         if held.node is None or held.localized is None:
@@ -186,7 +186,7 @@ def _check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> Non
             before, now = run.evaluated.get(name), env.get(name.id)
             same_constant = before == now and isinstance(now.value, Const)
             if before is not now and not same_constant:
-                what = f"`{ast.unparse(node.func)}` is one of several factories that hold `{name.id}`, which has changed"
+                what = f"`{ast.unparse(node.func)}` is a factory that holds `{name.id}`, which has changed"
                 raise Unmigratable("NNX132", what, node)
 
 
@@ -222,5 +222,5 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
 
 
 __all__ = [
-    "RAISED", "FactoryChoice", "chosen", "construct_choice", "lifted_or_not", "map_choice", "or_raises", "words_of_class",
+    "RAISED", "FactoryChoice", "check_unchanged", "chosen", "construct_choice", "lifted_or_not", "map_choice", "or_raises", "words_of_class",
 ]  # fmt: skip

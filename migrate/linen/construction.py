@@ -11,7 +11,7 @@ from ..catalog import layers
 from ..trees import subtree
 from . import call_fields, caller_words, rest_arguments
 from .arguments import Arguments, arguments_of
-from .choices import RAISED, FactoryChoice, lifted_or_not, map_choice
+from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .higher_order import run_functions
 from .lifting import LIFTED, WHOLE, options_of, partial_lift
@@ -35,6 +35,7 @@ from .sites import (
     Static,
     Unmigratable,
 )
+from .unknown_callees import is_copy
 from .unpacking import sizes_left_open, starred_sizes, unpacked
 from .values import Const, Global, Unknown, Value
 
@@ -50,6 +51,9 @@ def construct(
     out instead of calling it by its name."""
     if arguments is None:
         arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
+    if _has_no_name(factory, node):
+        check_unchanged(run, factory, node, env)
+        inline = True
     inline = inline or _of_function(run, factory, node, env) or _holds_flags(run, factory, node, env)
     site, *others = [_site(run, kind, node, arguments, env, inline) for kind in factory.kinds()]
     site.alternatives = tuple(others)
@@ -63,6 +67,12 @@ def construct(
         run.block.steps.append(Make(site))
         site.renders["block"] = run.block
     return Abs(Module(site, bool(run.loops)), False)
+
+
+def _has_no_name(factory: Factory, node: ast.Call) -> bool:
+    """Does a partial stand where it is called, or within a transform, so that the constructor calls the class itself?"""
+    holds = bool(factory.args or factory.positional) and not factory.chosen_by
+    return holds and (bool(factory.lifted) or factory.node is node.func)
 
 
 def _holds_flags(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:
@@ -104,7 +114,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     keywords = {k: (n, a) for k, n, a in known}
     name = keywords.pop("name", None)
     parent = keywords.pop("parent", None)
-    if name is None and not run.in_setup and any(l.condition is not None for l in factory.lifted):
+    unnamed = name is None and factory.name is None
+    if unnamed and not run.in_setup and any(l.condition is not None for l in factory.lifted):
         raise Unmigratable("NNX132", f"how Linen names `{ast.unparse(node.func)}` depends on a condition", node)
     if parent is not None and not (isinstance(parent[1].value, Const) and parent[1].value.value is None):
         raise Unmigratable("NNX139", "a submodule is made with `parent=`", node)
@@ -150,6 +161,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     )
     if name is not None:
         site.name = name_spec(run, name[0], name[1], env)
+    elif factory.name is not None:
+        site.name = factory.name
     site.origin = len(run.sites)
     site.renders["made_under"] = tuple(run.path)
     site.renders["spelled"] = inline
@@ -189,6 +202,9 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     first = arguments.positional[0][1] if arguments.positional else None
     if first is None or not isinstance(first.value, Factory):
+        if first is not None and isinstance(first.value, Global) and is_copy(first.value.name):
+            copied = first.value.name.rpartition(".")[2]
+            raise Unmigratable("NNX150", f"it contains {copied}, which is a Linen copy", node)
         if first is not None and isinstance(first.value, Global) and first.value.name in LIFTED:
             return Abs(partial_lift(run, LIFTED[first.value.name], node, env), arguments.static, arguments.flags)
         several = one_of([first.value]) if first is not None else None
@@ -242,9 +258,17 @@ def _partial_of(
     known, mapping = unpacked(run, base.target, arguments, env)
     if mapping is not None and (layer is None or run.localize(mapping, env) is None):
         raise Unmigratable("NNX137", "`functools.partial` of a module is given **kwargs", node)
+    name = base.name
     for key, value_node, value in known:
-        if key in ("name", "parent"):
-            raise Unmigratable("NNX155", f"`functools.partial` of a module is given `{key}=`", node)
+        if key == "parent":
+            raise Unmigratable("NNX139", "a submodule is made with `parent=`", node)
+        if key == "name":
+            name = name_spec(run, value_node, value, env)
+            if name is not None and name.constant is None and name.localized is None:
+                raise Unmigratable(
+                    "NNX155", f"`functools.partial` of a module is given `name={ast.unparse(value_node)}`", node
+                )
+            continue
         said = run.localize(value_node, env) if not value.flags else None
         where = env.source
         if said is None:
@@ -267,7 +291,7 @@ def _partial_of(
     found = Factory(
         base.target, text, bound, positional, calltime, base.lifted, node, env.source,
         unpacked=(*base.unpacked, *([mapping] if mapping is not None else [])),
-        origin=base.origin, variant=base.variant, chosen_by=base.chosen_by,
+        origin=base.origin, variant=base.variant, chosen_by=base.chosen_by, name=name,
     )  # fmt: skip
     return found, static, flags
 

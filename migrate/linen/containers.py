@@ -228,6 +228,9 @@ class Containers(Evaluation):
             count, widths = iteration.count_of(self, node), iteration.widths_of(self, node, result.value)
             made = Repeated(result.value, steps[-1] if steps else None, "list", count=count, widths=widths)
             return Abs(made, said, result.flags)
+        several = one_of([result.value])
+        if several is not None:
+            return Abs(Repeated(several, None, "list"), False, result.flags)
         if listed is not None:
             return Abs(listed.value, static and listed.static, result.flags)
         if static and result.static:
@@ -255,6 +258,9 @@ class Containers(Evaluation):
         step = self.loop(generator, generator.target, generator.iter, child_env(env), body)
         if len(self.sites) > mark or (results and made_by_unknown(self, results[-1].value, env) is not None):
             return Abs(Repeated(results[-1].value, step, "dict"), False)
+        several = one_of([results[-1].value]) if results else None
+        if several is not None:
+            return Abs(Repeated(several, None, "dict"), False)
         static = self.evaluated[generator.iter].static and bool(results) and results[-1].static
         return self._static_text(node, static, frozenset(), env)
 

@@ -279,6 +279,7 @@ class Factory(AnyFactory):
     variant: str = ""  # the project's class that it makes, where that is the layer `target` with something changed
     chosen_by: str = ""  # the field whose kinds these are, also under a partial or a lifted transform
     origin: tuple[SourceFile, ast.AST] | None = None  # where it was given, if outside of modules
+    name: NameSpec | None = None  # the `name=` of a partial
 
     # Two that are not the same object may make different modules; `kinds.same_kind` tells.
     __eq__ = object.__eq__

@@ -87,7 +87,8 @@ def _is_value(writer: ClassWriter, node: ast.expr, factory: Factory, source: Sou
     if factory.variant and not isinstance(node, ast.Call):
         return False  # the class keeps its name
     if factory.lifted or writer.run.analyser.classes.get(factory.target) is not None:
-        return isinstance(node, ast.Call) and bool(factory.calltime) and not factory.lifted
+        named = isinstance(node, ast.Call) and any(k.arg == "name" for k in node.keywords)
+        return isinstance(node, ast.Call) and (named or bool(factory.calltime)) and not factory.lifted
     if source.is_class_asked(node):
         return False
     parent = source.parents.get(node)
@@ -127,11 +128,21 @@ def partial_parts(writer: ClassWriter, node: ast.Call, factory: Factory, source:
     if layer is None or writer.run.analyser.classes.get(factory.target) is not None:
         for key in factory.calltime:
             raise Unmigratable("NNX172", f"the partial holds `{key}`, known only when called", node)
-        return (source.span(node),)
+        return _without_name(node, source)
     variants = [_partial(writer, node, kind, source) for kind in _kinds(factory)]
     if any(other != variants[0] for other in variants[1:]):
         raise Unmigratable("NNX163", f"`{ast.unparse(node.args[0])}` is of several kinds, whose partials differ", node)
     return variants[0]
+
+
+def _without_name(node: ast.Call, source: SourceFile) -> Parts:
+    """A partial of a class without the `name=` that it holds: NNX's modules are called after their attributes."""
+    kept = [k for k in node.keywords if k.arg != "name"]
+    if len(kept) == len(node.keywords):
+        return (source.span(node),)
+    arguments: list[Parts] = [(source.span(a),) for a in node.args]
+    arguments += [(f"{k.arg}=" if k.arg else "**", source.span(k.value)) for k in kept]
+    return joined((source.span(node.func),), arguments)
 
 
 def _kinds(factory: Factory) -> list[Factory]:

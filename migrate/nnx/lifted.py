@@ -276,7 +276,14 @@ def remat_call(writer: ClassText, site: Site, remats: Sequence[Lifted], method: 
     if not remats:
         return ()
     options = remat_options(writer, site, remats[0], place, _left_out(writer, site, method, place))
-    return (f"{writer.namer.name('flax.nnx.remat')}(", *base_text(writer, site), f".{method}", *options, ")")
+    called: Parts = (*base_text(writer, site), f".{method}")
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    if layer is not None and len(layer.call_parameters) > 1:  # keywords alone in NNX, which nnx.remat does not take
+        if not isinstance(place, ast.Call) or place.keywords or any(isinstance(a, ast.Starred) for a in place.args):
+            raise Unmigratable("NNX130", f"{site.target.rpartition('.')[2]} is called with keywords under nn.remat", place)
+        names = ", ".join(["x", *[f"x{i}" for i in range(2, len(place.args) + 1)]][: len(place.args)])
+        called = (f"lambda layer, {names}: layer({names})",)
+    return (f"{writer.namer.name('flax.nnx.remat')}(", *called, *options, ")")
 
 
 def _left_out(writer: ClassText, site: Site, method: str, place: ast.AST) -> list[int]:

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.lifting import WHOLE, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
@@ -112,6 +113,10 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tup
     source = site.source
     if site.alternatives:
         raise Unmigratable("NNX163", "modules of several kinds are called under a lifted transform", node)
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    if layer is not None and (site.calltime or writer.moved_fields(site, layer)):
+        label = site.target.rpartition(".")[2]
+        raise Unmigratable("NNX130", f"{label} is called under a lifted transform, and NNX gives it a flag there", node)
     levels = levels_of(writer, site, node, method)
     mapped = any(l.kind in ("scan", "vmap") for l in levels)
     if mapped:

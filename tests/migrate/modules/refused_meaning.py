@@ -10,23 +10,13 @@ REFUSED = {
     return self.cls(3)(x)
 """,
     ),
-    "a name bound by functools.partial": (
+    "a partial with a name that is given to a field": (
         "NNX155",
         """class M(nn.Module):
+  norm: Any = functools.partial(nn.LayerNorm, name='own')
   @nn.compact
   def __call__(self, x):
-    norm = functools.partial(nn.LayerNorm, name='own')
-    return norm(epsilon=1e-3)(x)
-""",
-    ),
-    "a name bound by functools.partial of a field": (
-        "NNX155",
-        """class M(nn.Module):
-  norm: Any = nn.LayerNorm
-  @nn.compact
-  def __call__(self, x):
-    norm = functools.partial(self.norm, name='own')
-    return norm()(x)
+    return self.norm()(x)
 """,
     ),
     "a parameter whose start follows another's": (

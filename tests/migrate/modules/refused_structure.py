@@ -403,6 +403,72 @@ if len('ab') > 1:
     return nn.LayerNorm(**self.options)(x)
 """,
     ),
+    "partials out of a comprehension": (
+        "NNX132",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    makes = [functools.partial(nn.Dense, 3, name=f'dense_{i}') for i in range(2)]
+    for make in makes:
+      x = make()(x)
+    return x
+""",
+    ),
+    "partials out of a comprehension of a dict": (
+        "NNX132",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    makes = {name: functools.partial(nn.Dense, 3) for name in ('a', 'b')}
+    return makes['a']()(x)
+""",
+    ),
+    "a partial under nn.remat that holds a name which has changed": (
+        "NNX132",
+        """class M(nn.Module):
+  init: Any = nn.initializers.ones
+  @nn.compact
+  def __call__(self, x):
+    init = self.init
+    make = nn.remat(functools.partial(nn.Dense, 3, kernel_init=init))
+    init = nn.initializers.zeros
+    return nn.Dense(2, kernel_init=init)(make()(x))
+""",
+    ),
+    "a layer under nn.remat that takes a flag of the call": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    return nn.remat(nn.BatchNorm)(use_running_average=not train)(x)
+""",
+    ),
+    "a norm under nn.vmap that takes a flag of the call": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    norm = nn.vmap(
+      nn.BatchNorm, variable_axes={'params': 0, 'batch_stats': 0}, split_rngs={'params': True}, in_axes=1, out_axes=1)
+    return norm(use_running_average=not train)(x)
+""",
+    ),
+    "a partial with a name of the call": (
+        "NNX155",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, label='a'):
+    return functools.partial(nn.Dense, 3, name=label)()(x)
+""",
+    ),
+    "a norm under nn.remat called with a keyword": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, mask):
+    return nn.remat(nn.LayerNorm)()(x, mask=mask)
+""",
+    ),
     "a norm whose dtype is in a dict that setup keeps": (
         "NNX137",
         """class M(nn.Module):
