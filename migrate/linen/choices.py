@@ -222,5 +222,6 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
 
 
 __all__ = [
-    "RAISED", "FactoryChoice", "check_unchanged", "chosen", "construct_choice", "lifted_or_not", "map_choice", "or_raises", "words_of_class",
+    "RAISED", "FactoryChoice", "check_unchanged", "chosen", "construct_choice", "lifted_or_not", "map_choice", "or_raises",
+    "words_of_class",
 ]  # fmt: skip
