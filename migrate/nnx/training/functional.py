@@ -44,6 +44,7 @@ from . import (
     masks,
     methods,
     removals,
+    shared_structures,
     spec_trees,
 )
 from .components import Component
@@ -145,6 +146,7 @@ class _Functional(PassedTrees):
         for kind in self.kinds:
             kind.graphdefs = {scope: self._graphdef(kind, call) for scope, call in kind.homes.items()}
         self.structures = handed_models.find(self)
+        shared_structures.widen(self)
         for call in inits:
             self._init(call)
         for node, value in self.uses:
@@ -248,7 +250,7 @@ class _Functional(PassedTrees):
         """The structure of a model where it is used; "" where it is not in sight."""
         value = self.flow.value(base)
         kind = functional_kinds.of(self, node, value)
-        same = functional_kinds.initialized_here(self, kind, base)
+        same = shared_structures.name_of(self, kind, base) or functional_kinds.initialized_here(self, kind, base)
         if same or kind.several:
             return same
         if not isinstance(value, Model) or not value.sites <= set(kind.trained):

@@ -13,7 +13,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Model, Tracked, Value
+from ...linen.flow_values import Model, Symbol, Tracked, Value
 from ...plan import ClassPlan
 from . import one_model
 from .components import Component
@@ -35,6 +35,7 @@ class Kind:
     alike: bool  # are all of them alike, wherever they are constructed?
     several: bool = False  # are unlike ones initialized, each with a structure of its own?
     graphdefs: dict[ast.AST | None, str] = dataclasses.field(default_factory=dict)  # the structure's name, by function
+    shared: dict[Symbol, str] = dataclasses.field(default_factory=dict)  # and that of a model which other functions apply
 
     def has(self, value: Value) -> bool:
         return isinstance(value, Tracked) and not value.sites.isdisjoint(self.sites)
@@ -69,21 +70,19 @@ def _kind(form: _Functional, component: Component, inits: list[ast.Call]) -> Kin
     if not inits:
         raise Unsupported(component.sites[0], "init is not called here")
     trained = _trained(form, component, inits)
-    if trained is None:  # each function applies the model that it initializes itself, or is handed a structure
-        homes = {form.function(call): call for call in inits}
-        for call in inits:
-            first = homes[form.function(call)]
-            if _said(form, call, plan) != _said(form, first, plan) or not isinstance(form.initialized(call), ast.Name):
-                raise Unsupported(component.sites[0], "several models of one kind")
-        return Kind(plan, component.sites, homes, component.sites, at_home=False, alike=False, several=True)
-    homes = _homes(form, inits, plan)
-    # A model that is constructed around the calls that initialize it stands beside its own structure at every use.
-    at_home = all(_around(form, form.function(made), home) for made in trained for home in homes)
-    if not at_home:
-        if len(trained) < len(component.sites):
+    if trained is not None:
+        homes = _homes(form, inits, plan)
+        # A model that is constructed around the calls that initialize it stands beside its own structure at every use.
+        at_home = all(_around(form, form.function(made), home) for made in trained for home in homes)
+        if at_home or (len(trained) == len(component.sites) and _called_alike(form, set(homes), component)):
+            return Kind(plan, component.sites, homes, trained, at_home, _alike(form, component))
+    # Each function applies the model that it initializes itself, or is handed a structure.
+    homes = {form.function(call): call for call in inits}
+    for call in inits:
+        first = homes[form.function(call)]
+        if _said(form, call, plan) != _said(form, first, plan) or not isinstance(form.initialized(call), ast.Name):
             raise Unsupported(component.sites[0], "several models of one kind")
-        one_model.check_calls(form, set(homes), component)
-    return Kind(plan, component.sites, homes, trained, at_home, _alike(form, component))
+    return Kind(plan, component.sites, homes, component.sites, at_home=False, alike=False, several=True)
 
 
 def initialized_here(form: _Functional, kind: Kind, base: ast.expr) -> str:
@@ -113,7 +112,14 @@ def _said(form: _Functional, call: ast.Call, plan: ClassPlan) -> tuple[str, list
 def _alike(form: _Functional, component: Component) -> bool:
     try:
         one_model.check_sites(form, component)
-        one_model.check_calls(form, set(), component)
+    except Unsupported:
+        return False
+    return _called_alike(form, set(), component)
+
+
+def _called_alike(form: _Functional, homes: set[ast.AST | None], component: Component) -> bool:
+    try:
+        one_model.check_calls(form, homes, component)
     except Unsupported:
         return False
     return True

@@ -102,7 +102,7 @@ def check_calls(
         chosen = len(component.sites) > 1 and alternatives(form, component)  # by what the function is given
         if function is None or not (chosen or _local(form, site)):
             continue
-        if not _called_in_unlike_ways(form, function, set()):
+        if not called_in_unlike_ways(form, function, set()):
             continue
         if function not in homes or _has_model(form.flow.returns.get(function)):
             raise Unsupported(site, "several models of one kind")
@@ -120,7 +120,7 @@ def _local(form: Rewrite, call: ast.Call) -> bool:
     return any(isinstance(n, ast.Name) and source.names.binding_scope(n.id, n) is not None for n in names)
 
 
-def _called_in_unlike_ways(form: Rewrite, function: ast.AST, seen: set[ast.AST]) -> bool:
+def called_in_unlike_ways(form: Rewrite, function: ast.AST, seen: set[ast.AST]) -> bool:
     """May two calls of a function give it different arguments?"""
     if function in seen:
         return True
@@ -130,7 +130,7 @@ def _called_in_unlike_ways(form: Rewrite, function: ast.AST, seen: set[ast.AST])
     if len(calls) > 1 and (local or len({_spelled(call) for call in calls}) > 1):
         return True
     around = [outer for outer in map(form.function, local) if outer is not None]
-    return any(_called_in_unlike_ways(form, outer, seen) for outer in around)
+    return any(called_in_unlike_ways(form, outer, seen) for outer in around)
 
 
 def _has_model(value: Value | None) -> bool:
