@@ -23,8 +23,12 @@ OUT = "out_features"
 
 def agreed(run: Any, site: Site, record: CallRecord, results: list[Value]) -> Value:
     """What the kinds' results, the first of `site` itself, have in common, the number of features asked for if need be."""
+    open_width = False
+    if all(_says_features(kind) for kind in (site, *site.alternatives)):  # each may have its width from a factory
+        results = [r if isinstance(r, Array) else Array(Shape((None,), Shape.unknown().lead)) for r in results]
+        open_width = any(r.shape.dim(-1) is None for r in results if isinstance(r, Array))
     first, *rest = results
-    if all(other == first for other in rest):
+    if all(other == first for other in rest) and not open_width:
         return first
     arrays = [r for r in results if isinstance(r, Array)]
     if len(arrays) < len(results):
@@ -40,8 +44,30 @@ def agreed(run: Any, site: Site, record: CallRecord, results: list[Value]) -> Va
     asked = _asked(run, site)
     if asked is None:
         return merged
-    shape = merged.shape
-    return Array(Shape((*shape.dims[:-1], asked), shape.lead if shape.dims else Shape.unknown().lead))
+    return _with_width(merged.shape, asked)
+
+
+def _with_width(shape: Shape, width: Dim) -> Array:
+    """An array of a shape whose last dimension is another."""
+    return Array(Shape((*shape.dims[:-1], width), shape.lead if shape.dims else Shape.unknown().lead))
+
+
+def of_layer(run: Any, site: Site, result: Value) -> Value:
+    """The result of a layer whose number of features is not known here, as where a factory has it: `partial(nn.Dense, n)`.
+
+    `result`: as it is without it.
+    """
+    bound = site.bound.get("features")
+    shape = result.shape if isinstance(result, Array) else Shape.unknown()
+    known = shape.dim(-1) is not None or (bound is not None and not isinstance(bound.abs.value, Unknown))
+    if known or not _says_features(site) or site.lifted or site.held or site.through:
+        return result
+    asked = _asked(run, site)
+    return result if asked is None else _with_width(shape, asked)
+
+
+def _says_features(site: Site) -> bool:
+    return site.kind == "layer" and site.target in _SAY_FEATURES and layers.lookup(site.target) is not None
 
 
 def said_by_itself(run: Any, site: Site, called: Any, inside: Value, result: Value) -> Value:
@@ -103,7 +129,7 @@ def main_result(value: Value | None) -> Value | None:
 def _asked(run: Any, site: Site) -> Dim | None:
     """The number of features that the module made at the site says it gives."""
     for kind in (site, *site.alternatives):
-        if kind.kind == "layer" and (kind.target not in _SAY_FEATURES or layers.lookup(kind.target) is None):
+        if kind.kind == "layer" and not _says_features(kind):
             return None
     for kind in (site, *site.alternatives):
         if kind.kind == "class":

@@ -16,7 +16,7 @@ from .classes import ClassModel
 from .dims import Dim
 from .environment import Env
 from .given_functions import PartialFunction, call_function
-from .kind_results import agreed
+from .kind_results import agreed, of_layer
 from .late_makes import called_late
 from .lifting import inward, outward, transforms_of
 from .list_items import check_call, given_back
@@ -153,7 +153,7 @@ def _handed_on(run: Any, called: ClassModel | None, method: str, arguments: Argu
 def module_output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
     """What a method of a module gives for one call, whichever of its kinds it is."""
     if not site.alternatives:
-        return _output(run, site, method, record)
+        return of_layer(run, site, _output(run, site, method, record))
     for other in site.alternatives:
         other.call = site.call
         other.renders["method"] = site.renders.get("method", method)

@@ -52,7 +52,7 @@ class M(nn.Module):
 """,
     ),
     "a size left behind by a loop that is left early": (
-        "NNX110",
+        "NNX113",
         """class M(nn.Module):
   widths: tuple
   @nn.compact
