@@ -10,13 +10,14 @@ not negative.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Union
+
+from .constant_text import condition, number_of, settled
 
 Render = Callable[["Atom"], str | None]
 
@@ -54,30 +55,30 @@ class Atom:
 
     def dependencies(self) -> frozenset[str]:
         """Local names that the value depends on, nested sizes included."""
+        return self._dependencies
+
+    @functools.cached_property
+    def _dependencies(self) -> frozenset[str]:
+        first = self.args[0]
         found = self.deps
         if self.kind == "local":
-            found |= {self.args[0]}
-        elif str(self.args[0])[:1] == "=":  # a shape that the constructor has under a name of its own
-            found |= {name for name in (str(self.args[0])[1:],) if name.isidentifier()}
-        for arg in self.args:
-            if isinstance(arg, Dim):
-                found |= arg.dependencies()
-        return found
+            found |= {first}
+        elif isinstance(first, str) and first[:1] == "=":  # a shape that the constructor has under a name of its own
+            found |= {name for name in (first[1:],) if name.isidentifier()}
+        return found.union(*(arg.dependencies() for arg in self.args if isinstance(arg, Dim)))
 
     def atoms(self) -> frozenset[Atom]:
-        found = frozenset({self})
-        for arg in self.args:
-            if isinstance(arg, Dim):
-                found |= arg.atoms()
-        return found
+        return self._atoms
+
+    @functools.cached_property
+    def _atoms(self) -> frozenset[Atom]:
+        return frozenset({self}).union(*(arg.atoms() for arg in self.args if isinstance(arg, Dim)))
 
 
 Monomial = tuple[Atom, ...]
 DimLike = Union["Dim", int]
 
 _SUM, _QUOTIENT, _PRODUCT, ATOM = 1, 2, 3, 4  # precedence of the printed text
-# What an `expr` atom may call when all its sizes are numbers; templates are written by this package only.
-_EXPR_NAMES = {"int": int, "float": float, "round": round, "abs": abs, "max": max, "min": min, "math": math}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +122,9 @@ class Dim:
     @staticmethod
     def cond(test: str, then: DimLike, other: DimLike, deps: frozenset[str] = frozenset()) -> Dim:
         a, b = Dim.of(then), Dim.of(other)
+        known = settled(test)
+        if known is not None:
+            return a if known else b
         return a if a == b else Dim.atom("cond", test, a, b, deps=deps)
 
     @staticmethod
@@ -389,13 +393,8 @@ def evaluate(template: str, dims: Iterable[Dim]) -> int | float | None:
     values = [d.value for d in dims]
     if any(v is None for v in values):
         return None
-    try:
-        # A negative number is bracketed: `{0} ** 2`.
-        text = template.format(*[f"({v})" if v is not None and v < 0 else v for v in values])
-        result = eval(text, {"__builtins__": {}}, dict(_EXPR_NAMES))  # our own templates and numbers, no user text
-    except (ArithmeticError, ValueError, TypeError, NameError, SyntaxError, MemoryError):
-        return None
-    return result if isinstance(result, int | float) and not isinstance(result, bool) else None
+    # A negative number is bracketed: `{0} ** 2`.
+    return number_of(template.format(*[f"({v})" if v is not None and v < 0 else v for v in values]))
 
 
 def _product(a: Monomial, b: Monomial) -> Monomial:
@@ -562,15 +561,6 @@ def _atom_text(atom: Atom, render: Render | None) -> tuple[str, int]:
         text = str(args[0]).format(*[d.text(render) if alone else d.operand_text(render) for d in args[1:]])
         return text, level_of(text)
     raise ValueError(f"unknown kind of atom: {kind}")
-
-
-def condition(test: str) -> str:
-    """A condition as it stands behind an `if`, where it may be a choice itself: `True if i < n else False`."""
-    choice = ast.parse(test, mode="eval").body if " if " in test else None
-    if not isinstance(choice, ast.IfExp):
-        return test
-    sides = [side.value if isinstance(side, ast.Constant) else None for side in (choice.body, choice.orelse)]
-    return ast.unparse(choice.test) if sides == [True, False] else f"({test})"
 
 
 def _floordiv_text(above: Dim, below: Dim, render: Render | None) -> tuple[str, int]:

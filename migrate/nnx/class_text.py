@@ -18,7 +18,8 @@ from ..linen import all_but_last, uncalled_items
 from ..linen.analyser import Analyser
 from ..linen.bridged_results import OUT_SHAPE, told
 from ..linen.chains import Chain
-from ..linen.dims import ATOM, Atom, Dim, condition, level_of
+from ..linen.constant_text import condition
+from ..linen.dims import ATOM, Atom, Dim, level_of
 from ..linen.execute import Execution
 from ..linen.passed import attribute_name, held_modules
 from ..linen.presence import asked
