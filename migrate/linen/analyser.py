@@ -41,6 +41,7 @@ from .passed import (
 from .presence import whole_argument
 from .replacing import replace_dims
 from .sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unmigratable
+from .stateless import as_function
 from .substitution import Substitution
 from .values import Array, Const, Global, Int, Tup, Unknown, Value
 
@@ -265,13 +266,15 @@ class Analyser:
             known = table.get(name)
             if isinstance(new, Factory) and isinstance(known, Factory):
                 continue  # see `kinds`
-            both = joined(known, new)
+            new = as_function(self, execution, site.target, name, new, known)
+            before = as_function(self, execution, site.target, name, known, new) if known is not None else None
+            both = joined(before, new)
             if both is None:
                 self.conflicts[site.target] = _DIFFERENT.format(name)
             elif both != known:
                 self.revised |= known is not None
                 table[name] = both
-                if isinstance(both, Passed):  # run again now that the field is known
+                if isinstance(both, Passed) or isinstance(known, Passed):  # run again now that the field is known
                     self.done.pop(site.target, None)
 
     def learns(self, target: str, arguments: Mapping[str, BoundArg]) -> None:

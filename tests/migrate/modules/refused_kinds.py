@@ -32,6 +32,50 @@ class M(nn.Module):
 """
 
 REFUSED = {
+    "a function, or a module with a parameter": (
+        "NNX163",
+        """class PReLU(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return jnp.where(x > 0, x, x * self.param("a", nn.initializers.ones, ()))
+
+
+class M(nn.Module):
+  activation: object = nn.relu
+
+  @nn.compact
+  def __call__(self, x):
+    return self.activation(nn.Dense(4)(x))
+
+
+class Two(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return M(activation=PReLU())(M(nn.gelu)(x))
+""",
+    ),
+    "a function, or a module that gives another shape": (
+        "NNX163",
+        """class GLU(nn.Module):
+  def __call__(self, x):
+    a, b = jnp.split(x, 2, -1)
+    return a * b
+
+
+class M(nn.Module):
+  activation: object = nn.relu
+
+  @nn.compact
+  def __call__(self, x):
+    return self.activation(nn.Dense(4)(x))
+
+
+class Two(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return M(activation=GLU())(M(nn.gelu)(x))
+""",
+    ),
     "one of two modules, an attention layer's base": (
         "NNX133",
         _SIDES.format(made="nn.MultiHeadDotProductAttention", asked="nn.SelfAttention"),
