@@ -113,7 +113,9 @@ class _Functional(PassedTrees):
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
         self.annotated = False  # have their variables axes?
         self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
-        self.structures: set[Symbol] = set()  # parameters that are handed a model, and now its structure
+        self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
+        self.made_names: dict[ast.AST, set[str]] = {}  # for variables that are made before a statement, by function
+        self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
         self.renamed: dict[tuple[ast.AST | None, str], str] = {}  # parameters that are handed `apply`, and what they are now
 
     def run(self) -> None:
@@ -357,7 +359,11 @@ class _Functional(PassedTrees):
         if isinstance(outer, ast.Subscript) and self._says_params(outer):
             call, outer = outer, self.parent(outer)  # type: ignore[assignment]
         if value is not call or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
-            raise Unsupported(call, "variables that are not assigned to one name")
+            variables = init_functions.made_before(self, call, statement)
+            self.insert_before(statement, f"{opening}{name}, {variables} = ", *made)
+            self.replace(call, variables)
+            self.dropped.update(subtree(call))
+            return
         self.insert_at(statement.targets[0], f"{opening}{name}, ")
         self.replace(call, *made)
 

@@ -182,7 +182,7 @@ def _before(form: _Functional, call: ast.Call, model: list[str | ast.AST]) -> st
     """Merge the model before the statement of its call, which asks it for what it has updated; the model's name."""
     statement = form.statement(call)
     source = form.source(call)
-    if not isinstance(statement, _SIMPLE) or _is_within(form, call, statement):
+    if not isinstance(statement, _SIMPLE) or is_within(form, call, statement):
         raise Unsupported(call, "updates within an expression")
     if sum(_updates(form, node) for node in subtree(statement)) > 1:
         raise Unsupported(call, "several calls in a statement that update statistics")
@@ -195,7 +195,7 @@ def _before(form: _Functional, call: ast.Call, model: list[str | ast.AST]) -> st
     return name
 
 
-def _is_within(form: _Functional, node: ast.AST, statement: ast.stmt) -> bool:
+def is_within(form: _Functional, node: ast.AST, statement: ast.stmt) -> bool:
     """Is an expression one that its statement does not always come to, once?"""
     parent = form.parent(node)
     while parent is not statement:

@@ -4,7 +4,8 @@ loss_fn(model, params, x)           →   loss_fn(state.graphdef, params, x)
 def loss_fn(model, params, x):      →   def loss_fn(graphdef, params, x):
   y = model.apply(params, x)              y = nnx.merge(graphdef, params)(x)
 
-A function in which the structure is in sight needs no other; one that initializes the model is handed the model.
+A function in which the structure is in sight needs no other; one that initializes the model is handed the model. What a
+function returns beside the params that it has made (`model, params = create_model(key)`) is a structure likewise.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Function, Method, Model, Symbol
-from . import handed_apply
+from . import handed_apply, returned_models
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -21,30 +22,39 @@ if TYPE_CHECKING:
 
 
 def find(form: _Functional) -> set[Symbol]:
-    """The parameters that become structures: of functions that need one, and of those that hand it to them."""
+    """The names that become structures: of those that need one, and of those that hand it to them."""
     found: set[Symbol] = set()
     needing = [node.value for node in _applied(form) if not form.is_in_sight(form.parent(node), node.value)]
-    todo = [symbol for base in needing if (symbol := _parameter(form, base)) is not None]
+    todo = [symbol for base in needing if (symbol := _place(form, base)) is not None]
     while todo:
         symbol = todo.pop()
         if symbol in found or _initializes(form, symbol):
             continue
         found.add(symbol)
-        for given in _given(form, symbol):
-            own = _parameter(form, given)
-            if own is not None and not form.is_in_sight(given, given):
+        if form.is_parameter(symbol):
+            given = _given(form, symbol)
+        else:
+            given, others = returned_models.convert(form, symbol)
+            for other in others:
+                if _initializes(form, other):
+                    raise Unsupported(given[0], "a model that a function returns, and that is initialized again")
+            todo += others
+        for expression in given:
+            own = _place(form, expression)
+            if own is not None and not form.is_in_sight(expression, expression):
                 todo.append(own)
         for node, value in form.uses:
-            if isinstance(value, Model) and isinstance(node, ast.Name) and _parameter(form, node) == symbol:
+            if isinstance(value, Model) and isinstance(node, ast.Name) and _place(form, node) == symbol:
                 todo += form.receivers(node)
     return found
 
 
 def name_of(form: _Functional, base: ast.expr) -> str:
-    """The name under which a function has the structure that it is handed; "" where `base` is no such parameter."""
-    if isinstance(base, ast.Name) and _parameter(form, base) in form.structures:
-        return handed_apply.name_of(form, base)
-    return ""
+    """The name under which a function has the structure that it is given; "" where `base` is no such name."""
+    symbol = _place(form, base)
+    if not isinstance(base, ast.Name) or symbol not in form.structures:
+        return ""
+    return handed_apply.name_of(form, base) if form.is_parameter(symbol) else returned_models.name_of(form, symbol)
 
 
 def hand_on(form: _Functional, node: ast.AST) -> bool:
@@ -53,7 +63,7 @@ def hand_on(form: _Functional, node: ast.AST) -> bool:
     own = name_of(form, node)
     given = form.receivers(node)
     wanted = form.structures.intersection(given)
-    if not wanted:
+    if not wanted and not returned_models.returns(form, node):
         if own and not isinstance(form.parent(node), ast.Attribute):
             raise Unsupported(node, "a module that is applied, and used in another way")
         return False
@@ -71,17 +81,19 @@ def _applied(form: _Functional) -> list[ast.Attribute]:
     return [node for node in found if isinstance(node, ast.Attribute) and isinstance(form.flow.value(node.value), Model)]
 
 
-def _parameter(form: _Functional, node: ast.expr) -> Symbol | None:
-    """The parameter that a name stands for, where it never stands for anything else."""
+def _place(form: _Functional, node: ast.expr) -> Symbol | None:
+    """The parameter or the result of a function that a name stands for, where it never stands for anything else."""
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return None
     symbol = form.bound_once(node)
-    return symbol if symbol is not None and form.is_parameter(symbol) else None
+    if symbol is None or not (form.is_parameter(symbol) or returned_models.is_result(form, symbol)):
+        return None
+    return symbol
 
 
 def _initializes(form: _Functional, symbol: Symbol) -> bool:
     return any(
-        isinstance(value, Method) and value.name != "apply" and _parameter(form, node.value) == symbol
+        isinstance(value, Method) and value.name != "apply" and _place(form, node.value) == symbol
         for node, value in form.uses
         if isinstance(node, ast.Attribute)
     )

@@ -12,7 +12,9 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Method
+from ...linen.flow_values import Method, Model, Variables
+from ...trees import subtree
+from . import functional_calls
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -80,3 +82,41 @@ def write(form: _Functional, call: ast.Call, found: InitFunction, made: tuple[st
     first = source.span(call.func if jitted else found.init).end
     opening = "(" if jitted else ", " if named else ""
     form.replace_span(call, type(source.span(call))(first, source.span(call).end - 1), f"{opening}{named}")
+
+
+def made_before(form: _Functional, call: ast.expr, statement: ast.stmt) -> str:
+    """A name for variables that are made in a line before their statement, which comes to them first of all and once."""
+    end = (call.lineno, call.col_offset)
+    inside = set(subtree(call))
+    for node in subtree(statement):
+        if not isinstance(node, ast.Call | ast.Await | ast.NamedExpr | ast.Yield) or node in inside:
+            continue
+        if (node.end_lineno or 0, node.end_col_offset or 0) <= end and not _is_pure(form, node):
+            raise Unsupported(call, "variables that are not assigned to one name")
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr) or functional_calls.is_within(
+        form, call, statement
+    ):
+        raise Unsupported(call, "variables that are not assigned to one name")
+    source, scope = form.source(call), form.function(call)
+    if scope is None or not isinstance(scope, ast.FunctionDef):
+        raise Unsupported(call, "variables that are not assigned to one name")
+    taken = {n.id for n in subtree(scope) if isinstance(n, ast.Name)} | {
+        n.arg for n in subtree(scope) if isinstance(n, ast.arg)
+    }
+    names = form.made_names.setdefault(scope, set())
+    base = next((n.id for n in inside if isinstance(n, ast.Name) and isinstance(form.flow.value(n), Model)), "")
+    for name in ("params", f"{base.removeprefix('self.')}_params"):
+        if name not in taken | names and name not in source.names.imports:
+            names.add(name)
+            return name
+    raise Unsupported(call, "variables that are not assigned to one name")
+
+
+def _is_pure(form: _Functional, node: ast.AST) -> bool:
+    """Is it a call that does nothing but give a value, or one that initializes as well?"""
+    if not isinstance(node, ast.Call):
+        return False
+    name = form.flow.name(node.func) or ""
+    return name.startswith(("jax.", "optax.", "numpy.asarray", "numpy.zeros", "numpy.ones")) or isinstance(
+        form.flow.value(node), Variables
+    )

@@ -279,6 +279,9 @@ class Rewrite:
             names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
             if not names <= given.keys():
                 raise Unsupported(call, f"{argument.name} comes from {argument.origin}, which this call does not give")
+            inside = (n for name in names for n in subtree(given[name]) if isinstance(n, ast.expr))
+            if any(isinstance(self.flow.value(n), Tracked) for n in inside):
+                raise Unsupported(call, f"{argument.name} comes from what a model gives")
             out.append(f"{argument.name}={ast.unparse(_Inputs(given, self.flow).visit(tree))}")
         return out
 

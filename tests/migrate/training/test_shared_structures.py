@@ -141,3 +141,121 @@ def test_where_the_structure_is_seen(kit, program: str, old: str, new: str, code
     assert set(done.codes) == {code}, done.after
     before, after = done.both()
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+RETURNED = """
+x = jnp.ones((2, 5))
+
+def create(width, seed=0):
+  model = MLP(width)
+  params = model.init(jax.random.key(seed), x)
+  return model, params
+
+def loss_of(model, params):
+  return jnp.mean((model.apply(params, x) - 1.0) ** 2)
+
+def train(width):
+  net, params = create(width)
+  other, apart = create(width + 1, seed=1)
+  first = params
+  said = []
+  for _ in range(3):
+    loss, grads = jax.value_and_grad(loss_of, argnums=1)(net, params)
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+    said += [float(loss), float(loss_of(net, first)), float(loss_of(other, apart))]
+  return said
+
+losses = train(4) + train(7)
+"""
+
+
+def test_models_that_a_function_returns(kit) -> None:
+    done = kit.migrate(RETURNED, kit.MLP)
+    assert done.codes == ["NNX602"]
+    assert "  return graphdef, params\n" in done.after and "other_graphdef, apart = create(width + 1, seed=1)" in done.after
+    assert "def loss_of(graphdef, params):" in done.after
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "old, new, code",
+    [
+        ("return model, params", "return params, model", "NNX602"),
+        (
+            "  params = model.init(jax.random.key(seed), x)\n  return model, params",
+            "  return model, model.init(jax.random.key(seed), x)",
+            "NNX602",
+        ),
+        ("  return model, params", "  if seed > 5:\n    return model, params\n  return model, params", "NNX602"),
+        ("  return model, params", "  if seed > 5:\n    return [model, params]\n  return model, params", "NNX603"),
+        ("  net, params = create(width)", "  made = create(width)\n  net, params = made", "NNX603"),
+        ("  net, params = create(width)", "  net, params = create(width)\n  if width > 9:\n    net = MLP(9)", "NNX603"),
+        ("  first = params", "  first = net.init(jax.random.key(2), x)", "NNX603"),
+        ("  first = params", "  first = params\n  print(net)", "NNX603"),
+    ],
+)
+def test_what_is_returned(kit, old: str, new: str, code: str) -> None:
+    assert old in RETURNED
+    program = RETURNED.replace(old, new, 1)
+    if new == "return params, model":
+        program = program.replace("net, params = create", "params, net = create").replace("other, apart =", "apart, other =")
+    done = kit.migrate(program, kit.MLP)
+    assert set(done.codes) == {code}, done.after
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+INPUT_OF_A_MODEL = """
+x = jnp.ones((2, 5))
+body, head = MLP(4), MLP(6)
+params = body.init(jax.random.key(0), x)
+others = head.init(jax.random.key(1), body.apply(params, x))
+losses = [float(head.apply(others, body.apply(params, x)).sum())]
+"""
+
+
+def test_an_input_of_init_that_another_model_gives(kit) -> None:
+    """Its sizes would be those of a call that the program has no more."""
+    done = kit.migrate(INPUT_OF_A_MODEL, kit.MLP)
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+MADE_IN_RETURN = """
+x = jnp.ones((2, 5))
+model = MLP(4)
+
+def init(key):
+  return RETURNED
+
+def loss_of(params):
+  return jnp.mean((model.apply(params, x) - 1.0) ** 2)
+
+made = CALL
+losses = [float(loss) for loss in np.ravel(LOSSES)]
+"""
+
+
+@pytest.mark.parametrize(
+    "returned, call, losses, code",
+    [
+        ("model.init(key, x)", "init(jax.random.key(0))", "loss_of(made)", "NNX601"),
+        ("model.init(key, x)", "jax.jit(init)(jax.random.key(0))", "jax.jit(loss_of)(made)", "NNX601"),
+        (
+            "model.init(key, x)",
+            "jax.vmap(init)(jax.random.split(jax.random.key(0), 3))",
+            "jax.vmap(loss_of)(made)",
+            "NNX602",
+        ),
+        ("model.init(key, x), 1", "init(jax.random.key(0))", "loss_of(made[0])", "NNX602"),
+        ("print(3), model.init(key, x)", "init(jax.random.key(0))", "loss_of(made[1])", "NNX603"),
+        ("model.init(key, x) if len(x) else None", "init(jax.random.key(0))", "loss_of(made)", "NNX603"),
+    ],
+)
+def test_variables_that_are_made_in_an_expression(kit, returned: str, call: str, losses: str, code: str) -> None:
+    program = MADE_IN_RETURN.replace("RETURNED", returned).replace("CALL", call).replace("LOSSES", losses)
+    done = kit.migrate(program, kit.MLP)
+    assert set(done.codes) == {code}, done.after
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
