@@ -110,7 +110,7 @@ def test_a_model_of_each_call_of_a_function(kit, returned: str) -> None:
 
 def test_a_model_that_leaves_the_function_that_made_it(kit) -> None:
     done = kit.migrate(LEAVING, kit.MLP)
-    assert done.codes == ["NNX603"]
+    assert done.codes == ["NNX602"]
     before, after = done.both()
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
 
