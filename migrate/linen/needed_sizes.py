@@ -10,10 +10,25 @@ from typing import Any
 
 from . import own_methods
 from .dims import Dim
-from .sites import Branch, DimPart, Localized, LocalizedPart, Make, ShapePart, Site, steps_of
+from .sites import (
+    BoundArg,
+    Branch,
+    DimPart,
+    Localized,
+    LocalizedPart,
+    Make,
+    ShapePart,
+    Site,
+    Unmigratable,
+    steps_of,
+)
 from .values import Array, Shape
 
 Needed = frozenset[tuple[str, int]]  # (argument, dimension counted from the end)
+# Options of layers that change what they compute and the shape of none of their parameters.
+_UNSEEN = frozenset(
+    {"padding", "strides", "kernel_dilation", "input_dilation", "rate", "broadcast_dims", "epsilon", "momentum"}
+)
 _NO_SIZE = frozenset({"flax.linen.Dropout", "flax.linen.Embed"})
 _LAST_SIZE = frozenset(
     f"flax.linen.{name}" for name in ("Dense", "Conv", "LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm", "Dropout")
@@ -36,23 +51,36 @@ def needed_sizes(analyser: Any, run: Any) -> Needed | None:
             if not isinstance(step, Branch) or step.test is None:
                 continue
             makes = any(isinstance(inner, Make) for side in (step.then, step.orelse) for inner in steps_of(side))
-            here = inputs_of(_said_by(step.test)) if makes else frozenset()
+            here = inputs_of(said_by(step.test)) if makes else frozenset()
             if here is None:
                 return None
             found |= here
     return frozenset(found)
 
 
-def _said_by(localized: Localized) -> Iterator[Dim | None]:
+def said_by(localized: Localized) -> Iterator[Dim | None]:
     """The sizes that an expression is made of; None for a whole shape."""
     for _, parts in localized.replaced:
         for part in parts:
             if isinstance(part, LocalizedPart):
-                yield from _said_by(part.localized)
+                yield from said_by(part.localized)
             elif isinstance(part, DimPart):
                 yield part.dim
             elif isinstance(part, ShapePart):
                 yield None
+
+
+def refuse_of_one_call(site: Site, name: str, bound: BoundArg) -> None:
+    """Refuse an option of a layer that its weights do not show and that follows a height, a length or a batch: the
+    constructor has the sizes of one call, and Linen those of each.
+    """
+    if site.kind != "layer" or name not in _UNSEEN or bound.localized is None:
+        return
+    for dim in said_by(bound.localized):
+        if dim is None or any(a.kind == "lead" or (a.kind == "input" and a.args[1] != -1) for a in dim.atoms()):
+            layer = site.target.rpartition(".")[2]
+            reason = f"`{name}` of {layer} follows a size of the input that is no width, and may be another at the next call"
+            raise Unmigratable("NNX113", reason, bound.node or site.node)
 
 
 def inputs_of(sizes: Iterable[Dim | None]) -> Needed | None:
@@ -74,7 +102,7 @@ def _of_site(site: Site) -> list[Dim | None] | None:
     if site.kind in ("param", "variable"):
         shape = site.shape.shape if isinstance(site.shape, Array) else None
         if shape is None and _is_plain(site) and not any(said.needs for said in site.init_localized):
-            return [dim for said in site.init_localized[1:] for dim in _said_by(said)]  # of what its initializer is given
+            return [dim for said in site.init_localized[1:] for dim in said_by(said)]  # of what its initializer is given
         return list(shape.dims) if shape is not None and shape.lead is None and _is_plain(site) else None
     if site.kind != "layer" or site.target not in _LAST_SIZE or site.call is None or not site.call.args:
         return None
@@ -136,4 +164,4 @@ def enough(shape: Shape, argument: str, needed: Needed | None) -> bool:
     return all(shape.dim(index) is not None for name, index in needed if name == argument)
 
 
-__all__ = ["Needed", "enough", "inputs_of", "needed_sizes"]
+__all__ = ["Needed", "enough", "inputs_of", "needed_sizes", "refuse_of_one_call"]

@@ -21,6 +21,7 @@ from ..linen.chains import Chain
 from ..linen.constant_text import condition
 from ..linen.dims import ATOM, Atom, Dim, level_of
 from ..linen.execute import Execution
+from ..linen.needed_sizes import refuse_of_one_call
 from ..linen.passed import attribute_name, held_modules
 from ..linen.presence import asked
 from ..linen.sites import (
@@ -497,6 +498,7 @@ class ClassText:
                 "known only when the module is called",
                 node or site.node,
             )
+        refuse_of_one_call(site, name, bound)
         if bound.node is not None and site.in_own_words(self.source) and _stands_by(site, bound.node):
             return (site.source.span(bound.node),)
         return self.said(bound.localized)

@@ -1,6 +1,27 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "padding by the height of the input, of which the next call may have another": (
+        "NNX113",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    h = x.shape[1]
+    return nn.Conv(4, (3, 3), 2, padding=((1 - h % 2, 1), (1, 1)))(x)
+""",
+    ),
+    "strides by a function of the whole shape": (
+        "NNX113",
+        """def strides(shape):
+  return shape[1] // 4
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Conv(4, (3, 3), strides(x.shape))(x)
+""",
+    ),
     "a method that calls itself and makes modules before that": (
         "NNX134",
         """class M(nn.Module):
