@@ -90,12 +90,22 @@ class Keys(nn.Module):
     x = self.part(features=self.size, name="a")(x)
     return self.part(features=self.size + 1, name="b", use_bias=True)(x)
 
+class Chosen(nn.Module):
+  """Options that a field chooses, which change no width."""
+  halve: bool = False
+  @nn.compact
+  def __call__(self, x):
+    kw = {"strides": 2} if self.halve else {}
+    return nn.Dense(3)(nn.Conv(4, (3, 3), **kw)(x))
+
 IMAGE = (2, 8, 8, 3)
 STRIDED = FrozenDict({"strides": 2, "use_bias": False, "padding": "VALID"})
 CASES = [
   ("Conv", {"size": 3}, [IMAGE], {}),
   ("Conv", {"size": 3, "norm": False}, [IMAGE], {}),
   ("Up", {"size": 3}, [IMAGE], {}),
+  ("Chosen", {}, [IMAGE], {}),
+  ("Chosen", {"halve": True}, [IMAGE], {}),
   ("Net", {}, [IMAGE], {}),
   ("Given", {}, [IMAGE], {}),
   ("Given", {"conv_kwargs": STRIDED}, [IMAGE], {}),

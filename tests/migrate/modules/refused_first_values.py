@@ -63,13 +63,6 @@ def __call__(self, x, key):
   w = self.param("w", lambda *_: w)
   return x * w""",
     ),
-    "keywords that change sizes": (
-        "NNX137",
-        """@nn.compact
-def __call__(self, x):
-  kw = {"strides": 2} if self.zero else {}
-  return nn.Conv(self.width, (3,), **kw)(x)""",
-    ),
     "keywords that are added elsewhere": (
         "NNX137",
         """@nn.compact
