@@ -150,8 +150,11 @@ def filtered(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, iterated: Valu
 # Records ---------------------------------------------------------------------------------------------------------
 
 
-def record(run: Any, qualname: str, arguments: Arguments) -> Abs | None:
-    """An instance of a class that only holds what it is given: a dataclass, a named tuple, a model's output."""
+def record(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs | None:
+    """An instance of a class that only holds what it is given: a dataclass, a named tuple, a model's output.
+
+    The constructor has it too, where it has what the record holds and nobody changes that later on.
+    """
     if not qualname.rpartition(".")[2].lstrip("_")[:1].isupper() or qualname.startswith(_NO_RECORDS):
         return None
     if arguments.starred() or not (arguments.keywords or arguments.positional):
@@ -175,7 +178,42 @@ def record(run: Any, qualname: str, arguments: Arguments) -> Abs | None:
         listed = tuple(given.get(name, Const(None)) for name in (order or given))
         shown = without_none(listed, False)
         items = shown.items if isinstance(shown, Bundle) else ()
-    return Abs(Bundle(items, tuple(given.items())), False, arguments.flags)
+    kept = arguments.static and not indexable and _stays_as_made(run, arguments.node, env)
+    return Abs(Bundle(items, tuple(given.items())), kept, arguments.flags)
+
+
+def _stays_as_made(run: Any, made: ast.Call, env: Any) -> bool:
+    """Does the text show that nothing changes the record: is it given to modules alone, and its attributes are read?"""
+    parent = env.source.parents.get(made)
+    if not isinstance(parent, ast.Assign):
+        return _is_given_to_module(run, made, env)
+    scope = env.source.function_of(made)
+    if scope is None or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+        return False
+    name = parent.targets[0].id
+    uses = [n for n in subtree(scope) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    return all(_is_read(use, env) or _is_given_to_module(run, use, env) for use in uses)
+
+
+def _is_read(use: ast.Name, env: Any) -> bool:
+    """`config.size`, which is neither assigned nor called, and of which nothing is changed in its turn."""
+    node = env.source.parents.get(use)
+    read = isinstance(node, ast.Attribute)
+    while isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        use, node = node, env.source.parents.get(node)  # type: ignore[assignment]
+    called = isinstance(node, ast.Call) and node.func is use
+    changed = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
+    return read and not called and not changed
+
+
+def _is_given_to_module(run: Any, node: ast.expr, env: Any) -> bool:
+    """Is it an argument of a class of modules, as the text names it?"""
+    call = env.source.parents.get(node)
+    call = env.source.parents.get(call) if isinstance(call, ast.keyword) else call
+    if not isinstance(call, ast.Call) or call.func is node:
+        return False
+    name = run.project.qualname(env.source, call.func)
+    return name is not None and run.analyser.classes.get(name) is not None
 
 
 def _fields(run: Any, qualname: str) -> tuple[list[str], bool] | None:

@@ -136,7 +136,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if followed is not None:
         return followed
     if qualname is not None:
-        held = record(run, qualname, arguments)
+        held = record(run, qualname, arguments, env)
         if held is not None:
             return held
     builtin = func.id if isinstance(func, ast.Name) and env.get(func.id) is None else None

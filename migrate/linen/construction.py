@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..trees import subtree
-from . import call_fields, caller_words, rest_arguments
+from . import call_fields, caller_words, mutation, rest_arguments
 from .arguments import Arguments, arguments_of
 from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
 from .given_functions import PartialFunction
@@ -172,6 +172,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     handed = [*factory.unpacked, *([mapping] if mapping is not None else [])]
     site.renders["open"] = tuple(key for m in handed for key in sizes_left_open(run, m, env) if key not in bound)
     if site.kind == "class":
+        mutation.check_steady(run, site)
         check_passing(run, site)
         run.analyser.passes(run, site)
         call_fields.note(run, site)

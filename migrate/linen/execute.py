@@ -131,6 +131,7 @@ class Execution(LoopExecution):
         self.left: list[list[Env]] = []  # for every loop that is being executed: what held where it was left
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first
         self.trial = 0
+        self.unsteady: frozenset[str] = frozenset()  # names in setup of objects that all passes of a loop change
         self.apart = 0  # how many functions are being followed none of whose code is in the constructor
         self.problems: list[Unmigratable] = []
         self.summaries: dict[str, Summary] = {}
@@ -394,11 +395,14 @@ class Execution(LoopExecution):
 
     def run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:
         self.mark = (self.block, len(self.block.steps))
+        mutation.check_given(self, node, env)
         names = frozenset() if self.in_setup else mutation.changed_names(node)
         changed = {n for n in names if env.is_local(n) and not size_lists.variable_of(env.get(n).value)}  # type: ignore[union-attr]
         if changed:
             assignment.keep_stale(self, set(changed), env)
         done = self._run_statement(node, env, returned)
+        if self.in_setup:
+            mutation.forget_object(node, env)
         if changed:
             mutation.record(self, node, frozenset(changed), env)
         if names - changed:

@@ -71,7 +71,10 @@ class Expressions(Containers, Operators, Localization):
         if isinstance(value, Variable) and node.attr == "value":
             return Abs(value.site.shape or Unknown("variable"), False, base.flags)
         if isinstance(value, Bundle):
-            return Abs(value.attribute(node.attr), False, base.flags)
+            held = value.attribute(node.attr)
+            if base.static and isinstance(held, Unknown) and not value.items:  # what the constructor has made, too
+                return self._static_text(node, True, base.flags, env)
+            return Abs(held, False, base.flags)
         if isinstance(value, Module | ModuleField):
             return module_attribute(self, node, base, env)
         if isinstance(value, Array) and node.attr == "dtype" and not base.static:

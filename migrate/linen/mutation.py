@@ -10,7 +10,8 @@ import functools
 from typing import Any
 
 from ..trees import subtree
-from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Table
+from .bundles import Bundle
+from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Static, Table, Unmigratable
 from .values import Array, Tup, Unknown, Value
 
 _CHANGING = frozenset(
@@ -89,6 +90,53 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
         kept = isinstance(held.value, Array) or followed
         scope.names[name] = Abs(held.value if kept else Unknown(name), False, held.flags)
         run.block.steps.append(Local(statement, names, localized, env.source, changes=True))
+
+
+def check_given(run: Any, statement: ast.stmt, env: Any) -> None:
+    """Refuse an object that changes after it was given to a module which has not been called: Linen's module sees the
+    change, as it makes its layers when it is called, and NNX's has made them."""
+    changed = changed_names(statement)
+    if run.in_setup and any(_of_all_passes(name, statement, env) for name in changed):
+        run.unsteady |= changed
+    for site in run.sites if changed else ():
+        if site.kind != "class" or site.source is not env.source or (site.calls and not site.in_setup):
+            continue
+        for field, bound in site.bound.items():
+            name = bound.node.id if isinstance(bound.node, ast.Name) else ""
+            held = env.get(name) if name in changed else None
+            if held is not None and held.value is bound.abs.value:
+                what = (
+                    f"`{ast.unparse(statement)}` changes `{field}` of {site.target.rpartition('.')[2]}, which has been made"
+                )
+                raise Unmigratable("NNX113", what, statement)
+
+
+def _of_all_passes(name: str, statement: ast.stmt, env: Any) -> bool:
+    """Does a loop change an object that was there before it, so that all passes share it?"""
+    loops = [a for a in env.source.ancestors(statement) if isinstance(a, ast.For | ast.While)]
+    return any(
+        not any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in subtree(loop))
+        for loop in loops
+    )
+
+
+def check_steady(run: Any, site: Any) -> None:
+    """Refuse an object of setup that every pass of a loop changes: when the modules are called, it is as the last left it."""
+    for field, bound in site.bound.items() if run.in_setup and run.unsteady else ():
+        if isinstance(bound.node, ast.Name) and bound.node.id in run.unsteady:
+            what = f"`{field}` of {site.target.rpartition('.')[2]} is `{bound.node.id}`, which changes in a loop"
+            raise Unmigratable("NNX113", what, site.node)
+
+
+def forget_object(statement: ast.stmt, env: Any) -> None:
+    """`config.size = 8` in setup: what `config` was made of says nothing of it any more."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    for target in targets if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) else ():
+        for name in _root(target) - {"self"} if isinstance(target, ast.Attribute) else ():
+            scope = scope_of(name, env)
+            held = scope.names.get(name)
+            if held is not None and isinstance(held.value, Static | Bundle):
+                scope.names[name] = Abs(Unknown(name), False, held.flags)
 
 
 def forget_items(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> None:

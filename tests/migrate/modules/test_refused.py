@@ -12,6 +12,7 @@ from nnx_migrate.migrate.source import SourceFile
 from . import (
     refused_compact_lists,
     refused_conditional_items,
+    refused_config_objects,
     refused_constructs,
     refused_displayed_dicts,
     refused_first_values,
@@ -41,6 +42,7 @@ HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy a
 
 TABLES = (
     refused_compact_lists,
+    refused_config_objects,
     refused_conditional_items,
     refused_constructs,
     refused_displayed_dicts,
