@@ -121,7 +121,7 @@ def _of_all_passes(name: str, statement: ast.stmt, env: Any) -> bool:
 
 
 def check_steady(run: Any, site: Any) -> None:
-    """Refuse an object of setup that every pass of a loop changes: when the modules are called, it is as the last left it."""
+    """Refuse an object of setup that every pass of a loop changes: their modules are called after the last."""
     for field, bound in site.bound.items() if run.in_setup and run.unsteady else ():
         if isinstance(bound.node, ast.Name) and bound.node.id in run.unsteady:
             what = f"`{field}` of {site.target.rpartition('.')[2]} is `{bound.node.id}`, which changes in a loop"
