@@ -113,6 +113,8 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         known = _handed_on(run, called, method, arguments)
     else:
         args, keywords = arguments.values(run)
+        args = [_array_of_field(run, a.value) or value for (_, a), value in zip(arguments.positional, args, strict=True)]
+        keywords |= {k: array for k, _, a in arguments.keywords if k and (array := _array_of_field(run, a.value))}
         known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
         check_call(run, site, node, known, env)
     site.calls.append((node, method, env))
@@ -134,6 +136,17 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     if site.kind == "class":
         result = rotated(site.target, [*known.args, *known.keywords.values()], result)
     return Abs(result, False, arguments.flags)
+
+
+_ARRAYS = frozenset({"np.ndarray", "numpy.ndarray", "jnp.ndarray", "jax.numpy.ndarray", "jax.Array", "chex.Array"})
+
+
+def _array_of_field(run: Any, value: Value) -> Array | None:
+    """A field that is annotated as an array, where a module is called with it: `nn.Dense(4)(self.table)`."""
+    field = run.fields.get(value.text.removeprefix("self.")) if isinstance(value, Static) else None
+    if field is None or field.annotation is None or ast.unparse(field.annotation) not in _ARRAYS:
+        return None
+    return Array(Shape((Dim.opaque(f"self.{field.name}.shape[-1]"),), Lead.unknown()))
 
 
 def _handed_on(run: Any, called: ClassModel | None, method: str, arguments: Arguments) -> CallRecord | None:
