@@ -31,6 +31,7 @@ from .sites import (
 )
 from .values import Array, Const, DtypeOf, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 
+LIMITS = frozenset({"jax.numpy.finfo", "jax.numpy.iinfo", "numpy.finfo", "numpy.iinfo", "jax.dtypes.finfo"})
 ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "size", "T", "at", "mT", "real", "imag", "value", "aval"})
 
 
@@ -92,6 +93,8 @@ class Expressions(Containers, Operators, Localization):
             return Abs(value, base.static, base.flags)
         if node.attr == "shape" and type(value) is Unknown and not base.static:
             return Abs(ShapeOf(Shape.unknown()), False, base.flags)  # `y.reshape(y.shape[:2] + (width,))` has that width
+        if isinstance(node.value, ast.Call) and self.project.qualname(env.source, node.value.func) in LIMITS:
+            return Abs(Array(Shape(())), base.static, base.flags)  # `jnp.finfo(x.dtype).min` is a number
         return Abs(Unknown(ast.unparse(node)), base.static, base.flags)
 
     def _rooted_local(self, node: ast.expr, env: Any) -> bool:

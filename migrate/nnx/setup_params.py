@@ -59,6 +59,8 @@ def _check_method(
         site = made.get(id(node))
         if site is not None:
             _held(method, node, site, parents, renamed, holders)
+        elif _starts_another(node, parents, made):
+            continue
         elif whole and isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             _read(run, node, parents, renamed, holders)
         elif whole and isinstance(node, ast.Call):
@@ -106,6 +108,19 @@ def _target(node: ast.AST, parents: dict[int, ast.AST]) -> ast.AST | None:
             if len(targets) == len(parent.elts) and not any(isinstance(t, ast.Starred) for t in targets):
                 return targets[parent.elts.index(node)]  # type: ignore[arg-type]
     return None
+
+
+def _starts_another(node: ast.AST, parents: dict[int, ast.AST], made: dict[int, Site]) -> bool:
+    """Is it a variable whose value another one starts from? That is computed once in Linen, too (`variable_starts`)."""
+    parent = parents.get(id(node))
+    if not (isinstance(parent, ast.Attribute) and parent.attr == "value"):
+        return False
+    while parent is not None:
+        site = made.get(id(parent))
+        if site is not None:
+            return site.kind == "variable"
+        parent = parents.get(id(parent))
+    return False
 
 
 def _hold(site: Site, attribute: str, node: ast.AST, renamed: dict[str, str], holders: dict[Site, str]) -> None:

@@ -91,4 +91,35 @@ def __call__(self, x):
 def __call__(self, x):
   return self.kind()(x)""",
     ),
+    "a first value of a variable that has another value by then": (
+        "NNX112",
+        """@nn.compact
+def __call__(self, x):
+  mean = self.variable("stats", "mean", jnp.zeros, (4,))
+  mean.value = mean.value + x.mean()
+  old = self.variable("stats", "old", lambda: mean.value)
+  return x * old.value""",
+    ),
+    "a first value of a variable that a function may have changed": (
+        "NNX112",
+        """@nn.compact
+def __call__(self, x):
+  def track(variable):
+    variable.value = variable.value + x.mean()
+
+  mean = self.variable("stats", "mean", jnp.zeros, (4,))
+  track(mean)
+  old = self.variable("stats", "old", lambda: mean.value)
+  return x * old.value""",
+    ),
+    "a first value of a variable with another name": (
+        "NNX112",
+        """@nn.compact
+def __call__(self, x):
+  mean = self.variable("stats", "mean", jnp.zeros, (4,))
+  held = mean
+  held.value = held.value + x.mean()
+  old = self.variable("stats", "old", lambda: mean.value)
+  return x * old.value""",
+    ),
 }

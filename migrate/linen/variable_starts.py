@@ -1,0 +1,47 @@
+"""Variables that start from another variable's value: `self.variable("vq", "average", lambda: embedding.value)`.
+
+The constructor reads what it has just made. It makes the other variable with the value that it starts from, so this is right
+where nothing has given it another one when Linen makes the second.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..trees import subtree
+from .sites import Site, Variable
+
+_LOOPS = (ast.For, ast.While)
+
+
+def is_unchanged(run: Any, site: Site, read: ast.Attribute, env: Any) -> bool:
+    """Has a variable the value that it starts from where `read`, its `.value`, stands?"""
+    if site.lazy or site not in run.sites or site.loops != tuple(run.loops) or env.method is None:
+        return False
+    held = ast.unparse(read.value)
+    for method in run.model.methods().values():
+        nodes = list(subtree(method.node))
+        here = read in nodes
+        if not here and isinstance(read.value, ast.Name):
+            continue  # another method's names are others
+        ends = [parent.end_lineno for parent in env.source.ancestors(read) if isinstance(parent, _LOOPS)] if here else []
+        last = max([read.lineno, *filter(None, ends)])
+        if any(_changes(run, node, held, site) and (not here or getattr(node, "lineno", 0) <= last) for node in nodes):
+            return False
+    return True
+
+
+def _changes(run: Any, node: ast.AST, held: str, site: Site) -> bool:
+    """Does a node give a variable a value, or hand it to something that may?"""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == "value":
+        changed = run.evaluated[node.value].value if node.value in run.evaluated else None
+        return not isinstance(changed, Variable) or changed.site is site
+    if isinstance(node, ast.Call):
+        given = [*node.args, *[k.value for k in node.keywords]]
+        put = isinstance(node.func, ast.Attribute) and node.func.attr == "put_variable"
+        return put or any(ast.unparse(argument) == held for argument in given)
+    return False
+
+
+__all__ = ["is_unchanged"]
