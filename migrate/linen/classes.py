@@ -61,6 +61,11 @@ class Method:
         named = [*arguments.posonlyargs, *arguments.args]
         return named if "staticmethod" in self.decorators else named[1:]
 
+    @property
+    def vararg(self) -> str:
+        """The name of `*args`, "" without them."""
+        return self.node.args.vararg.arg if self.node.args.vararg is not None else ""
+
     def default(self, name: str) -> ast.expr | None:
         """The default expression of a parameter."""
         arguments = self.node.args

@@ -71,7 +71,8 @@ def construct(
 
 def _has_no_name(factory: Factory, node: ast.Call) -> bool:
     """Does a partial stand where it is called, or within a transform, so that the constructor calls the class itself?"""
-    holds = bool(factory.args or factory.positional) and not factory.chosen_by
+    given = factory.positional or [b for b in factory.args.values() if not b.of_class]  # which the subclass itself says
+    holds = bool(given) and not factory.chosen_by
     return holds and (bool(factory.lifted) or factory.node is node.func)
 
 
@@ -120,7 +121,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     if parent is not None and not (isinstance(parent[1].value, Const) and parent[1].value.value is None):
         raise Unmigratable("NNX139", "a submodule is made with `parent=`", node)
     bound: dict[str, BoundArg] = {
-        k: dataclasses.replace(a, given=inline) for k, a in factory.args.items() if k not in keywords
+        k: dataclasses.replace(a, given=inline and not a.of_class) for k, a in factory.args.items() if k not in keywords
     }
     order = parameter_names(run, factory.target)
     held = [dataclasses.replace(a, given=inline) for a in factory.positional]  # the partial says them, or this call does
@@ -345,6 +346,9 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
         return Abs(LiftedFunction(target.function, (lifted, *target.lifted)), first.static)
     if isinstance(target, FactoryChoice):  # nn.scan(block), where `block` is under nn.remat or not
         target = lifted_or_not(target) or target
+
+    if isinstance(target, Factory) and target.chosen_by and not target.field:
+        raise Unmigratable("NNX130", f"nn.{kind} lifts a partial of what the field `{target.chosen_by}` holds", node)
 
     def under(base: Factory) -> Factory:
         layers_above = (lifted, *base.lifted)

@@ -25,6 +25,7 @@ from . import (
     mutation,
     own_methods,
     plain_objects,
+    rest_arguments,
     shape_arguments,
     size_lists,
     tuple_arguments,
@@ -77,11 +78,14 @@ class Summary:
     defaults: Mapping[str, Abs]
     result: Value
     names: Mapping[str, str] | None = None  # parameter → the argument of `__call__` that it is, "" for none; None: its own
+    rest: str = ""  # the name of `*args`
 
     def inputs(self, record: CallRecord) -> dict[str, Value]:
         """What a call gives for the arguments that the class's sizes are said in."""
         given: dict[str, Value] = dict(zip(self.parameters, record.args))
         given.update(record.keywords)
+        if self.rest:
+            given[self.rest] = Tup(record.args[len(self.parameters) :])
         for parameter, default in self.defaults.items():
             given.setdefault(parameter, default.value)
         if self.names is None:
@@ -225,8 +229,8 @@ class Execution(LoopExecution):
             self.block = self.blocks[name] = Block()
             arguments = {p.arg: self.argument(method, p) for p in method.parameters}
             arguments |= self.given_arguments.get(name, {})
-            if method.node.args.vararg:
-                arguments[method.node.args.vararg.arg] = Abs(Unknown(f"*{method.node.args.vararg.arg}"))
+            if method.vararg:
+                arguments[method.vararg] = rest_arguments.of_entry(method)
             if method.node.args.kwarg:
                 arguments[method.node.args.kwarg.arg] = Abs(Unknown(f"**{method.node.args.kwarg.arg}"))
             try:
@@ -241,7 +245,8 @@ class Execution(LoopExecution):
         """Keep what a method gives, for those that call it."""
         found = {p.arg: method.default(p.arg) for p in method.parameters}
         defaults = {key: self.constant(node, method.source) for key, node in found.items() if node is not None}
-        self.summaries[name] = Summary(tuple(p.arg for p in method.positional), defaults, self.outward(result), names)
+        parameters = tuple(p.arg for p in method.positional)
+        self.summaries[name] = Summary(parameters, defaults, self.outward(result), names, method.vararg)
 
     def _ask_static(self, method: Method) -> None:
         """A static method that the class does not call itself: the carries that it makes are noted."""

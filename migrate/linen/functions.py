@@ -55,7 +55,10 @@ def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | Non
     text = ast.unparse(node)
     variant = layer_class(run.analyser.classes, qualname)
     if variant is not None:
-        held = {f.name: BoundArg(f.default, run.constant(f.default, f.source), None, given=False) for f in variant.defaults}
+        held = {
+            f.name: BoundArg(f.default, run.constant(f.default, f.source), None, given=False, of_class=True)
+            for f in variant.defaults
+        }
         made = Factory(variant.layer, text, held, node=node, source=env.source, variant=qualname)
         return Abs(made, static=True)
     if run.analyser.classes.get(qualname) is not None or (

@@ -26,7 +26,7 @@ from .sites import (
     Static,
     Variable,
 )
-from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
+from .values import Array, Const, Int, Real, ShapeOf, Tup, Unknown, Value
 from .variable_starts import is_unchanged
 
 
@@ -37,7 +37,7 @@ def is_opaque(value: Value) -> bool:
         return plain and any(is_opaque(item) for item in value.items)
     if isinstance(value, ShapeOf):
         return not sayable(value.shape)
-    return type(value) is Unknown or isinstance(value, Array)
+    return type(value) is Unknown or isinstance(value, Array | Real)
 
 
 def named_after(name: str, value: Value, sequence: bool = False) -> Abs:
@@ -149,10 +149,11 @@ class Localization(Evaluation):
                 holder = self.evaluated.get(node.value)
                 if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:
                     return put(DimPart(self.dim_of(found.value)))  # an argument of a module that is handed in
-            held = self.evaluated.get(node.value) if isinstance(node, ast.Attribute) and node.attr == "value" else None
-            if held is not None and isinstance(held.value, Variable):
-                starts = is_unchanged(self, held.value.site, node, env)
-                return starts and put(SitePart(held.value.site), "[...]")
+            if isinstance(node, ast.Attribute) and node.attr == "value":
+                held = self.evaluated.get(node.value)
+                if held is not None and isinstance(held.value, Variable):
+                    starts = is_unchanged(self, held.value.site, node, env)
+                    return starts and put(SitePart(held.value.site), "[...]")
             drawn = node in self.first_draws
             if found is not None and not found.static and not isinstance(node, ast.Lambda) and not drawn:
                 if isinstance(node, ast.Attribute) and node.attr == "shape":

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..source import SourceFile
-from . import all_but_last, chains, layer_calls, own_methods, shapes
+from . import all_but_last, chains, layer_calls, own_methods, rest_arguments, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .classes import ClassModel
@@ -110,7 +110,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         raise Unmigratable("NNX149", f"`{ast.unparse(node.func)}` is used", node)
     site.renders["paths"] = (*site.renders.get("paths", ()), tuple(run.path))
     if arguments.starred():
-        known = _handed_on(run, called, method, arguments)
+        known = _handed_on(run, site, called, method, arguments)
     else:
         args, keywords = arguments.values(run)
         args = [_array_of_field(run, a.value) or value for (_, a), value in zip(arguments.positional, args, strict=True)]
@@ -149,14 +149,19 @@ def _array_of_field(run: Any, value: Value) -> Array | None:
     return Array(Shape((Dim.opaque(f"self.{field.name}.shape[-1]"),), Lead.unknown()))
 
 
-def _handed_on(run: Any, called: ClassModel | None, method: str, arguments: Arguments) -> CallRecord | None:
+def _handed_on(run: Any, site: Site, called: ClassModel | None, method: str, arguments: Arguments) -> CallRecord | None:
     """`module(x, *args, **kwargs)` of a class of the project: what else it may be given is not known."""
     found = called.method(method) if called is not None else None
     nodes = [node for node, _ in arguments.positional]
     stars = [isinstance(node, ast.Starred) for node in nodes]
+    whole = arguments.positional[-1][1].value if sum(stars) == 1 else None
+    if site.kind == "layer" and len(stars) == 1 and not arguments.keywords and isinstance(whole, rest_arguments.Given):
+        return CallRecord((whole.item(0),), {})
     if found is None or stars != sorted(stars):
         return None
     args = [run.plain(a.value) for node, a in arguments.positional if not isinstance(node, ast.Starred)]
+    if isinstance(whole, rest_arguments.Given) and site.kind == "class":
+        args += whole.taken(found, len(args), run.analyser.execution(site.target).optional_arguments)
     keywords = {k: run.plain(a.value) for k, _, a in arguments.keywords if k is not None}
     for parameter in [p.arg for p in found.parameters][len(args) :]:
         keywords.setdefault(parameter, Unknown("what is handed on"))

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..trees import subtree
+from . import tuple_arguments
 from .arguments import Arguments
+from .classes import Method
 from .environment import Env, Rest
 from .sites import Abs, Table
+from .values import Array, Shape, Tup, Unknown, Value
 
 
 def split(function: ast.FunctionDef | ast.Lambda, names: list[str], arguments: Arguments) -> Rest | None:
@@ -32,6 +35,37 @@ def split(function: ast.FunctionDef | ast.Lambda, names: list[str], arguments: A
         return None
     vararg, kwarg = (a.arg if a is not None else "" for a in (spec.vararg, spec.kwarg))
     return Rest(vararg, kwarg, positional, keywords)
+
+
+@dataclasses.dataclass(frozen=True)
+class Given(Unknown):
+    """The `*args` of a method that only hands them on: `args[0]`, `args[1]`, as many as what is called takes."""
+
+    name: str = ""
+
+    def item(self, number: int) -> Array:
+        return Array(Shape.argument(f"{self.name}[{number}]"))
+
+    def taken(self, method: Method, before: int, optional: Collection[str]) -> list[Value]:
+        """The arrays that a method takes from its parameter number `before` on: those that have no default.
+
+        `optional`: its parameters that may be given None, of which nothing is known.
+        """
+        found: list[Value] = []
+        for number, parameter in enumerate(method.positional[before:]):
+            if method.default(parameter.arg) is not None:
+                break
+            found.append(Unknown("what is handed on") if parameter.arg in optional else self.item(number))
+        return found
+
+
+def of_entry(method: Method) -> Abs:
+    """What the `*args` of a method that is followed from its beginning are."""
+    count = tuple_arguments.items(method.node, method.vararg)
+    if count:  # it takes them apart: `x, mask = args`
+        return Abs(Tup(tuple(Array(Shape.argument(f"{method.vararg}[{i}]")) for i in range(count))))
+    why = f"*{method.vararg}"
+    return Abs(Given(why, method.vararg) if _handed_on_whole(method.node) else Unknown(why))
 
 
 def _handed_on_whole(function: ast.FunctionDef | ast.Lambda) -> bool:
@@ -100,4 +134,4 @@ def place_of(node: ast.expr, env: Env) -> Env:
     return env
 
 
-__all__ = ["expanded", "place_of", "split"]
+__all__ = ["Given", "expanded", "of_entry", "place_of", "split"]

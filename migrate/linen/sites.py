@@ -207,6 +207,7 @@ class BoundArg:
     localized: Localized | None
     text: str | None = None  # given by a factory elsewhere; not printed at the site
     given: bool = True  # False: comes from a partial or a default, and is not printed at the site
+    of_class: bool = False  # a default that a layer's subclass has changed
 
 
 @dataclasses.dataclass(frozen=True)

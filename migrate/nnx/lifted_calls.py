@@ -121,7 +121,8 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tup
     mapped = any(l.kind in ("scan", "vmap") for l in levels)
     if mapped:
         not_in_comprehension(site, node)
-        if any(isinstance(a, ast.Starred) for a in node.args):
+        whole_input = all(l.kind not in ("scan", "vmap") or _takes_all_whole(l) for l in levels)
+        if not whole_input and any(isinstance(a, ast.Starred) for a in node.args):
             raise Unmigratable("NNX141", "a scanned or vmapped module is called with *args", node)
     keywords: list[Part] = []
     for keyword in [] if mapped else node.keywords:
@@ -145,6 +146,12 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tup
         lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
     unit = source.indent_unit
     return [(unit * depth, *parts) for depth, parts in lines], expression
+
+
+def _takes_all_whole(lifted: Lifted) -> bool:
+    """Does a transform map nothing of what the module is called with: `nn.vmap(..., in_axes=None)`?"""
+    axes = lifted.abs.get("in_axes")
+    return lifted.kind == "vmap" and axes is not None and axes.value == Const(None)
 
 
 def _functions_before(writer: ClassText, site: Site, node: ast.Call) -> list[Lines]:

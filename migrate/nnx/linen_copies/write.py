@@ -75,6 +75,7 @@ def add_plans(project: Project, plan: Plan, copies: Copies) -> None:
                 required_fields=original.required_fields,
                 methods=original.methods,
                 call_arguments=original.call_arguments,
+                call_rest=original.call_rest,
                 copy_of=key,
             )
 

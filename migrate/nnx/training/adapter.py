@@ -46,7 +46,7 @@ def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Ca
 
 def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], component: Component | None = None) -> None:
     for plan in plans:
-        unknown = names_in(plan.added_arguments) - set(plan.call_arguments)
+        unknown = names_in(plan.added_arguments) - {*plan.call_arguments, plan.call_rest}
         if not unknown:
             continue
         context.report(
@@ -102,7 +102,7 @@ def _sizes(plans: tuple[ClassPlan, ...]) -> str:
     texts = {
         plan.qualname.rpartition(".")[2]: sizes_lambda(plan)
         for plan in plans
-        if names_in(plan.added_arguments) <= set(plan.call_arguments)
+        if names_in(plan.added_arguments) <= {*plan.call_arguments, plan.call_rest}
     }
     if len(set(texts.values())) == 1 and len(texts) == len(plans):
         return next(iter(texts.values()))

@@ -81,7 +81,8 @@ def sizes_lambda(plan: ClassPlan) -> str:
         return ""
     used = names_in(plan.added_arguments)
     last = max((i for i, name in enumerate(plan.call_arguments) if name in used), default=-1)
-    arguments = ", ".join([*plan.call_arguments[: last + 1], "*_", "**__"])
+    named = plan.call_arguments if plan.call_rest in used else plan.call_arguments[: last + 1]
+    arguments = ", ".join([*named, f"*{plan.call_rest if plan.call_rest in used else '_'}", "**__"])
     items = ", ".join(f"'{a.name}': {a.origin}" for a in plan.added_arguments)
     return f"lambda {arguments}: {{{items}}}"
 

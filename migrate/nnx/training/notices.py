@@ -49,6 +49,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         if flow.name(call.func) == "functools.partial" and call.args and call.args[0] is node:
             holder = parents[call]
             direct = isinstance(holder, ast.Call) and holder.func is call
+            if isinstance(holder, ast.Call | ast.keyword) and not direct:
+                return _escapes(flow, call)  # handed on: `Ensemble(functools.partial(Critic, 8))`
             return not (direct or (isinstance(holder, ast.Assign) and isinstance(flow.value(holder.value), ClassValue)))
         made = call.args[0] if flow.name(call.func) == "functools.partial" and call.args else call.func
         return not isinstance(flow.value(made), Function | ClassValue)  # a field of another module: its writer's

@@ -271,6 +271,7 @@ class Rewrite:
         plan = plan or self.plan
         given: dict[str, ast.expr] = dict(zip(plan.call_arguments, args))
         given.update({k.arg: k.value for k in keywords if k.arg})
+        given[plan.call_rest] = ast.Tuple(args[len(plan.call_arguments) :], ast.Load())
         if any(isinstance(a, ast.Starred) for a in args):
             raise Unsupported(call, "inputs in a starred argument")
         out = []
@@ -282,7 +283,11 @@ class Rewrite:
             inside = (n for name in names for n in subtree(given[name]) if isinstance(n, ast.expr))
             if any(isinstance(self.flow.value(n), Tracked) for n in inside):
                 raise Unsupported(call, f"{argument.name} comes from what a model gives")
-            out.append(f"{argument.name}={ast.unparse(_Inputs(given, self.flow).visit(tree))}")
+            try:
+                said = _Inputs(given, self.flow).visit(tree)
+            except IndexError:
+                raise Unsupported(call, f"{argument.name} is of an input that this call does not give") from None
+            out.append(f"{argument.name}={ast.unparse(said)}")
         return out
 
     def rngs(self, node: ast.expr, streams: tuple[str, ...] = (), plan: ClassPlan | None = None) -> str:
@@ -318,17 +323,25 @@ class _Inputs(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         base = node.value
-        if isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
-            shape = self._shape(self.given[base.value.id])
-            try:
-                index = ast.literal_eval(node.slice)
-            except ValueError:
-                index = None
-            if shape is not None and isinstance(index, int) and -len(shape) <= index < len(shape):
+        index = _number(node.slice)
+        whole = self._input(node)
+        if whole is not None:
+            return copy.deepcopy(whole)
+        if isinstance(base, ast.Attribute) and base.attr == "shape":
+            shape = self._shape(self._input(base.value))
+            if shape is not None and index is not None and -len(shape) <= index < len(shape):
                 return copy.deepcopy(shape[index])
         return self.generic_visit(node)
 
-    def _shape(self, node: ast.expr) -> list[ast.expr] | None:
+    def _input(self, node: ast.expr) -> ast.expr | None:
+        """The input that `x` is, or `args[0]`."""
+        if isinstance(node, ast.Name):
+            return self.given.get(node.id)
+        held = self._input(node.value) if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
+        index = _number(node.slice) if isinstance(node, ast.Subscript) else None
+        return held.elts[index] if isinstance(held, ast.Tuple) and index is not None else None
+
+    def _shape(self, node: ast.expr | None) -> list[ast.expr] | None:
         if isinstance(node, ast.Call) and node.args and self.flow.name(node.func) in _FILLED:
             shape = node.args[0]
             if isinstance(shape, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in shape.elts):
@@ -337,6 +350,14 @@ class _Inputs(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return copy.deepcopy(self.given.get(node.id, node))
+
+
+def _number(node: ast.expr) -> int | None:
+    try:
+        index = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return index if type(index) is int else None
 
 
 def obstacle(form: Rewrite) -> str:

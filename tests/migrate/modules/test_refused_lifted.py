@@ -8,7 +8,9 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-HEAD = """import jax.numpy as jnp
+HEAD = """import functools
+
+import jax.numpy as jnp
 from flax import linen as nn
 
 
@@ -64,6 +66,29 @@ class M(nn.Module):
 """
 
 REFUSED = {
+    "a lifted partial of what a field holds": (
+        "NNX130",
+        """  kind: type = Drop
+  @nn.compact
+  def __call__(self, x):
+    return nn.remat(functools.partial(self.kind, name='a'))()(x)
+""",
+    ),
+    "inputs of unknown number that are mapped": (
+        "NNX141",
+        """  @nn.compact
+  def __call__(self, *args):
+    return nn.vmap(Drop, {'params': None}, {'params': False, 'dropout': True})()(*args)
+""",
+    ),
+    "inputs of unknown number beside a carry": (
+        "NNX141",
+        """  @nn.compact
+  def __call__(self, c, *args):
+    cell = nn.scan(Noise, variable_broadcast='params', split_rngs={'params': False, 'noise': True})
+    return cell()(c, *args)
+""",
+    ),
     "a variable whose axes are named in another collection": (
         "NNX130",
         """  @nn.compact

@@ -49,6 +49,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "an_ensemble_handed_its_inputs": "NNX602",
     "captured_after_a_table": "NNX603",
     "a_method_replaced_on_its_object": "NNX603",
     "class_methods_on_a_named_tuple_of_states": "NNX602",
