@@ -507,6 +507,11 @@ class Flow:
             for index, argument in enumerate(args):
                 position = index + function.bound
                 if isinstance(argument, ast.Starred) or position >= len(names):
+                    partial = self.name(node.func) == "functools.partial"  # of which the call gives the rest
+                    given = {keyword.arg for keyword in node.keywords}
+                    for name in names[position:] if not partial else ():
+                        if name not in given:
+                            self.join((module, target, name), ANY)
                     break
                 self.join((module, target, names[position]), self.value(argument))
             for keyword in node.keywords:

@@ -49,10 +49,22 @@ def made(flow: Flow, source: SourceFile, call: ast.Call, args: list[ast.expr]) -
     found = definition(flow, name)
     if name is None or found is None:
         return None
-    constructor = _defined(found[1], "__init__")
+    constructor = _constructor(found[1])
     if constructor is not None:
-        flow.bind_arguments(source, call, Function(frozenset([constructor]), bound=1), args)
+        flow.bind_arguments(source, call, constructor, args)
     return ANY if _changes(found[1]) else Instance(name)
+
+
+def constructor(flow: Flow, call: ast.Call) -> Function | None:
+    """The `__init__` that gets the arguments of a call."""
+    made = flow.value(call)
+    found = definition(flow, made.cls) if isinstance(made, Instance) and flow.name(call.func) == made.cls else None
+    return _constructor(found[1]) if found is not None else None
+
+
+def _constructor(owner: ast.ClassDef) -> Function | None:
+    defined = _defined(owner, "__init__")
+    return Function(frozenset([defined]), bound=1) if defined is not None else None
 
 
 def method(flow: Flow, owner: ast.ClassDef, node: ast.FunctionDef) -> Value:

@@ -207,7 +207,9 @@ class _Functional(PassedTrees):
         cls = kind.plan.qualname.rpartition(".")[2].lower()
         alone = sum(self.flow.site_source[site] is source for site in self.flow.native_sites()) == 1
         wanted = ["graphdef"] if alone else []
-        wanted += [f"{stem}_graphdef" for stem in (base.id if isinstance(base, ast.Name) else cls, cls)]
+        wanted += [
+            f"{stem}_graphdef" for stem in (base.id.removeprefix("self.") if isinstance(base, ast.Name) else cls, cls)
+        ]
         others = {name for other in self.kinds if other is not kind for name in other.graphdefs.values()}
         name = next((name for name in wanted if name not in taken and name not in others), "")
         if not name:

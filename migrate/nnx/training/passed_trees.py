@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from ...context import FileContext
-from ...linen import flow_records
+from ...linen import flow_classes, flow_records
 from ...linen.flow import Flow
 from ...linen.flow_values import (
     COND,
@@ -136,6 +136,7 @@ class PassedTrees(Rewrite):
             function = self._called(call)
             if not isinstance(function, Function):
                 return False
+        function = flow_classes.constructor(self.flow, call) or function
         if isinstance(function, Function):
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
@@ -213,7 +214,7 @@ class PassedTrees(Rewrite):
     def _called(self, call: ast.Call) -> Value:
         """What a call gives its arguments to: of `functools.partial(f, x)`, the function before it has the first of them."""
         if self.flow.name(call.func) != "functools.partial" or not call.args:
-            return self.flow.value(call.func)
+            return flow_classes.constructor(self.flow, call) or self.flow.value(call.func)
         function = self.flow.value(call.args[0])
         return dataclasses.replace(function, bound=function.bound - 1) if isinstance(function, Function) else function
 

@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Method, Model, Symbol
+from ...source import SourceFile
 from ...trees import subtree
 from . import one_model
 
@@ -45,7 +46,9 @@ def _share(form: _Functional, kind: Kind, place: Symbol, node: ast.Name) -> None
         return
     for call in kind.homes.values():
         made = form.initialized(call)
-        if form.source(call) is not source or not isinstance(made, ast.Name) or form.flow.symbol(source, made) != place:
+        if form.source(call) is not source or not isinstance(made, ast.Name):
+            return
+        if form.flow.symbol(source, made) != place and form.flow.symbol(source, made) != _same(form, source, place):
             return
     homes = list(kind.homes)
     name = kind.graphdefs[homes[0]]
@@ -69,6 +72,16 @@ def _share(form: _Functional, kind: Kind, place: Symbol, node: ast.Name) -> None
             form.insert_before(_first(home), f"global {name}")
     kind.shared[place] = name
     kind.graphdefs.update(dict.fromkeys(homes, name))
+
+
+def _same(form: _Functional, source: SourceFile, place: Symbol) -> Symbol | None:
+    """The parameter that an attribute is given as it is: `self.model = model`."""
+    for statement in source.by_kind.get(ast.Assign, ()):
+        if statement in form.flow.source_of and isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and form.flow.symbol(source, target) == place:
+                return form.bound_once(statement.value) if isinstance(statement.value, ast.Name) else None
+    return None
 
 
 def _alike(form: _Functional, kind: Kind, call: ast.Call) -> bool:

@@ -259,3 +259,39 @@ def test_variables_that_are_made_in_an_expression(kit, returned: str, call: str,
     assert set(done.codes) == {code}, done.after
     before, after = done.both()
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+GIVEN = OBJECT.replace("def __init__(self, width, rate=0.1):", "def __init__(self, model, rate=0.1):").replace(
+    "self.model = MLP(width)", "self.model = model"
+)
+GIVEN = GIVEN.replace("Trainer(4).fit(3) + Trainer(8, ", "Trainer(MLP(4)).fit(3) + Trainer(model=MLP(8), ")
+
+
+@pytest.mark.parametrize(
+    "old, new, code",
+    [
+        ("", "", "NNX602"),
+        ("    params = self.model.init", "    made = self.model\n    params = made.init", "NNX603"),
+        (
+            "    self.make_steps()\n    self.start(jax.random.key(0))",
+            "    self.make_steps()\n    self.start(jax.random.key(0), model)",
+            "NNX603",
+        ),
+        ("self.model = model", "self.model = model or MLP(2)", "NNX603"),
+        ("self.model = model", "if rate > 1:\n      model = MLP(2)\n    self.model = model", "NNX602"),
+        ("Trainer(MLP(4)).fit(3)", "Trainer(*[MLP(4)]).fit(3)", "NNX603"),
+        ("\nlosses = ", "\nclass Other(Trainer):\n  pass\n\nlosses = Other(MLP(3)).fit(1) + ", "NNX603"),
+        ("fit(2)", "fit(2) + [float(Trainer(MLP(4)).model.apply(Trainer(MLP(4)).first, x).sum())]", "NNX603"),
+    ],
+)
+def test_objects_that_are_given_their_model(kit, old: str, new: str, code: str) -> None:
+    assert old in GIVEN
+    program = GIVEN.replace(old, new, 1)
+    if "(key(0), model)" in new.replace("jax.random.", ""):
+        program = program.replace(
+            "def start(self, key):\n    params = self.model.init", "def start(self, key, net):\n    params = net.init"
+        )
+    done = kit.migrate(program, kit.MLP)
+    assert set(done.codes) == {code}, done.after
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
