@@ -136,6 +136,7 @@ class Execution(LoopExecution):
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first
         self.trial = 0
         self.unsteady: frozenset[str] = frozenset()  # names in setup of objects that all passes of a loop change
+        self.starting = False  # is what a variable starts from being said?
         self.apart = 0  # how many functions are being followed none of whose code is in the constructor
         self.problems: list[Unmigratable] = []
         self.summaries: dict[str, Summary] = {}

@@ -149,7 +149,7 @@ class Localization(Evaluation):
                 holder = self.evaluated.get(node.value)
                 if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:
                     return put(DimPart(self.dim_of(found.value)))  # an argument of a module that is handed in
-            if isinstance(node, ast.Attribute) and node.attr == "value":
+            if self.starting and isinstance(node, ast.Attribute) and node.attr == "value":
                 held = self.evaluated.get(node.value)
                 if held is not None and isinstance(held.value, Variable):
                     starts = is_unchanged(self, held.value.site, node, env)

@@ -151,7 +151,9 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     site.lazy = site.target in run.lazy and isinstance(name.value, Const) and not run.in_setup and not site.loops
     localized: list[Localized] = []
     for argument_node, _ in rest:
+        run.starting = True
         said = run.localize(argument_node, env) if not site.lazy else None
+        run.starting = False
         if said is None and (site.lazy or site.target == "cache"):
             site.lazy = True
             localized = []
