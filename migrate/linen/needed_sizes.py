@@ -5,6 +5,7 @@ A class over any axes asks for a whole shape; of a call whose batch or length is
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -70,17 +71,34 @@ def said_by(localized: Localized) -> Iterator[Dim | None]:
                 yield None
 
 
-def refuse_of_one_call(site: Site, name: str, bound: BoundArg) -> None:
-    """Refuse an option of a layer that its weights do not show and that follows a height, a length or a batch: the
-    constructor has the sizes of one call, and Linen those of each.
+def refuse_of_one_call(run: Any, site: Site, name: str, bound: BoundArg) -> None:
+    """Refuse an option of a layer, or a field of a class, that no weights show and that follows a height, a length or a
+    batch: the constructor has the sizes of one call, and Linen those of each.
     """
-    if site.kind != "layer" or name not in _UNSEEN or bound.localized is None:
+    if bound.localized is None or (site.kind == "layer" and name not in _UNSEEN):
+        return
+    if site.kind != "layer" and (site.kind != "class" or is_seen(run.analyser, site.target, name)):
         return
     for dim in said_by(bound.localized):
         if dim is None or any(a.kind == "lead" or (a.kind == "input" and a.args[1] != -1) for a in dim.atoms()):
             layer = site.target.rpartition(".")[2]
             reason = f"`{name}` of {layer} follows a size of the input that is no width, and may be another at the next call"
             raise Unmigratable("NNX113", reason, bound.node or site.node)
+
+
+def is_seen(analyser: Any, qualname: str, field: str) -> bool:
+    """Does what a class makes depend on one of its fields, so that another value would not fit the variables?"""
+    word = f"self.{field}"
+    for site in analyser.execution(qualname).sites:
+        said = [*site.init_localized, *[b.localized for b in site.bound.values() if b.localized is not None]]
+        shape = site.shape.shape.dims if isinstance(site.shape, Array) else ()
+        sizes = [*shape, *[dim for one in said for dim in said_by(one)]]
+        if any(dim is None or any(a.kind == "field" and a.args[0] == field for a in dim.atoms()) for dim in sizes):
+            return True
+        around = [*[loop.node.iter for loop in site.loops], *[getattr(test, "test", test) for test, _ in site.conditions]]
+        if any(word in ast.unparse(node) for node in (site.node, *around)):
+            return True
+    return False
 
 
 def inputs_of(sizes: Iterable[Dim | None]) -> Needed | None:

@@ -498,7 +498,7 @@ class ClassText:
                 "known only when the module is called",
                 node or site.node,
             )
-        refuse_of_one_call(site, name, bound)
+        refuse_of_one_call(self.run, site, name, bound)
         if bound.node is not None and site.in_own_words(self.source) and _stands_by(site, bound.node):
             return (site.source.span(bound.node),)
         return self.said(bound.localized)

@@ -14,6 +14,7 @@ from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
 from ..linen.index import Project
 from ..linen.layer_classes import layer_class
+from ..linen.passed import held_modules
 from ..linen.ranks import certain_ranks, index_arguments, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
@@ -303,6 +304,7 @@ def _decide_class(
     texts[name] = text
     details = text.details()
     method = model.method("__call__")
+    made = [*run.sites, *(module.site for _, module in held_modules(run))]
     plan.classes[name] = ClassPlan(
         qualname=name,
         path=str(model.source.path),
@@ -312,8 +314,8 @@ def _decide_class(
         required_fields=tuple(f.name for f in model.fields() if f.default is None and f.factory is None),
         added_arguments=tuple(a for a, _, _ in details.added),
         needs_rngs=True,
-        collections=_collections(run.sites, plan),
-        rng_streams=_streams(run.sites, run.used_streams, plan),
+        collections=_collections(made, plan),
+        rng_streams=_streams(made, run.used_streams, plan),
         unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),

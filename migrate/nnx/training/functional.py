@@ -255,8 +255,8 @@ class _Functional(PassedTrees):
         value = self.flow.value(base)
         kind = functional_kinds.of(self, node, value)
         same = shared_structures.name_of(self, kind, base) or functional_kinds.initialized_here(self, kind, base)
-        if same or kind.several:
-            return same
+        if same or kind.several:  # a state of several classes has its own structure, whichever of them it is of
+            return same or (self._state_around(kind, node, None) if kind.joined else "")
         if not isinstance(value, Model) or not value.sites <= set(kind.trained):
             return self._structure(kind, node, base, value)
         scope = self.flow.symbol(self.source(base), base)[1] if isinstance(base, ast.Name) else None
@@ -529,6 +529,9 @@ class _Functional(PassedTrees):
             return  # written
         if self.is_counter(value):
             return
+        if isinstance(node, ast.Subscript) and isinstance(parent, ast.Attribute) and parent.attr in ("value", "unbox"):
+            self._opened(parent)
+            return
         if isinstance(node, ast.Dict):
             functional_calls.check_dictionary(self, node)
         if isinstance(node, ast.Subscript):
@@ -539,7 +542,7 @@ class _Functional(PassedTrees):
                 if isinstance(node.value, ast.Call) and self._is_init(node.value):
                     return
                 self.replace(node, node.value)
-            elif not isinstance(self.flow.value(node.value), Items):
+            elif not isinstance(self.flow.value(node.value), Items) and not self._is_boxed(node):
                 raise Unsupported(node, "an item of params")
         if isinstance(parent, ast.Subscript) and parent.value is node:
             return  # the item is looked at by itself
@@ -555,6 +558,18 @@ class _Functional(PassedTrees):
             if parent.attr in _FIELDS or parent.attr in self.flow.state_classes.fields(value.cls):
                 return
         raise Unsupported(parent, f"the attribute {parent.attr}")
+
+    def _is_boxed(self, node: ast.Subscript) -> bool:
+        """Is it an item of params that holds boxes, which are opened or go through whole trees?"""
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return self.annotated and isinstance(node.ctx, ast.Load) and key in spec_trees.attributes(self)
+
+    def _opened(self, attribute: ast.Attribute) -> None:
+        """`params["W"].value` and `params["W"].unbox()`, of a box: `params["W"][...]`."""
+        source = self.source(attribute)
+        tail = self.parent(attribute) if attribute.attr == "unbox" else attribute
+        span = source.span(tail)
+        self.replace_span(attribute, type(span)(source.span(attribute.value).end, span.end), "[...]")
 
     def _leaves(self) -> None:
         """Leaves of params by their places, which an nnx.State may have in another order."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Kind:
-    """The models of one class."""
+    """The models of one class, or of classes that the same calls initialize."""
 
     plan: ClassPlan
     sites: list[ast.Call]
@@ -34,6 +34,7 @@ class Kind:
     at_home: bool  # is every model constructed where it is initialized?
     alike: bool  # are all of them alike, wherever they are constructed?
     several: bool = False  # are unlike ones initialized, each with a structure of its own?
+    joined: bool = False  # are they of several classes, one of which a call initializes?
     graphdefs: dict[ast.AST | None, str] = dataclasses.field(default_factory=dict)  # the structure's name, by function
     shared: dict[Symbol, str] = dataclasses.field(default_factory=dict)  # and that of a model which other functions apply
 
@@ -48,13 +49,27 @@ def find(form: _Functional, inits: list[ast.Call]) -> list[Kind]:
         own = by_class.setdefault(plans[0].qualname, Component([], []))
         own.sites.append(site)
         own.plans.append(plans)
+    for call in inits:
+        _join(form, by_class, call)
     initialized: dict[str, list[ast.Call]] = {name: [] for name in by_class}
     for call in inits:
-        classes = [name for name, own in by_class.items() if own.holds(form.flow.value(call))]
-        if len(classes) != 1:
-            raise Unsupported(call, "one of several models is initialized")
-        initialized[classes[0]].append(call)
+        (of_class,) = [name for name, own in by_class.items() if own.holds(form.flow.value(call))]
+        initialized[of_class].append(call)
     return [_kind(form, own, initialized[name]) for name, own in by_class.items()]
+
+
+def _join(form: _Functional, by_class: dict[str, Component], call: ast.Call) -> None:
+    """Classes that one call initializes are one kind, where the call says the same for all of them."""
+    names = [name for name, own in by_class.items() if own.holds(form.flow.value(call))]
+    plans = [plan for name in names for (plan,) in by_class[name].plans]
+    said = {(plan.added_arguments, plan.collections, plan.rng_streams, plan.call_arguments) for plan in plans}
+    if len(said) != 1:
+        raise Unsupported(call, "one of several models is initialized")
+    first, *others = [by_class[name] for name in names]
+    for name, other in zip(names[1:], others, strict=True):
+        first.sites += other.sites
+        first.plans += other.plans
+        del by_class[name]
 
 
 def of(form: _Functional, node: ast.AST, value: Value) -> Kind:
@@ -82,7 +97,13 @@ def _kind(form: _Functional, component: Component, inits: list[ast.Call]) -> Kin
         first = homes[form.function(call)]
         if _said(form, call, plan) != _said(form, first, plan) or not isinstance(form.initialized(call), ast.Name):
             raise Unsupported(component.sites[0], "several models of one kind")
-    return Kind(plan, component.sites, homes, component.sites, at_home=False, alike=False, several=True)
+    return Kind(
+        plan, component.sites, homes, component.sites, at_home=False, alike=False, several=True, joined=_joined(component)
+    )
+
+
+def _joined(component: Component) -> bool:
+    return len({plan.qualname for (plan,) in component.plans}) > 1
 
 
 def initialized_here(form: _Functional, kind: Kind, base: ast.expr) -> str:

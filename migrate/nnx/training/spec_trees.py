@@ -45,6 +45,15 @@ def _tracked(form: Rewrite, node: ast.expr) -> bool:
     return form.component.holds(form.flow.value(node))
 
 
+def attributes(form: Rewrite) -> set[str]:
+    """The attributes that hold one module or variable each, whichever class of the program's it is."""
+    written = (getattr(plan.writer, "names", None) for plan in form.flow.plan.classes.values())
+    places = [place for names in written if names is not None for place in names.places.values()]
+    lists = {place.object for place in places if place.kind != "attribute"}
+    single = {place.object for place in places if place.kind == "attribute"}
+    return {said.removeprefix("self.") for said in single if said.rpartition("_")[0] not in lists}
+
+
 def _by_hand(form: Rewrite) -> Iterator[ast.Dict]:
     """Dictionaries of specs by the names of parameters, in the program's files and those that these import."""
     files = form.flow.project.files
@@ -133,6 +142,8 @@ class _Specs:
         name = key.value if isinstance(key, ast.Constant) else None
         if not isinstance(name, str) or name in _COLLECTIONS:
             return False
+        if name in attributes(self.form):
+            return True
         texts = [info.source.text_of(info.node) for info in self.form.flow.project.linen_classes.values()]
         return not name[-1:].isdigit() or not any(re.search(r"\bfor\b|= *[\[(]", text) for text in texts)
 

@@ -10,6 +10,38 @@ REFUSED = {
     return nn.Conv(4, (3, 3), 2, padding=((1 - h % 2, 1), (1, 1)))(x)
 """,
     ),
+    "a length that a submodule only divides by": (
+        "NNX113",
+        """class Scale(nn.Module):
+  length: int
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x) / self.length
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Scale(x.shape[1])(x)
+""",
+    ),
+    "a height that a submodule resizes to": (
+        "NNX113",
+        """class Up(nn.Module):
+  size: tuple[int, int]
+  @nn.compact
+  def __call__(self, x):
+    shape = (x.shape[0], self.size[0], self.size[1], x.shape[-1])
+    return nn.Conv(4, (3, 3))(jnp.broadcast_to(x[:, :1, :1], shape))
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    h = nn.Conv(4, (3, 3), 2)(x)
+    return Up(size=x.shape[1:3])(h)
+""",
+    ),
     "strides by a function of the whole shape": (
         "NNX113",
         """def strides(shape):

@@ -20,6 +20,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 MESHES = ("2x4", "2x2x2", *(pytest.param(mesh, marks=pytest.mark.slow) for mesh in ("4x2", "8x1")))
 # Program → the form that it takes.
 SHARDED = {
+    "boxes_of_items_opened": "NNX602",
     "specs_by_hand": "NNX603",
     "shardings_of_init_by_hand": "NNX603",
     "spec_functions_under_other_names": "NNX603",
