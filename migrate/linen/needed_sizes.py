@@ -75,15 +75,19 @@ def refuse_of_one_call(run: Any, site: Site, name: str, bound: BoundArg) -> None
     """Refuse an option of a layer, or a field of a class, that no weights show and that follows a height, a length or a
     batch: the constructor has the sizes of one call, and Linen those of each.
     """
-    if bound.localized is None or (site.kind == "layer" and name not in _UNSEEN):
+    if bound.localized is None or site.kind not in ("layer", "class") or (site.kind == "layer" and name not in _UNSEEN):
         return
-    if site.kind != "layer" and (site.kind != "class" or is_seen(run.analyser, site.target, name)):
+    if not any(dim is None or _is_of_one_call(dim) for dim in said_by(bound.localized)):
         return
-    for dim in said_by(bound.localized):
-        if dim is None or any(a.kind == "lead" or (a.kind == "input" and a.args[1] != -1) for a in dim.atoms()):
-            layer = site.target.rpartition(".")[2]
-            reason = f"`{name}` of {layer} follows a size of the input that is no width, and may be another at the next call"
-            raise Unmigratable("NNX113", reason, bound.node or site.node)
+    if site.kind == "class" and (site.target in run.analyser.wrapped or is_seen(run.analyser, site.target, name)):
+        return
+    made = site.target.rpartition(".")[2]
+    reason = f"`{name}` of {made} follows a size of the input that is no width, and may be another at the next call"
+    raise Unmigratable("NNX113", reason, bound.node or site.node)
+
+
+def _is_of_one_call(dim: Dim) -> bool:
+    return any(a.kind == "lead" or (a.kind == "input" and a.args[1] != -1) for a in dim.atoms())
 
 
 def is_seen(analyser: Any, qualname: str, field: str) -> bool:
