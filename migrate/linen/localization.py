@@ -149,11 +149,18 @@ class Localization(Evaluation):
                 holder = self.evaluated.get(node.value)
                 if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:
                     return put(DimPart(self.dim_of(found.value)))  # an argument of a module that is handed in
-            if self.starting and isinstance(node, ast.Attribute) and node.attr == "value":
-                held = self.evaluated.get(node.value)
-                if held is not None and isinstance(held.value, Variable):
-                    starts = is_unchanged(self, held.value.site, node, env)
-                    return starts and put(SitePart(held.value.site), "[...]")
+            if isinstance(node, ast.Attribute) and node.attr == "value":
+                if isinstance(node.value, ast.Attribute) and is_self(node.value.value, env):
+                    kept = self.attributes.get(node.value.attr)  # said as it stands
+                    if kept is not None and isinstance(kept.value, Variable):
+                        if not is_unchanged(self, kept.value.site, node, env):
+                            return False
+                        found = None
+                else:
+                    held = self.evaluated.get(node.value)
+                    if self.starting and held is not None and isinstance(held.value, Variable):
+                        starts = is_unchanged(self, held.value.site, node, env)
+                        return starts and put(SitePart(held.value.site), "[...]")
             drawn = node in self.first_draws
             if found is not None and not found.static and not isinstance(node, ast.Lambda) and not drawn:
                 if isinstance(node, ast.Attribute) and node.attr == "shape":

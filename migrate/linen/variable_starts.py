@@ -9,27 +9,39 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..trees import subtree
 from .sites import Site, Variable
 
 _LOOPS = (ast.For, ast.While)
 
 
 def is_unchanged(run: Any, site: Site, read: ast.Attribute, env: Any) -> bool:
-    """Has a variable the value that it starts from where `read`, its `.value`, stands?"""
+    """Has a variable the value that it starts from where `read`, its `.value`, stands?
+
+    A parameter and what a layer's initializer reads are made later, when the layer is called: then nothing may change it.
+    """
     if site.lazy or site not in run.sites or site.loops != tuple(run.loops) or env.method is None:
         return False
     held = ast.unparse(read.value)
     for method in run.model.methods().values():
-        nodes = list(subtree(method.node))
+        nodes = method.nodes
         here = read in nodes
-        if not here and isinstance(read.value, ast.Name):
-            continue  # another method's names are others
+        if not here and (isinstance(read.value, ast.Name) or (run.starting and _is_setup_alone(run, read))):
+            continue  # another method's names are others; setup has run before any other method
         ends = [parent.end_lineno for parent in env.source.ancestors(read) if isinstance(parent, _LOOPS)] if here else []
         last = max([read.lineno, *filter(None, ends)])
-        if any(_changes(run, node, held, site) and (not here or getattr(node, "lineno", 0) <= last) for node in nodes):
+        before = here and run.starting
+        if any(_changes(run, node, held, site) and (not before or getattr(node, "lineno", 0) <= last) for node in nodes):
             return False
     return True
+
+
+def _is_setup_alone(run: Any, read: ast.Attribute) -> bool:
+    """Does `read` stand in a setup that calls no method of its class?"""
+    setup = run.model.method("setup")
+    if not run.in_setup or setup is None or read not in setup.nodes:
+        return False
+    names = run.model.methods().keys() - {"setup"}
+    return not any(isinstance(node, ast.Attribute) and node.attr in names for node in setup.nodes)
 
 
 def _changes(run: Any, node: ast.AST, held: str, site: Site) -> bool:

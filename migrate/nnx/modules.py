@@ -12,6 +12,7 @@ from ..edits import Conflict, Edit, Span
 from ..linen import local_classes, outside
 from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
+from ..linen.first_updates import updated_at_init
 from ..linen.index import Project
 from ..linen.layer_classes import layer_class
 from ..linen.passed import held_modules
@@ -297,6 +298,9 @@ def _decide_class(
         text.notes.append(("NNX116", message, model.node))
     for message in agreeing.notes(text):
         text.notes.append(("NNX117", message, model.node))
+    for variable, update in updated_at_init(run):
+        message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
+        text.notes.append(("NNX118", message, update))
     for argument, rank in rank_checks.guessed(analyser, name).items():
         failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
         message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"

@@ -112,6 +112,27 @@ def __call__(self, x):
   old = self.variable("stats", "old", lambda: mean.value)
   return x * old.value""",
     ),
+    "a first value of setup's variable that another method may have changed": (
+        "NNX112",
+        """def setup(self):
+  self.n = self.variable("c", "n", jnp.ones, ())
+def step(self):
+  self.n.value = self.n.value + 1
+@nn.compact
+def __call__(self, x):
+  self.step()
+  m = self.variable("c", "m", lambda: self.n.value)
+  return x + m.value""",
+    ),
+    "an initializer that reads setup's variable, which the call has changed by then": (
+        "NNX113",
+        """def setup(self):
+  self.n = self.variable("c", "n", jnp.ones, ())
+@nn.compact
+def __call__(self, x):
+  self.n.value = self.n.value + 1
+  return nn.Dense(3, kernel_init=lambda k, s, d=jnp.float32: jnp.ones(s, d) * self.n.value)(x)""",
+    ),
     "a first value of a variable with another name": (
         "NNX112",
         """@nn.compact

@@ -1,0 +1,199 @@
+"""Classes that stay Linen because of how a transform is applied to modules, functions or partials: with their codes."""
+
+REFUSED = {
+    "a mapped module that draws": (
+        "NNX134",
+        """class Noisy(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(jax.vmap(Noisy())(x))
+""",
+    ),
+    "a mapped module that updates statistics": (
+        "NNX134",
+        """class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.BatchNorm(use_running_average=True)(nn.Dense(4)(x))
+
+
+class M(nn.Module):
+  def setup(self):
+    self.part = Part()
+  def __call__(self, x):
+    return jax.vmap(self.part)(x)
+""",
+    ),
+    "a transform applied outside of a module": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+Batched = nn.vmap(M, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=0)
+""",
+    ),
+    "a transform applied by a function outside of modules": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+def batched():
+  return nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False})()
+""",
+    ),
+    "a mapped class that is told its member's whole shape": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x + self.param('shift', nn.initializers.normal(), x.shape)
+
+
+Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a mapped class whose calls give another number of arguments": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, scale=2.0):
+    return nn.Dense(4)(x) * scale
+
+
+Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a name for a lifted class that is bound twice": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+Batched = nn.remat(M)
+if len('ab') > 1:
+  Batched = nn.vmap(M, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=0)
+""",
+    ),
+    "a function that stacks some variables of its module and not others": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense(4, name='before')(x)
+
+    def body(mdl, c, _):
+      return nn.Dense(4)(c), None
+
+    x, _ = nn.scan(body, variable_axes={'params': 0}, split_rngs={'params': True}, length=3)(self, x, None)
+    return x
+""",
+    ),
+    "modules made in a branch of nn.cond": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.cond(x.sum() > 0, lambda m, x: nn.Dense(4)(x), lambda m, x: nn.Dense(4)(x), self, x)
+""",
+    ),
+    "a layer with a call of its own, given to jax.vmap as it is": (
+        "NNX134",
+        """class M(nn.Module):
+  def setup(self):
+    self.bn = nn.BatchNorm(use_running_average=False)
+
+  def __call__(self, x):
+    return jax.vmap(self.bn)(x)
+""",
+    ),
+    "a layer in a function given to a transform": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return jax.vmap(lambda z: nn.Dense(4)(z))(x)
+""",
+    ),
+    "a layer in a function under a transform's decorator": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    @jax.vmap
+    def apply(z):
+      return nn.Dense(4)(z)
+    return apply(x)
+""",
+    ),
+    "a partial under nn.remat that holds a name which has changed": (
+        "NNX132",
+        """class M(nn.Module):
+  init: Any = nn.initializers.ones
+  @nn.compact
+  def __call__(self, x):
+    init = self.init
+    make = nn.remat(functools.partial(nn.Dense, 3, kernel_init=init))
+    init = nn.initializers.zeros
+    return nn.Dense(2, kernel_init=init)(make()(x))
+""",
+    ),
+    "a layer under nn.remat that takes a flag of the call": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    return nn.remat(nn.BatchNorm)(use_running_average=not train)(x)
+""",
+    ),
+    "a norm under nn.vmap that takes a flag of the call": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train=False):
+    norm = nn.vmap(
+      nn.BatchNorm, variable_axes={'params': 0, 'batch_stats': 0}, split_rngs={'params': True}, in_axes=1, out_axes=1)
+    return norm(use_running_average=not train)(x)
+""",
+    ),
+    "a norm under nn.remat called with a keyword": (
+        "NNX130",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, mask):
+    return nn.remat(nn.LayerNorm)()(x, mask=mask)
+""",
+    ),
+    "a scan over one of two fields' modules": (
+        "NNX130",
+        """class M(nn.Module):
+  one: nn.Module
+  two: nn.Module
+  flag: bool
+  @nn.compact
+  def __call__(self, c, x):
+    cell = self.one if self.flag else self.two
+    scan = nn.scan(lambda m, c, v: m(c, v), variable_broadcast='params', split_rngs={'params': False})
+    return scan(cell, c, x)
+
+
+class Outer(nn.Module):
+  @nn.compact
+  def __call__(self, c, x):
+    return M(nn.GRUCell(3), nn.SimpleCell(3), True)(c, x)
+""",
+    ),
+}
