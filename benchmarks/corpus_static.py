@@ -9,11 +9,11 @@ import json
 import shutil
 import time
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.files.modules import module_names
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -44,45 +44,26 @@ class StaticResult:
         return dataclasses.asdict(self)
 
 
-def module_name(path: Path, root: Path) -> tuple[str, bool]:
-    """Dotted import name of a file and whether it is a package's `__init__`: the folders above it that are packages."""
-    parts = [] if path.name == "__init__.py" else [path.stem]
-    folder = path.parent
-    while folder != root and ((folder / "__init__.py").exists() or _is_namespace(folder, root)):
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return ".".join(parts), path.name == "__init__.py"
-
-
-def _is_namespace(folder: Path, root: Path) -> bool:
-    """A folder without `__init__.py` between packages (big_vision/models under big_vision)."""
-    return folder.parent != root and (folder.parent / "__init__.py").exists()
-
-
-def _siblings(path: Path, name: str) -> Callable[[str], str]:
-    """What a script's import statements mean: `models` is the file beside it, where there is one."""
-    package = name.rpartition(".")[0]
-
-    def resolve(dotted: str) -> str:
-        beside = path.parent / f"{dotted.partition('.')[0]}.py"
-        return f"{package}.{dotted}" if package and beside.exists() else dotted
-
-    return resolve
-
-
 def collect(root: Path) -> tuple[list[SourceFile], list[str]]:
-    """The package's parsed sources that pass the byte filter, and a line for each that does not parse today."""
+    """The package's parsed sources that pass the byte filter, named as by the command line, and a line for each that does
+    not parse today."""
     sources, unreadable = [], []
-    for path in sorted(root.rglob("*.py")):
-        data = path.read_bytes()
-        if path.name != "__init__.py" and not any(mark in data for mark in MARKS):
-            continue
-        name, is_package = module_name(path, root)
+    contents = {path: path.read_bytes() for path in sorted(root.rglob("*.py"))}
+    kept = [path for path, data in contents.items() if path.name == "__init__.py" or any(mark in data for mark in MARKS)]
+    for path, name in module_names(kept).items():
         try:
-            resolve = None if is_package or (path.parent / "__init__.py").exists() else _siblings(path, name)
-            sources.append(SourceFile.parse(path, name, data.decode(), is_package=is_package, resolve=resolve))
+            source = SourceFile.parse(
+                path,
+                name.name,
+                contents[path].decode(),
+                is_package=name.is_package,
+                resolve=name.resolve,
+                prefix=name.prefix,
+            )
         except (SyntaxError, ValueError) as error:
             unreadable.append(f"{path.relative_to(root)}: {error}")
+            continue
+        sources.append(source)
     return sources, unreadable
 
 

@@ -25,15 +25,19 @@ TRAINING = ("train", "training", "is_training", "deterministic", "enable_dropout
 
 
 def module_name(file: str, root: Path) -> tuple[str, Path]:
-    """Import name of a file and the folder to put on the path."""
-    from corpus_static import module_name as dotted
-
+    """Import name of a file, from the folders above it that are packages, and the folder to put on the path."""
     path = root / file
-    name, _ = dotted(path, root)
+    parts = [] if path.name == "__init__.py" else [path.stem]
     folder = path.parent
-    for _ in range(name.count(".") + (path.name == "__init__.py")):
+    while folder != root and ((folder / "__init__.py").exists() or _is_namespace(folder, root)):
+        parts.insert(0, folder.name)
         folder = folder.parent
-    return name, folder
+    return ".".join(parts), folder
+
+
+def _is_namespace(folder: Path, root: Path) -> bool:
+    """A folder without `__init__.py` between packages (big_vision/models under big_vision)."""
+    return folder.parent != root and (folder.parent / "__init__.py").exists()
 
 
 def concrete(example: Any) -> list[Any]:
