@@ -1,9 +1,10 @@
 """Import names of files: packages, `src/` layouts, and scripts that import what lies beside them.
 
-A file's import root is the first directory above it that is not a package; its name is the path from there. Two roots
-that hold the same top-level name (`examples/a/models.py`, `examples/b/models.py`) get their path in front of it, and
-the files' import statements are resolved to these names from the nearest directory outwards, as running them would. What
-leads nowhere that way is looked for within the package, too: its files may be run as scripts beside which the others lie.
+A file's import root is the first directory above it that is not a package, nor lies in one; its name is the path from
+there. Two roots that hold the same top-level name (`examples/a/models.py`, `examples/b/models.py`) get their path in front
+of it, and the files' import statements are resolved to these names from the nearest directory outwards, as running them
+would. What leads nowhere that way is looked for within the package, too: its files may be run as scripts beside which the
+others lie.
 """
 
 from __future__ import annotations
@@ -74,8 +75,11 @@ def _import_root(directory: Path, packages: dict[Path, bool]) -> Path:
 
 
 def _is_package(directory: Path, packages: dict[Path, bool]) -> bool:
+    """A folder with an `__init__.py`, or one below such a folder: Python imports that without a file of its own."""
     if directory not in packages:
-        packages[directory] = (directory / "__init__.py").exists() and directory.name.isidentifier()
+        above = directory.parent
+        found = (directory / "__init__.py").exists() or (above != directory and _is_package(above, packages))
+        packages[directory] = found and directory.name.isidentifier()
     return packages[directory]
 
 

@@ -183,12 +183,13 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
             with compact_calls.counted_anew(run, function.method):
                 return _lifted_method(run, function, lifted, names, bound, node, env)
     before = len(run.sites)
-    given = [bound[name].value for name in nodes]
+    first = dict(bound)  # the body may bind its parameters anew, or delete them
+    given = [first[name].value for name in nodes]
     helper = helpers.started(run, function, bound) if not run.apart else None
     with compact_calls.counted_anew(run, function.method):
         result: Abs = run.run_function(target, inner)
     if function.method is not None:
-        own_methods.note(run, function.method, bound, [*nodes], result.value)
+        own_methods.note(run, function.method, first, [*nodes], result.value)
     aliases.forget_given(run, target, nodes, env)
     if helper is not None and run.in_setup and arguments.static:
         empty = made_for_setup(run, node, env, result.value, before)

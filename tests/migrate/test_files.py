@@ -168,6 +168,17 @@ def test_a_package_whose_files_are_run_from_within(tmp_path: Path) -> None:
     assert imported(tmp_path, "text/train.py", "import norms") == {"norms": "norms"}  # nothing beside it
 
 
+def test_folders_without_an_init_file_below_a_package_are_of_it(tmp_path: Path) -> None:
+    names = names_in(tmp_path, "text/__init__.py", "text/types.py", "text/nets/norms.py", "text/nets/blocks.py", "run.py")
+    assert names["text/nets/norms.py"] == "text.nets.norms" and names["run.py"] == "run"
+    assert imported(tmp_path, "text/nets/blocks.py", "from . import norms\nfrom .. import types") == {
+        "norms": "text.nets.norms",
+        "types": "text.types",
+    }
+    assert imported(tmp_path, "text/nets/blocks.py", "import norms") == {"norms": "text.nets.norms"}  # as a script
+    assert imported(tmp_path, "run.py", "from text.nets import norms") == {"norms": "text.nets.norms"}
+
+
 def test_the_parity_module_of_such_a_package_lies_where_its_files_find_it(tmp_path: Path) -> None:
     write(tmp_path, "text/__init__.py", "text/common.py")
     model = "import common\nfrom flax import linen as nn\n\n\nclass M(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n"

@@ -197,7 +197,27 @@ class TiedThrough(nn.Module):
 TOKENS = jnp.array([[1, 2, 3], [0, 4, 2]])
 
 NUMBERED = ('Encoder', 'Classifier', 'Tagger')  # see test_forms
+class ForgetsWhatItIsGiven(nn.Module):
+    """Methods that delete a parameter, or bind it anew, before they make anything."""
+
+    width: int = 3
+
+    def setup(self):
+        self.dense = nn.Dense(self.width)
+        self.other = nn.Dense(2)
+
+    def encode(self, x, y, *, train=False):
+        del train
+        x, y = y, x
+        return self.dense(x), self.other(y)
+
+    def __call__(self, x, y, *, train=False):
+        x, y = self.encode(x, y, train=train)
+        return x.sum() + y.sum()
+
+
 CASES = [
+    ("ForgetsWhatItIsGiven", {}, ((2, 4), (2, 5)), {"train": True}),
     ("Heads", {"width": 8, "heads": 2}, [(2, 3, 4)], {}),
     ("Heads", {"width": 8, "heads": 2}, [(2, 3, 4)], {"weights": True}),
     ("Layer", {"width": 8}, [(2, 3, 8)], {"weights": True}),

@@ -8,7 +8,6 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 from flax import nnx
-
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
