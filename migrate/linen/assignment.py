@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ..trees import subtree
-from . import asked_values, size_lists
+from . import asked_values, list_ends, size_lists
 from .arguments import is_self
 from .dims import Dim
 from .environment import Env
@@ -38,8 +38,11 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
     if len(targets) == 1 and isinstance(targets[0], ast.Name):
         followed = size_lists.cut(run, targets[0].id, value_node, env)
         value = dataclasses.replace(value, value=followed or size_lists.noticed(run, value.value, targets[0].id))
+        list_ends.begun(env, OPAQUE if followed else value.value)
     elif len(targets) == 1:
         value = dataclasses.replace(value, value=size_lists.noticed_each(run, value.value, targets[0], value_node))
+        for item in value.value.items if isinstance(value.value, Tup) else ():
+            list_ends.begun(env, item)
     if isinstance(value.value, Led) and all(isinstance(t, ast.Name) and not _is_taken_apart(t, env) for t in targets):
         value = dataclasses.replace(value, value=value.value.array)
     made = len(run.sites) > before
@@ -212,6 +215,7 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
         grown = size_lists.grown(run, left.value, right.value, False)
         if grown is not None:
             variable = size_lists.variable_of(left.value)
+            list_ends.changed(run, variable, list_ends.added(right.value, False), env)
             if sum(size_lists.variable_of(v.value) == variable for v in env.names.values()) > 1:
                 size_lists.broken(run, {variable})
             env.names[name] = Abs(grown, False, left.flags | right.flags)

@@ -194,6 +194,7 @@ class Execution(LoopExecution):
         self.list_widths: dict[str, set[Dim | None]] = {}  # and their last dimensions
         self.filled_lists: dict[str, Filled] = {}  # those that a loop over a list of setup fills, see `skip_lists`
         self.width_names: set[str] = set()  # what loops over lists of arrays bind
+        self.lost_ends: set[str] = set()  # lists of arrays whose end is not followed: see `list_ends`
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
         self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin
         self.decided_counts: dict[str, Dim | None] = {}  # numbers of setup that one condition decides

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import shapes, skip_lists
+from . import list_ends, shapes, skip_lists
 from .dims import Dim
 from .presence import OptionalArray, whole_argument
 from .sites import Block, Localized, LocalizedPart, SizeStep, Track
@@ -212,7 +212,9 @@ def cut(run: Any, target: str, node: ast.expr, env: Any) -> Value | None:
         grows = env.get(target)
         if node.left.id != target or grows is None or not variable_of(grows.value):
             return None
-        return grown(run, grows.value, run.evaluated[node.right].value, False)
+        right = run.evaluated[node.right].value
+        list_ends.changed(run, variable_of(grows.value), list_ends.added(right, False), env)
+        return grown(run, grows.value, right, False)
     if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Slice)):
         return None
     bound = env.get(node.value.id)
@@ -224,6 +226,7 @@ def cut(run: Any, target: str, node: ast.expr, env: Any) -> Value | None:
         return Unknown(_CHANGED)
     if node.value.id == target:
         variable = old.variable
+        list_ends.changed(run, variable, None, env)
     else:
         variable = run.tracker(f"{target.strip('_')}_features")
         for noted in (run.list_ranks, run.list_widths):
@@ -249,6 +252,9 @@ def _slice_text(run: Any, node: ast.Slice, env: Any) -> Localized | None:
 # reads -----------------------------------------------------------------------------------------------------------
 def indexed(run: Any, value: SizeList, node: ast.Subscript, env: Any) -> Value:
     """`skips[-1]`, `skips[i]`."""
+    last = list_ends.last_of(run, value.variable, env) if ast.unparse(node.slice) == "-1" else None
+    if last is not None and run.broken_lists.get(value.variable, UNLOOPED) == UNLOOPED:
+        return last
     name = node.value.id if isinstance(node.value, ast.Name) else ""
     mirrored = skip_lists.item_at(run, value.variable, name, node, env)
     if mirrored is not None:

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from typing import Any
 
-from . import chains, shapes, size_lists
+from . import chains, list_ends, shapes, size_lists
 from .arguments import arguments_of, is_self
 from .dims import Dim
 from .higher_order import run_functions
@@ -95,11 +95,13 @@ def _change_sizes(run: Any, node: ast.Call, func: ast.Attribute, base: Abs, env:
         new = size_lists.grown(run, value, added.value, func.attr == "append")
         if new is None:  # modules, or something else that is no array
             return _appended(run, node, func, base, added, env)
+        list_ends.changed(run, size_lists.variable_of(value), list_ends.added(added.value, func.attr == "append"), env)
         _rebind(run, func.value, Abs(new, False, base.flags), env)
         return Abs(Const(None))
     if func.attr == "pop":
         found = size_lists.popped(run, value, node, env)
         if found is not None:
+            list_ends.changed(run, size_lists.variable_of(value), None, env)
             _rebind(run, func.value, Abs(found[1], False, base.flags), env)
             return Abs(found[0], False, base.flags)
     if func.attr not in ("index", "count", "copy"):
