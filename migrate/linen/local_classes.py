@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..source import SourceFile
 from ..trees import subtree
@@ -44,11 +44,62 @@ def refusal(project: Project, model: ClassModel) -> str:
     return _closure(project, model)
 
 
-def bound_twice(model: ClassModel) -> bool:
-    """Is the name of a class of the module's own bound to something else in the same file, perhaps another class?"""
+def bound_twice(project: Project, model: ClassModel) -> bool:
+    """Is the name of a class of the module's own bound to something else in the same file, perhaps another class?
+
+    Not so where the class is the last of several that the file defines one below the other: nobody has seen the others.
+    """
     names = model.source.names
     binders = [binder for binder in names.binders(model.name) if names.bound_by(binder) is None]
-    return len(binders) > 1 or model.name in names.module_imports
+    if model.name in names.module_imports:
+        return True
+    return len(binders) > 1 and not _replaces_unseen(project, model, binders)
+
+
+# What tells others of a class as soon as it is defined.
+_TELLS = frozenset({"__init_subclass__", "__subclasses__", "metaclass"})
+_ALL_NAMES = frozenset({"globals", "vars", "locals", "eval", "exec"})
+
+
+def _replaces_unseen(project: Project, model: ClassModel, binders: Sequence[ast.AST]) -> bool:
+    """Is this the last of several classes of one name, and does nothing that runs before it see the others?"""
+    source = model.source
+    body = source.tree.body
+    places = [body.index(b) for b in binders if isinstance(b, ast.ClassDef) and b in body and not b.decorator_list]
+    if len(places) < len(binders) or body[max(places)] is not model.node:
+        return False
+    if any(not other.words.isdisjoint(_TELLS) for other in project.files.values()):
+        return False
+    for statement in body[min(places) : max(places) + 1]:
+        for node in _run_at_once(statement):
+            if isinstance(node, ast.Name) and (node.id in {model.name, *_ALL_NAMES} or _is_called(source, node)):
+                return False
+    return True
+
+
+def replaced(source: SourceFile, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+    """The definitions of a class's name above it in its file."""
+    if node in source.tree.body:
+        above = source.tree.body[: source.tree.body.index(node)]
+        yield from (other for other in above if isinstance(other, ast.ClassDef) and other.name == node.name)
+
+
+def _is_called(source: SourceFile, node: ast.Name) -> bool:
+    """Is it a function or class of the file that runs here, with whatever it names?"""
+    parent = source.parents.get(node)
+    run = (isinstance(parent, ast.Call) and parent.func is node) or node in getattr(parent, "decorator_list", ())
+    return run and isinstance(source.names.definitions.get(node.id), _FUNCTIONS | ast.ClassDef)
+
+
+def _run_at_once(statement: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a statement of a file that run with it: not the bodies of functions."""
+    later = [*statement.body] if isinstance(statement, _FUNCTIONS) else []
+    if isinstance(statement, ast.Lambda):
+        later = [statement.body]
+    yield statement
+    for child in ast.iter_child_nodes(statement):
+        if child not in later:
+            yield from _run_at_once(child)
 
 
 def _uses(source: SourceFile, model: ClassModel, scope: ast.AST) -> Iterator[ast.Name]:
@@ -155,4 +206,4 @@ def _home(model: ClassModel) -> ast.AST | None:
     return home
 
 
-__all__ = ["below_linen", "bound_twice", "refusal"]
+__all__ = ["below_linen", "bound_twice", "refusal", "replaced"]

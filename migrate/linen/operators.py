@@ -258,6 +258,10 @@ class Operators(Evaluation):
         if isinstance(one, Int) and isinstance(other, Int) and either_size and test.static:
             cond, deps = self.self_text(node.test, env)
             return Abs(Int(Dim.cond(cond, one.dim, other.dim, deps)), static, flags)
+        if static and isinstance(a.value, Tup) and isinstance(b.value, Tup):
+            sizes = self._either_sizes(a.value, b.value, *self.self_text(node.test, env))
+            if sizes is not None:
+                return Abs(sizes, static, flags)
         outside = factory_functions.of_outside(self, node.test, localized, text, (a, b), env)
         if outside is not None:
             return outside
@@ -279,6 +283,14 @@ class Operators(Evaluation):
                 return dataclasses.replace(said, value=ChosenFunction(said.value.text, said.value.deps, choice=merged.value))
             return said
         return Abs(merged.value, static, flags)
+
+    def _either_sizes(self, a: Tup, b: Tup, test: str, deps: frozenset[str]) -> Tup | None:
+        """`(2, 2) if i > 0 else (1, 1)`: as many sizes on either side."""
+        known = [(x, y) for x, y in zip(a.items, b.items) if isinstance(x, Int) or isinstance(y, Int)]
+        pairs = [(self.plain(x), self.plain(y)) for x, y in known]
+        found = [Int(Dim.cond(test, x.dim, y.dim, deps)) for x, y in pairs if isinstance(x, Int) and isinstance(y, Int)]
+        whole = a.kind == b.kind and len(found) == len(a.items) == len(b.items)
+        return Tup(tuple(found), a.kind) if whole else None
 
     def narrow(self, test: ast.expr, env: Any, holds: bool) -> None:
         """What a condition tells about names: `x is None`."""

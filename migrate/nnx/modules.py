@@ -234,7 +234,7 @@ def _decide_class(
         if why:
             reasons[name] = Unmigratable("NNX175", why, model.node)
             return
-    elif local_classes.bound_twice(model):
+    elif local_classes.bound_twice(analyser.classes.project, model):
         reasons[name] = Unmigratable("NNX175", "its file binds its name more than once", model.node)
         return
     variant = layer_class(analyser.classes, name)
@@ -502,6 +502,9 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
                     raise
         for code, message, node in text.notes:
             context.report(node, code, message)
+        for above in local_classes.replaced(info.source, info.node):
+            message = f"this {above.name} stays a Linen module: the one defined below takes its place."
+            context.report(above, "NNX175", message, severity=Severity.WARNING, help="Remove what nobody sees.")
         if isinstance(text, LayerVariant):
             continue
         templates.rewrite(text, contexts)
