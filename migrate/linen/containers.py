@@ -217,6 +217,8 @@ class Containers(Evaluation):
         result = results[-1] if results else Abs(Unknown("empty"))
         static = all(self.evaluated[g.iter].static for g in node.generators if g.iter in self.evaluated)
         followed = self.holds_module(result.value) or isinstance(result.value, Array)
+        if listed is not None and len(self.sites) == mark and isinstance(result.value, Array):
+            return Abs(listed.value, static and listed.static, result.flags)  # arrays, each with its own sizes
         if len(self.sites) > mark or followed or made_by_unknown(self, result.value, env) is not None:
             if len(self.sites) > mark and isinstance(node, ast.GeneratorExp):
                 if not _is_run_at_once(env.source.parents.get(node), node):

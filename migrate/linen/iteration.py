@@ -167,7 +167,7 @@ MAX_UNROLLED = 16
 
 
 def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
-    """A comprehension over a few known numbers, element by element: a list of what each gives. Nothing is kept.
+    """A comprehension over a few known numbers, element by element: a list of the numbers or arrays that each gives.
 
     A filter must be certain for each: `tuple(n for i, n in enumerate(x.shape) if i in (1, 2))`.
     """
@@ -200,7 +200,7 @@ def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
         made = len(run.sites) > before
         run.trial -= 1
         run._rollback(snapshot)
-    if made or not all(isinstance(f.value, Int | Const | Tup) for f in found):
+    if made or not all(isinstance(f.value, Int | Const | Tup | Array) for f in found):
         return None
     results = tuple(f.value for f in found)
     return Abs(Tup(results, "list"), all(f.static for f in found), frozenset().union(*[f.flags for f in found]))
