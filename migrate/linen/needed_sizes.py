@@ -6,7 +6,7 @@ A class over any axes asks for a whole shape; of a call whose batch or length is
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from . import own_methods
@@ -15,11 +15,13 @@ from .sites import (
     BoundArg,
     Branch,
     DimPart,
+    Local,
     Localized,
     LocalizedPart,
     Make,
     ShapePart,
     Site,
+    Track,
     Unmigratable,
     steps_of,
 )
@@ -77,8 +79,10 @@ def refuse_of_one_call(run: Any, site: Site, name: str, bound: BoundArg) -> None
     """
     if bound.localized is None or site.kind not in ("layer", "class") or (site.kind == "layer" and name not in _UNSEEN):
         return
-    if not any(dim is None or _is_of_one_call(dim) for dim in said_by(bound.localized)):
-        return
+    followed = _followed_of_one_call(run)
+    if not any(dim is None or _is_of_one_call(dim, followed) for dim in said_by(bound.localized)):
+        if bound.localized.needs.isdisjoint(followed):
+            return
     if site.kind == "class" and (site.target in run.analyser.wrapped or is_seen(run.analyser, site.target, name)):
         return
     made = site.target.rpartition(".")[2]
@@ -86,23 +90,58 @@ def refuse_of_one_call(run: Any, site: Site, name: str, bound: BoundArg) -> None
     raise Unmigratable("NNX113", reason, bound.node or site.node)
 
 
-def _is_of_one_call(dim: Dim) -> bool:
+def _is_of_one_call(dim: Dim, followed: Collection[str]) -> bool:
+    """`followed`: the constructor's variables that hold such sizes."""
+    if not dim.dependencies().isdisjoint(followed):
+        return True
     return any(a.kind == "lead" or (a.kind == "input" and a.args[1] != -1) for a in dim.atoms())
 
 
-def is_seen(analyser: Any, qualname: str, field: str) -> bool:
-    """Does what a class makes depend on one of its fields, so that another value would not fit the variables?"""
+def _followed_of_one_call(run: Any) -> set[str]:
+    """The constructor's variables that follow heights, lengths or batches along loops, branches and assignments."""
+    steps = [step for block in run.blocks.values() for step in steps_of(block)]
+    found: set[str] = set()
+    while True:
+        more = {step.name for step in steps if isinstance(step, Track) and _is_of_one_call(step.dim, found)}
+        for step in steps:
+            if isinstance(step, Local) and (
+                not step.localized.needs.isdisjoint(found)
+                or any(dim is None or _is_of_one_call(dim, found) for dim in said_by(step.localized))
+            ):
+                more |= step.names
+        if more <= found:
+            return found
+        found |= more
+
+
+def is_seen(analyser: Any, qualname: str, field: str, around: frozenset[tuple[str, str]] = frozenset()) -> bool:
+    """Does what a class makes depend on one of its fields, so that another value would not fit the variables?
+
+    `around`: the classes and fields that this is asked for.
+    """
     word = f"self.{field}"
+    around = around | {(qualname, field)}
     for site in analyser.execution(qualname).sites:
-        said = [*site.init_localized, *[b.localized for b in site.bound.values() if b.localized is not None]]
+        counted = [b for name, b in site.bound.items() if _counts(analyser, site, name, around)]
+        said = [*site.init_localized, *[b.localized for b in counted if b.localized is not None]]
         shape = site.shape.shape.dims if isinstance(site.shape, Array) else ()
         sizes = [*shape, *[dim for one in said for dim in said_by(one)]]
         if any(dim is None or any(a.kind == "field" and a.args[0] == field for a in dim.atoms()) for dim in sizes):
             return True
-        around = [*[loop.node.iter for loop in site.loops], *[getattr(test, "test", test) for test, _ in site.conditions]]
-        if any(word in ast.unparse(node) for node in (site.node, *around)):
+        nodes = [b.node for b in counted if b.node is not None] if site.kind in ("layer", "class") else [site.node]
+        nodes += [*[loop.node.iter for loop in site.loops], *[getattr(test, "test", test) for test, _ in site.conditions]]
+        if any(word in ast.unparse(node) for node in nodes):
             return True
     return False
+
+
+def _counts(analyser: Any, site: Site, name: str, around: frozenset[tuple[str, str]]) -> bool:
+    """Do the variables of what a site makes show what it is given under this name?"""
+    if site.kind == "layer":
+        return name not in _UNSEEN
+    if site.kind != "class" or site.target in analyser.wrapped:
+        return True
+    return (site.target, name) not in around and is_seen(analyser, site.target, name, around)
 
 
 def inputs_of(sizes: Iterable[Dim | None]) -> Needed | None:
