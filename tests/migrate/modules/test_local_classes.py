@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import types
 from pathlib import Path
 
@@ -129,6 +130,25 @@ REFUSED = {
         "NNX175",
         "FAST = True\nif FAST:\n" + BODY.format(width=3) + "else:\n" + BODY.format(width=4),
     ),
+    "a class that stands below a use of another of its name": (
+        "NNX175",
+        "class M(nn.Module):\n  pass\n\nOLD = M\n\n" + textwrap.dedent(BODY.format(width=3)),
+    ),
+    "a class below another of its name and a function that is called at once": (
+        "NNX175",
+        "class M(nn.Module):\n  pass\n\ndef make():\n  return M()\n\nOLD = make()\n\n" + textwrap.dedent(BODY.format(width=3)),
+    ),
+    "two classes of one name that are registered": (
+        "NNX175",
+        "ALL = {}\ndef register(cls):\n  ALL[len(ALL)] = cls\n  return cls\n\n@register\nclass M(nn.Module):\n  pass\n\n@register\n"
+        + textwrap.dedent(BODY.format(width=3)),
+    ),
+    "two classes of one name whose base is told": (
+        "NNX175",
+        "class Base(nn.Module):\n  def __init_subclass__(cls, **kwargs):\n    super().__init_subclass__(**kwargs)\n\n"
+        + "class M(Base):\n  pass\n\n"
+        + textwrap.dedent(BODY.format(width=3)).replace("nn.Module", "Base"),
+    ),
     "a class where an import fails": (
         "NNX175",
         "try:\n  from lib import M\nexcept ImportError:\n" + BODY.format(width=3),
@@ -164,6 +184,13 @@ def test_both_sides_are_bitwise_equal() -> None:
     before, after = _module("local_before", PROGRAM), _module("local_after", result.files[0].after or "")
     for expected, got in zip(before.run(x), after.run(x), strict=True):
         assert (expected == got).all()
+
+
+def test_the_class_above_another_of_its_name_is_marked() -> None:
+    body = textwrap.dedent(BODY.format(width=3))
+    result = _migrated("from flax import linen as nn\n\n\n" + body + "\n\n" + body.replace("3", "4"))
+    assert [(c.outcome, c.line) for c in result.classes] == [("native", 10)]
+    assert "# TODO(nnx-migrate): NNX175 this M stays a Linen module" in (result.files[0].after or "")
 
 
 @pytest.mark.parametrize("name", REFUSED)
