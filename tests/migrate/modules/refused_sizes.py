@@ -480,22 +480,7 @@ class M(nn.Module):
     return nn.Dense(3)(Attend(concat=False)(x, adj))
 """,
     ),
-    "attention where the height is one of a field's, of arrays kept in a list": (
-        "NNX110",
-        """class M(nn.Module):
-  resolutions: tuple = (4,)
-  @nn.compact
-  def __call__(self, x):
-    hs = [nn.Conv(4, (3, 3))(x)]
-    for i in range(3):
-      h = nn.Conv(4, (3, 3), strides=2)(hs[-1])
-      if h.shape[1] in self.resolutions:
-        h = nn.Conv(4, (1, 1), name=f'attention_{i}')(h)
-      hs.append(h)
-    return nn.Dense(3)(hs[-1])
-""",
-    ),
-    "the same under its own name, with a flag": (
+    "attention by a height and a flag": (
         "NNX110",
         """class M(nn.Module):
   resolutions: tuple = (4,)
