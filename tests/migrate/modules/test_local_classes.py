@@ -136,11 +136,13 @@ REFUSED = {
     ),
     "a class below another of its name and a function that is called at once": (
         "NNX175",
-        "class M(nn.Module):\n  pass\n\ndef make():\n  return M()\n\nOLD = make()\n\n" + textwrap.dedent(BODY.format(width=3)),
+        "class M(nn.Module):\n  pass\n\ndef make():\n  return M()\n\nOLD = make()\n\n"
+        + textwrap.dedent(BODY.format(width=3)),
     ),
     "two classes of one name that are registered": (
         "NNX175",
-        "ALL = {}\ndef register(cls):\n  ALL[len(ALL)] = cls\n  return cls\n\n@register\nclass M(nn.Module):\n  pass\n\n@register\n"
+        "ALL = {}\ndef register(cls):\n  ALL[len(ALL)] = cls\n  return cls\n\n"
+        + "@register\nclass M(nn.Module):\n  pass\n\n@register\n"
         + textwrap.dedent(BODY.format(width=3)),
     ),
     "two classes of one name whose base is told": (
