@@ -93,9 +93,9 @@ def _is_called(source: SourceFile, node: ast.Name) -> bool:
 
 def _run_at_once(statement: ast.AST) -> Iterator[ast.AST]:
     """The parts of a statement of a file that run with it: not the bodies of functions."""
-    later = [*statement.body] if isinstance(statement, _FUNCTIONS) else []
+    later: list[ast.AST] = [*statement.body] if isinstance(statement, _FUNCTIONS) else []
     if isinstance(statement, ast.Lambda):
-        later = [statement.body]
+        later.append(statement.body)
     yield statement
     for child in ast.iter_child_nodes(statement):
         if child not in later:
