@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from . import asked_values, bridged_results, number_arguments, outside_chains, shape_ops
+from . import asked_values, bridged_results, number_arguments, outside_chains, own_chains, shape_ops
 from .annotated_factories import annotated_factory
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
@@ -64,6 +64,7 @@ class Analyser:
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
         self.done: dict[str, Execution | Unmigratable] = {}
+        self.own_chains: dict[str, bool] = {}
         self.running: set[str] = set()
         self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
         self.revised = False  # did a field get more kinds of modules after it was first known?
@@ -141,6 +142,12 @@ class Analyser:
     def outside_chains(self) -> Mapping[str, OutsideChain]:
         """Of these, the classes that only call what they are given in turn."""
         return outside_chains.find(self.classes.project, self.classes, self.given_outside.refused)
+
+    def is_own_chain(self, qualname: str) -> bool:
+        """Does a class do what nn.Sequential does?"""
+        if qualname not in self.own_chains:
+            self.own_chains[qualname] = own_chains.is_chain(self.classes.project, self.classes, qualname)
+        return self.own_chains[qualname]
 
     def family(self, qualname: str) -> frozenset[str]:
         """A class and those that it inherits from."""

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from . import detached_cells
+from . import detached_cells, own_chains
 from .arguments import arguments_of, is_self
 from .bundles import record
 from .chains import Chain, Cycle
@@ -111,7 +111,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         only_asked = detached_cells.made(run, value, node, env)
         if only_asked is not None:
             return only_asked
-        return construct(run, value, node, env)
+        return own_chains.constructed(run, value, node, env) or construct(run, value, node, env)
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, "__call__", node, env)
     if isinstance(value, Either):
@@ -179,7 +179,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
 
 
 def _nothing_known(value: Value) -> bool:
-    return isinstance(value, Static | Unknown) and not isinstance(value, Choice)
+    """Of what is called: also an argument of the call itself, as nothing but a function is called."""
+    return isinstance(value, Static | Unknown | Array) and not isinstance(value, Choice)
 
 
 def _from_field_call(value: Value) -> bool:

@@ -14,9 +14,11 @@ from .dims import Dim
 from .environment import Env
 from .functions import decorated_function, global_value
 from .localization import Localization
+from .merging import on_this_side
 from .operators import Operators
 from .plain_objects import CallObject, PlainObject
 from .reached import module_attribute
+from .self_calls import setup_side
 from .sites import (
     Abs,
     Block,
@@ -46,7 +48,7 @@ class Expressions(Containers, Operators, Localization):
     def _eval_Name(self, node: ast.Name, env: Any) -> Abs:
         bound: Abs | None = env.get(node.id)
         if bound is not None:
-            return bound
+            return on_this_side(bound, self.path)
         if node.id == "self":
             return Abs(SelfModule("self"), static=True)
         return self._global(node, env)
@@ -105,7 +107,7 @@ class Expressions(Containers, Operators, Localization):
     def _self_attribute(self, node: ast.Attribute, env: Any) -> Abs:
         name = node.attr
         if name in self.attributes:
-            return self.attributes[name]
+            return setup_side(self.attributes[name], self.path, node)
         if name in self.fields:
             return self.field_value(name)
         attribute = self.model.class_attribute(name)

@@ -41,6 +41,35 @@ class OptionalModule(Module):
     step: Step | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class ArrayOrModule(Unknown):
+    """An array, as a parameter, where `step` holds, and else a module; or the other way round."""
+
+    step: Step | None = None
+    then: Value | None = None
+    other: Value | None = None
+
+
+def on_this_side(found: Abs, path: Sequence[Step]) -> Abs:
+    """An array or a module, read under the very condition by which it is the one or the other."""
+    value = found.value
+    if isinstance(value, ArrayOrModule) and value.step is not None:
+        text, holds = _plainly(value.step)
+        for step in path:
+            asked, answer = _plainly(step)
+            side = value.then if answer == holds else value.other
+            if asked == text and side is not None:
+                return dataclasses.replace(found, value=side)
+    return found
+
+
+def _plainly(step: Step) -> tuple[str, bool]:
+    """The condition without a `not` before a field, and whether it holds."""
+    name = step.text.removeprefix("not ")
+    negated = name != step.text and name.removeprefix("self.").isidentifier()
+    return (name, not step.holds) if negated else (step.text, step.holds)
+
+
 def question(test: Abs) -> Abs:
     """`if self.head:` of a module that may be None asks whether it is there."""
     value = test.value
@@ -84,6 +113,8 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
         there = [side for side, value in zip(sides, (a, b)) if type(value) is Module or getattr(value, "step", None) == side]
         if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
             return dataclasses.replace(merged, step=there[0])
+    if Module in (type(a), type(b)) and (isinstance(a, Array) or isinstance(b, Array)):
+        return ArrayOrModule("it is an array or a module", sides[0], a, b)
     plain = all(isinstance(v, Module | Function | Global) for v in (a, b))
     if isinstance(merged, Either) and merged.test is None and plain:
         then, other = (a, b) if sides[0].holds else (b, a)

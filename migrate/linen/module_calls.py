@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..source import SourceFile
-from . import all_but_last, chains, layer_calls, own_methods, rest_arguments, shapes
+from . import all_but_last, chains, layer_calls, own_chains, own_methods, rest_arguments, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .classes import ClassModel
@@ -245,9 +245,10 @@ def _inner_results(
         record = CallRecord(inner.args, dict(inner.keywords))
         result: Value = Unknown(f"the result of `{field}`")
         if isinstance(value, Repeated | chains.Chain):
-            results[field] = _through_list(run, layer, value, record, site.source, result)
+            results[field] = _through_list(run, layer, value, record, site, result)
             continue
         for member in members:
+            own_chains.check_passed_on(site, record, made)
             result = _member_result(run, layer, member, record, field, site.source)
             record = CallRecord((result,), {})
         results[field] = result
@@ -275,7 +276,7 @@ def _member_result(
     return Unknown(f"the result of `{field}`")
 
 
-def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecord, source: Any, unknown: Value) -> Value:
+def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecord, site: Site, unknown: Value) -> Value:
     """What a list that was filled in loops gives, as nn.Sequential calls it."""
     made = list(run.modules_in(value))
     plain = layer.linen == "flax.linen.Sequential" and len(record.args) == 1 and not record.keywords
@@ -283,9 +284,10 @@ def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecor
         return unknown
 
     def call(member: Value, given: Value) -> Value:
-        return _member_result(run, layer, member, CallRecord((given,), {}), "layers", source)
+        own_chains.check_passed_on(site, CallRecord((given,), {}), record)
+        return _member_result(run, layer, member, CallRecord((given,), {}), "layers", site.source)
 
-    return chains.sequence(run, value, record.args[0], call, source)
+    return chains.sequence(run, value, record.args[0], call, site.source)
 
 
 INITIAL_CARRY = "initialize_carry"

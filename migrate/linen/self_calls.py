@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..trees import subtree
@@ -14,6 +14,8 @@ from .arguments import arguments_of, function_env, parameters_of
 from .classes import Field
 from .construction import name_spec
 from .lifting import variable_axis
+from .merging import ArrayOrModule, on_this_side
+from .presence import Step
 from .put_variables import put_variable
 from .sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Unmigratable, Variable
 from .values import Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
@@ -96,6 +98,20 @@ class SetupParam(Array):
     def __init__(self, site: Site, shape: Value) -> None:
         object.__setattr__(self, "shape", shape.shape if isinstance(shape, Array) else Shape.unknown())
         object.__setattr__(self, "site", site)
+
+
+def setup_side(found: Abs, path: Sequence[Step], node: ast.Attribute) -> Abs:
+    """As `on_this_side`, of an attribute of setup: a parameter is read in another way than a module."""
+    if not isinstance(found.value, ArrayOrModule):
+        return found
+    side = on_this_side(found, path)
+    if isinstance(side.value, ArrayOrModule):
+        reason = f"`{ast.unparse(node)}` may be a parameter or a module, and is read where it may be either"
+        raise Unmigratable("NNX132", reason, node)
+    made = getattr(side.value, "site", None)
+    if made is not None and made.name is not None and made.name.constant != node.attr:
+        raise Unmigratable("NNX132", f"`{ast.unparse(node)}` may be a module or a parameter, of another name", node)
+    return side
 
 
 def _array_of(run: Any, shape: Value | None, init: Value) -> Value:

@@ -162,6 +162,7 @@ class ClassText:
                 self.dim(first), self.dim(following)
         for entry in self.run.blocks:
             constructor_text.constructor_lines(self, entry)
+        constructor_names.refuse_reserved(self.run, self.bound | self.emitted)
         self.template_lines = templates.lines(self)
         refusals.nothing_left(self)
         shared_scopes.check(self)

@@ -13,7 +13,7 @@ from ..linen.classes import Method
 from ..linen.execute import Execution
 from ..linen.layer_fields import WHOLE
 from ..linen.list_items import Passes
-from ..linen.merging import members
+from ..linen.merging import ArrayOrModule, members
 from ..linen.passed import held_modules
 from ..linen.put_variables import PUT
 from ..linen.self_calls import SetupParam
@@ -364,6 +364,8 @@ class ClassWriter:
                     self.put(node, source.span(node.value), f".{self.other_names[node.attr]}", source=source)
                 elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
                     held = run.attributes.get(node.attr)
+                    if held is not None and isinstance(held.value, ArrayOrModule):
+                        held = run.evaluated.get(node)
                     if self.text.computed is not None and node.attr in self.text.computed.attributes:
                         continue
                     key = self.text.setup_params.get(node.attr)

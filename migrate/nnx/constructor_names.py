@@ -80,9 +80,9 @@ def names_of(step: For) -> frozenset[str]:
     return frozenset(n.id for n in subtree(target) if isinstance(n, ast.Name))
 
 
-def refuse_reserved(run: Execution) -> None:
-    """A local variable that would take the place of a parameter of the constructor's own."""
-    clash = sorted(bound_names(run) & RESERVED)
+def refuse_reserved(run: Execution, bound: frozenset[str]) -> None:
+    """A local variable of the constructor's that would take the place of a parameter of its own."""
+    clash = sorted(bound & RESERVED)
     if clash:
         reason = f"a local variable is called `{clash[0]}`, which the NNX constructor needs for itself"
         raise Unmigratable("NNX151", reason, run.model.node)

@@ -16,7 +16,6 @@ from ..source import SourceFile
 from ..trees import subtree
 from . import (
     cells,
-    constructor_names,
     names_in_messages,
     protocols,
     templates,
@@ -124,7 +123,6 @@ def _refuse_metaclass(text: ClassText) -> None:
 
 def refuse(text: ClassText) -> None:
     fields = text.run.fields
-    constructor_names.refuse_reserved(text.run)
     for name in ("rngs", "cls"):  # `cls` is a parameter of the metaclass, which hands all keywords on
         if name in fields:
             raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
