@@ -168,7 +168,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             if not is_attribute_name(spec.constant) or (made[site.place_key()] > 1 and spec.node is not None):
                 names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))
                 continue
-            if site.loops and site.kind != "param":
+            if site.loops and site.kind != "param" and not _of_one_pass(site):
                 raise Unmigratable("NNX154", f"the name {spec.constant!r} is used in a loop", site.node)
             names.places[site] = Place("attribute", spec.constant)
             continue
@@ -208,6 +208,28 @@ def several_of(site: Site) -> Unmigratable:
 
 def _counts(site: Site) -> bool:
     return len(site.loops) == 1 and not site.conditions and bool(site.loops[0].index)
+
+
+def _of_one_pass(site: Site) -> bool:
+    """Is a module made under `if i == 0:` alone, with i counting a loop's passes?"""
+    loop = site.loops[0]
+    if len(site.loops) != 1 or not loop.index:
+        return False
+    within = set(subtree(loop.node))
+    for node, _ in site.conditions:
+        if isinstance(node, ast.If) and node in within and _asks_for_one(node.test, loop.index):
+            return any(site.node in subtree(statement) for statement in node.body)
+    return False
+
+
+def _asks_for_one(test: ast.expr, counter: str) -> bool:
+    """`i == 0`, `i == len(self.dims) - 1`: a pass's number against what all passes have in common."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_asks_for_one(value, counter) for value in test.values)
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) != 1:
+        return False
+    of_fields = {n.id for n in subtree(test.comparators[0]) if isinstance(n, ast.Name)} <= {"self", "len"}
+    return isinstance(test.left, ast.Name) and test.left.id == counter and of_fields
 
 
 def stem_of(node: ast.expr, site: Site) -> str | None:

@@ -123,7 +123,26 @@ class SetBetween(nn.Module):
     return nn.Dense(f)(x)
 
 
+class NamedFirstAndLast(nn.Module):
+  dims: tuple = (4, 8, 3)
+  last: bool = True
+  @nn.compact
+  def __call__(self, x):
+    for i, d in enumerate(self.dims):
+      if i == 0:
+        x = nn.Dense(d, name="stem")(x)
+        x = nn.LayerNorm(name="stem_norm")(x)
+      elif i == len(self.dims) - 1 and self.last:
+        x = nn.Dense(d, name="out")(x)
+      else:
+        x = nn.Dense(d, name=f"down_{i}")(x)
+      x = x + nn.Dense(d)(x)
+    return x
+
+
 CASES = [
+  ("NamedFirstAndLast", {}, [(2, 5)], {}),
+  ("NamedFirstAndLast", {"last": False}, [(2, 5)], {}),
   ("SetupsOwnNext", {}, [(2, 5)], {}),
   ("HiddenInCompact", {}, [(2, 5)], {}),
   ("LeakedAsInLinen", {}, [(2, 5)], {}),

@@ -355,4 +355,31 @@ class Block(nn.Module):
     return self.o(self.net(x))
 """,
     ),
+    "a name that every pass but one gives": (
+        "NNX154",
+        """class M(nn.Module):
+  dims: Any = (4, 4, 4)
+  @nn.compact
+  def __call__(self, x):
+    for i, d in enumerate(self.dims):
+      if i == 0:
+        x = nn.relu(x)
+      else:
+        x = nn.Dense(d, name='out')(x)
+    return x
+""",
+    ),
+    "a name of one pass of a loop within another": (
+        "NNX154",
+        """class M(nn.Module):
+  dims: Any = (4, 4, 4)
+  @nn.compact
+  def __call__(self, x):
+    for i, d in enumerate(self.dims):
+      for _ in range(2):
+        if i == 0:
+          x = nn.Dense(d, name='out')(x)
+    return x
+""",
+    ),
 }
