@@ -48,7 +48,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     options = (then, orelse)
     if not all(isinstance(o, Factory | FactoryChoice | MakesNothing) for o in options) or (localized is None and not text):
         return Several(options)
-    if any(isinstance(o, Factory) and o.field for o in options):
+    if any(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
         return Several(options)
     own, home = test, None
     if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
@@ -58,6 +58,12 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
         own, home = said
     made = FactoryChoice(own, localized, text, then, orelse, home)
     return _by_kind(made) or made
+
+
+def _of_one_field(a: Value, b: Value) -> bool:
+    """`nn.remat(self.block) if self.remat else self.block`"""
+    pair = [o for o in (a, b) if isinstance(o, Factory) and o.field and not o.alternatives]
+    return len(pair) == 2 and pair[0].field == pair[1].field and abs(len(pair[0].lifted) - len(pair[1].lifted)) == 1
 
 
 def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
@@ -149,7 +155,7 @@ def construct_choice(
         else:
             assert isinstance(option, Factory)
             check_unchanged(run, option, node, env)
-            results.append(construct(run, option, node, env, inline=True, arguments=arguments))
+            results.append(construct(run, option, node, env, inline=not option.field, arguments=arguments))
         for site in run.sites[mark:]:
             if site.node is not node:
                 raise Unmigratable("NNX132", "one of several factories is given modules", node)

@@ -252,6 +252,9 @@ def _partial_of(
     run: Any, base: Factory, node: ast.Call, arguments: Arguments, env: Any
 ) -> tuple[Factory, bool, frozenset[str]]:
     """One kind of factory with more arguments bound; whether all of them can be said in the constructor."""
+    if base.lifted and base.chosen_by and (len(arguments.positional) > 1 or arguments.keywords):
+        what = f"`{ast.unparse(node)}` is a partial of what the field `{base.chosen_by}` holds, under a lifted transform"
+        raise Unmigratable("NNX130", what, node)
     layer = layers.lookup(base.target)
     movable: Mapping[str, str] = layer.call_time_fields if layer is not None else {}
     calltime = dict(base.calltime)

@@ -196,4 +196,42 @@ class Outer(nn.Module):
     return M(nn.GRUCell(3), nn.SimpleCell(3), True)(c, x)
 """,
     ),
+    "a partial of what a field holds, under remat": (
+        "NNX130",
+        """class Block(nn.Module):
+  act: Any = nn.relu
+  @nn.compact
+  def __call__(self, x):
+    return self.act(nn.Dense(4)(x))
+
+
+class M(nn.Module):
+  block: Any = Block
+  @nn.compact
+  def __call__(self, x):
+    return functools.partial(nn.remat(self.block), act=nn.tanh)()(x)
+""",
+    ),
+    "remat of one field, or another field": (
+        "NNX132",
+        """class M(nn.Module):
+  one: Any = nn.Dense
+  two: Any = nn.Dense
+  remat: bool = False
+  @nn.compact
+  def __call__(self, x):
+    layer = nn.remat(self.one) if self.remat else self.two
+    return layer(4)(x)
+""",
+    ),
+    "remat of a field by a flag of the call": (
+        "NNX132",
+        """class M(nn.Module):
+  layer: Any = nn.Dense
+  @nn.compact
+  def __call__(self, x, remat=False):
+    layer = nn.remat(self.layer) if remat else self.layer
+    return layer(4)(x)
+""",
+    ),
 }
