@@ -99,6 +99,10 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
         after = layer.call(args, positional, given)
     else:
         after = layer.call_method(method, args, positional, given)
+    unlike = any(other.target != site.target for other in others) or any(k == "layer_instance" for k, _ in after[1])
+    if others and unlike and len(after[1]) > len(given):
+        what = f"one call of {site.target.rpartition('.')[2]} and of other modules, which take other arguments in NNX"
+        raise Unmigratable("NNX203", what, node)
     for part in layer.parity_of_call(args, [k for k, _ in after[1]]):
         writer.namer.parity(part)
     if site.alternatives:

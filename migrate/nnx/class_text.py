@@ -31,7 +31,6 @@ from ..linen.sites import (
     Factory,
     Function,
     Localized,
-    Module,
     ShapePart,
     Site,
     SitePart,
@@ -51,6 +50,7 @@ from . import (
     constructor_text,
     elsewhere,
     field_kinds,
+    given_modules,
     layer_variants,
     lifted,
     linen_copies,
@@ -480,8 +480,9 @@ class ClassText:
         if bound.text is not None:
             return (bound.text,)
         value = bound.abs.value
-        if isinstance(value, Module) and bound.node is value.site.node and not site.in_setup:
-            return (self.resolve(SitePart(value.site)),)
+        module = given_modules.said(self, bound, site)
+        if module is not None:
+            return module
         chosen = choice_text.argument(self, bound, site)
         if chosen is not None:
             return chosen

@@ -220,3 +220,18 @@ class WN(nn.Module):
   def __call__(self, x):
     return nn.WeightNorm(nn.Dense(4))(x)
 CASES += [('Seq',{},[(2,4)],{}),('Seq2',{},[(2,4)],{}),('WN',{},[(2,4)],{})]
+class NamedAndNormed(nn.Module):
+  spectral: bool = True
+  def setup(self):
+    self.first = nn.Dense(4)
+    self.normed = nn.WeightNorm(self.first)
+  @nn.compact
+  def __call__(self, x, train: bool = True):
+    dense = nn.Dense(3)
+    x = nn.WeightNorm(dense, name='outer')(self.normed(x)[..., :4]) + dense(self.first(x))
+    last = nn.Dense(2)
+    if self.spectral:
+      last = nn.SpectralNorm(last)
+      return last(x, update_stats=train)
+    return last(x)
+CASES += [('NamedAndNormed',{},[(2,4)],{}),('NamedAndNormed',{'spectral': False},[(2,4)],{})]

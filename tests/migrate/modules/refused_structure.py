@@ -409,6 +409,19 @@ class M(nn.Module):
         return x
 """,
     ),
+    "one call of a layer, or of a wrapper around it": (
+        "NNX203",
+        """class M(nn.Module):
+    normed: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        layer = nn.Dense(4)
+        if self.normed:
+            layer = nn.WeightNorm(layer)
+        return layer(x)
+""",
+    ),
     "a class that would be wrapped, and is asked for": (
         "NNX150",
         """class Odd(nn.Module):
