@@ -105,7 +105,8 @@ def write(writer: ClassWriter) -> None:
         tail = source.line_span(setup.node.body[-1]).end
         late = [*compact, *streams]
         if late:
-            writer.insert(tail, *[p for line in late for p in (inner, *line, newline)])
+            order = _before_what_follows(writer, tail, 0)
+            writer.insert(tail, *[p for line in late for p in (inner, *line, newline)], order=order)
         if len(setup.node.body) == 1 and isinstance(first, ast.Pass) and (lines or late):
             writer.put(first, "pass")
         return
@@ -117,7 +118,13 @@ def write(writer: ClassWriter) -> None:
     written: list[Part] = [indent, *signature, newline]
     for line in everything:
         written += [body, *line, newline]
-    writer.insert(at, *written, newline if not _blank_follows(writer, at) else "", order=-1)
+    order = _before_what_follows(writer, at, -1)
+    writer.insert(at, *written, newline if not _blank_follows(writer, at) else "", order=order)
+
+
+def _before_what_follows(writer: ClassWriter, at: int, order: int) -> int:
+    """The place of an insertion among others: at the end of the class it comes before a comment of the next statement."""
+    return -300 if at >= writer.source.line_span(writer.model.node).end else order
 
 
 def _check_fields(writer: ClassWriter, stored: set[str]) -> None:

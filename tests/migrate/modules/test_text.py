@@ -160,3 +160,22 @@ def test_no_name_is_left_unread(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F841", "--output-format", "concise"]
     said = subprocess.run([*command, "m.py"], cwd=tmp_path, capture_output=True, text=True).stdout
     assert {line.split("`")[1] for line in said.splitlines() if "F841" in line} == {"unused", "drawn"}
+
+
+def test_the_comment_of_a_class_stands_right_above_it() -> None:
+    """Also where what is written at the end of the class before has no blank line behind it."""
+    odd = "class Odd{n}(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return x + self.has_rng('a')\n"
+    text = HEAD + (
+        "class M(nn.Module):\n  size: int = 3\n  @nn.compact\n  def __call__(self, x):\n    return nn.Dense(self.size)(x)\n"
+        + "class Derived(M):\n  size: int = 4\n"
+        + odd.format(n=1)
+        + "class Made(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    return nn.Dense(2)(self.a(x))\n"
+        + "  def setup(self):\n    self.a = nn.Dense(3)\n"
+        + odd.format(n=2)
+    )
+    after = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).files[0].after
+    assert after is not None
+    lines = after.splitlines()
+    marked = [lines[i + 1] for i, line in enumerate(lines) if line.startswith("# TODO(nnx-migrate): NNX148")]
+    assert marked == ["class Odd1(nn.Module):", "class Odd2(nn.Module):"]
+    assert migrate_project([SourceFile.parse(Path("m.py"), "m", after)]).files[0].after == after
