@@ -273,7 +273,7 @@ class Containers(Evaluation):
         if star is not None:
             held = value.value
             sizes = isinstance(held, ShapeOf)
-            sizes |= isinstance(held, Tup) and all(type(i) in (Int, Unknown) for i in held.items)
+            sizes |= isinstance(held, Tup) and all(type(i) in (Int, Unknown, Array) for i in held.items)
             parts = shapes.unpack_star(held, star, count - star - 1) if sizes else None
             if parts is None:
                 return unknown

@@ -185,7 +185,7 @@ def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
             return None
         found: list[Abs] = []
         for item in items:
-            if not isinstance(item, Int | Const | Tup):
+            if not isinstance(item, Int | Const | Tup | Array):
                 return None
             inner = child_env(env)
             run.bind(generator.target, Abs(item, iterated.static, iterated.flags), inner)
@@ -200,7 +200,9 @@ def one_by_one(run: Any, node: Any, env: Any) -> Abs | None:
         made = len(run.sites) > before
         run.trial -= 1
         run._rollback(snapshot)
-    if made or not all(isinstance(f.value, Int | Const | Tup | Array) for f in found):
+    calls = [n for n in subtree(node.elt) if isinstance(n, ast.Call)]
+    computes = all(n.func in run.evaluated and isinstance(run.evaluated[n.func].value, Global) for n in calls)
+    if made or not all(isinstance(f.value, Int | Const | Tup) or (computes and isinstance(f.value, Array)) for f in found):
         return None
     results = tuple(f.value for f in found)
     return Abs(Tup(results, "list"), all(f.static for f in found), frozenset().union(*[f.flags for f in found]))

@@ -23,7 +23,7 @@ from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigrat
 from .size_lists import SizeList, put_together, summed
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, refuse_shared, side_test
 from .unpacking import dict_call
-from .values import Array, Const, Int, Shape, Tup, Unknown, Value
+from .values import Array, Const, Int, Shape, SomeNumber, Tup, Unknown, Value
 
 _CONSTRAINTS = frozenset({"with_sharding_constraint", "with_logical_constraint"})
 _POOLS = frozenset({"flax.linen.avg_pool", "flax.linen.max_pool", "flax.linen.min_pool"})
@@ -197,7 +197,11 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         one = put_together(run, qualname, args[0], args[1:], keywords)
         if one is not None:
             return Abs(one, False, arguments.flags)
+    if args and qualname.startswith(("jax.numpy.", "numpy.", "jax.lax.")) and qualname.rpartition(".")[2] in _OF_ARRAYS:
+        args[0] = _certain(arguments.positional[0][1].value, args[0])
     found = shapes.call(qualname, args, keywords)
+    if isinstance(found, SomeNumber) and not qualname.startswith("math."):
+        found = Unknown(found.why)  # `np.arange(i)` of a loop's number is none
     if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
         found = reshaped_width(args[1:2], found)
     if qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(node.args) == 2 and isinstance(args[0], Array):
@@ -213,6 +217,15 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     return Abs(found, static, arguments.flags)
 
 
+def _certain(value: Value, plain: Value) -> Value:
+    """An argument as the shape functions take it, where they would take what is not known for a number."""
+    if isinstance(value, Tup) and isinstance(plain, Tup):
+        return Tup(tuple(_certain(v, p) for v, p in zip(value.items, plain.items)), plain.kind)
+    if isinstance(value, Static) and isinstance(plain, Int):
+        return Unknown(f"the shape of `{value.text}`")
+    return plain
+
+
 def _merge_param(run: Any, arguments: Arguments, env: Any) -> Abs:
     """Linen's helper: the one of two values that is not None, here a size where the field does not give it."""
     (_, first), (_, second) = arguments.positional[1:]
@@ -223,6 +236,13 @@ def _merge_param(run: Any, arguments: Arguments, env: Any) -> Abs:
     return Abs(Unknown("merge_param"), False, arguments.flags)
 
 
+# What arranges the items of arrays: of a value that nothing is known of, it may be an array.
+_OF_ARRAYS = frozenset(
+    (
+        *("reshape", "ravel", "stack", "concatenate", "hstack", "vstack", "dstack", "column_stack", "transpose", "swapaxes"),
+        *("moveaxis", "squeeze", "expand_dims", "tile", "repeat", "split", "array_split", "broadcast_to", "flip", "roll"),
+    )
+)
 _NEW_ARRAYS = frozenset(f"{module}.{n}" for module in ("jax.numpy", "numpy") for n in ("zeros", "ones", "empty", "full"))
 _INPUT_AXES = frozenset({"flax.core.lift.In", "flax.linen.partitioning.ScanIn", "flax.linen.transforms.In"})
 

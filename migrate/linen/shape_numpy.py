@@ -239,8 +239,11 @@ def _eye(call: Call) -> Value:
 def _meshgrid(call: Call) -> Value:
     sizes = [imply(shape, 1).dims[0] if shape.rank != 0 else Dim.of(1) for shape in call.shapes("xi")]
     indexing = call.extra.get("indexing", Const("xy"))
-    if call.extra.keys() - {"indexing"} or indexing not in (Const("xy"), Const("ij")):
+    sparse = call.extra.get("sparse", Const(False))
+    if call.extra.keys() - {"indexing", "sparse", "copy"} or indexing not in (Const("xy"), Const("ij")):
         raise stop("meshgrid with options")
+    if sparse != Const(False):
+        raise stop("meshgrid(sparse=True)")
     if indexing == Const("xy") and len(sizes) >= 2:
         sizes[0], sizes[1] = sizes[1], sizes[0]
     return Tup(tuple(Array(Shape(tuple(sizes))) for _ in sizes), "list")

@@ -1,6 +1,15 @@
 """Classes that stay Linen because a size, a shape or an argument is not known before the call: with their codes."""
 
 REFUSED = {
+    "an array that a function of another library makes, arranged anew": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    table = jnp.frobnicate(x.shape[1])
+    return nn.Dense(3)(jnp.reshape(table, [x.shape[1], -1]))
+""",
+    ),
     "padding by the height of the input, of which the next call may have another": (
         "NNX113",
         """class M(nn.Module):
