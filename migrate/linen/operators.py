@@ -240,17 +240,19 @@ class Operators(Evaluation):
         branch = Branch(localized, then, orelse, env.source, text)
         if localized is not None or text:
             a, b = alternatives.saying(a, b, [bound.value for bound in env.names.values()])
-        if then.steps or orelse.steps:
+        for site in self.sites[mark:]:
+            site.conditions = (*site.conditions, (node, localized is None and not text))
+        makes = bool(then.steps or orelse.steps)
+        alone = isinstance(env.source.parents.get(node), ast.Assign | ast.AnnAssign)  # nothing of the statement is made before its sizes
+        if makes:
             outer.steps.append(branch)
-        elif localized is not None or text:
+        if (localized is not None or text) and (alone or not makes):
             apart = of_other_modules(a.value, b.value, sides)
             followed = self.merge_tracked(a, b, then, orelse, sides) if not apart else None
-            if then.steps:  # widths that differ: known before the layer that the statement makes of them
+            if then.steps and not makes:  # widths that differ: known before the layer that the statement makes of them
                 before_statement(self, branch, "")
             if followed is not None:
                 return followed
-        for site in self.sites[mark:]:
-            site.conditions = (*site.conditions, (node, localized is None and not text))
         static = test.static and a.static and b.static
         flags = test.flags | a.flags | b.flags
         one, other = (self.plain(v.value) if isinstance(v.value, Static) else v.value for v in (a, b))
