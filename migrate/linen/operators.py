@@ -243,7 +243,7 @@ class Operators(Evaluation):
         for site in self.sites[mark:]:
             site.conditions = (*site.conditions, (node, localized is None and not text))
         makes = bool(then.steps or orelse.steps)
-        alone = isinstance(env.source.parents.get(node), ast.Assign | ast.AnnAssign)  # nothing of the statement is made before its sizes
+        alone = _is_assigned(node, env)  # nothing of the statement is made before its sizes
         if makes:
             outer.steps.append(branch)
         if (localized is not None or text) and (alone or not makes):
@@ -350,6 +350,15 @@ class Operators(Evaluation):
             env.names[a] = dataclasses.replace(known, value=other.value)
 
     # the constructor's words -----------------------------------------------------------------------------------
+
+
+def _is_assigned(node: ast.IfExp, env: Any) -> bool:
+    """Is a choice all that a statement assigns, alone or within others: `x = a if p else b if q else c`?"""
+    below: ast.AST = node
+    parent = env.source.parents.get(node)
+    while isinstance(parent, ast.IfExp) and below is not parent.test:
+        below, parent = parent, env.source.parents.get(parent)
+    return isinstance(parent, ast.Assign | ast.AnnAssign)
 
 
 def _plainer(a: Dim, b: Dim) -> Dim:
