@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,8 @@ def place_of(run: Execution, site: Site, argument: str) -> Place | None:
         return None
     node, method, env = site.calls[0]
     given = _given(run, site, node, method, argument)
+    if given is not None and site.kind != "layer":
+        given = _item(given, argument, env.source)
     if given is None or env.source is not run.model.source or not _is_own(run, node, env):
         return None
     if given not in run.evaluated:
@@ -91,6 +94,20 @@ def _given(run: Execution, site: Site, node: ast.Call, method: str, argument: st
     if argument in names and names.index(argument) < len(node.args):
         return node.args[names.index(argument)]
     return next((k.value for k in node.keywords if k.arg == argument), None)
+
+
+def _item(given: ast.expr, argument: str, source: SourceFile) -> ast.expr | None:
+    """What stands for `x[0]` in a tuple that is given as `x`, where it is written there or under a name just before."""
+    for index in re.findall(r"\[(\d+)\]", argument):
+        if isinstance(given, ast.Name):
+            _, assigned, looped = _assigned(given, source)
+            given = assigned if assigned is not None and not looped else given
+        if not isinstance(given, ast.Tuple | ast.List) or int(index) >= len(given.elts):
+            return None
+        if any(isinstance(item, ast.Starred) for item in given.elts):
+            return None
+        given = given.elts[int(index)]
+    return given
 
 
 def _is_own(run: Execution, node: ast.AST, env: object) -> bool:
