@@ -65,6 +65,7 @@ class Analyser:
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
         self.done: dict[str, Execution | Unmigratable] = {}
         self.own_chains: dict[str, bool] = {}
+        self.chain_calls: set[ast.AST] = set()  # where these are made as nn.Sequential
         self.running: set[str] = set()
         self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
         self.revised = False  # did a field get more kinds of modules after it was first known?

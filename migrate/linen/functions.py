@@ -210,12 +210,17 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
         # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
         return run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
-    one_of = isinstance(result.value, Choice | FactoryChoice | Several)
+    one_of = isinstance(result.value, Choice | FactoryChoice | Several) or _from_outside(result.value)
     if pure and one_of and function.method is None and run.localize(node, env) is not None:
         return Abs(result.value, True, result.flags)  # `get_dtype(self.precision)`: one of several things from outside
     if isinstance(result.value, Function) and static_arguments and function.method is None:
         return Abs(result.value, True, result.flags)  # an initializer that a helper of the project makes
     return Abs(result.value, False, result.flags)
+
+
+def _from_outside(value: Value) -> bool:
+    """Several things from outside at once: `return ACTIVATIONS[name], INITIALIZERS[name]`."""
+    return isinstance(value, Tup) and bool(value.items) and all(isinstance(i, Static | Global | Choice) for i in value.items)
 
 
 def _lifted_method(

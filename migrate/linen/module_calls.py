@@ -248,7 +248,7 @@ def _inner_results(
             results[field] = _through_list(run, layer, value, record, site, result)
             continue
         for member in members:
-            own_chains.check_passed_on(site, record, made)
+            own_chains.check_passed_on(run, site, record, made)
             result = _member_result(run, layer, member, record, field, site.source)
             record = CallRecord((result,), {})
         results[field] = result
@@ -284,7 +284,7 @@ def _through_list(run: Any, layer: layers.Layer, value: Value, record: CallRecor
         return unknown
 
     def call(member: Value, given: Value) -> Value:
-        own_chains.check_passed_on(site, CallRecord((given,), {}), record)
+        own_chains.check_passed_on(run, site, CallRecord((given,), {}), record)
         return _member_result(run, layer, member, CallRecord((given,), {}), "layers", site.source)
 
     return chains.sequence(run, value, record.args[0], call, site.source)

@@ -20,31 +20,27 @@ from typing import Any
 
 from ..catalog.layers import Call
 from . import rest_arguments
-from .arguments import arguments_of
-from .construction import construct
+from .arguments import Arguments, arguments_of
 from .outside_chains import chain_of
-from .sites import Abs, CallRecord, Factory, Module, Site, Unmigratable
+from .sites import CallRecord, Factory, Module, Site, Unmigratable
 from .values import Array, Tup, Value
 from .wrappers import is_wrapper
 
 _SEQUENTIAL = "flax.linen.Sequential"
-_OWN = "own chain"
 
 
-def constructed(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs | None:
-    """The chain that is made here as Linen's own; None for any other construction."""
+def made_by(run: Any, factory: Factory, node: ast.Call, env: Any) -> tuple[Factory, Arguments | None]:
+    """What a call makes, as nn.Sequential where it is such a chain, and its arguments where they were evaluated for that."""
     if factory.field or factory.lifted or factory.alternatives or factory.args or factory.positional:
-        return None
+        return factory, None
     if not run.analyser.is_own_chain(factory.target):
-        return None
+        return factory, None
     arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
     given = [a.value for _, a in arguments.positional] or [a.value for key, _, a in arguments.keywords if key == "layers"]
     if len(given) != 1 or not run.holds_module(given[0]) or _of_modules(given[0]):
-        return construct(run, factory, node, env, arguments=arguments)
-    made = construct(run, dataclasses.replace(factory, target=_SEQUENTIAL), node, env, arguments=arguments)
-    assert isinstance(made.value, Module)
-    made.value.site.renders[_OWN] = True
-    return made
+        return factory, arguments
+    run.analyser.chain_calls.add(node)
+    return dataclasses.replace(factory, target=_SEQUENTIAL), arguments
 
 
 def _of_modules(value: Value) -> bool:
@@ -70,9 +66,9 @@ def is_chain(project: Any, classes: Any, target: str) -> bool:
     return True
 
 
-def check_passed_on(site: Site, record: CallRecord, first: CallRecord | Call) -> None:
+def check_passed_on(run: Any, site: Site, record: CallRecord, first: CallRecord | Call) -> None:
     """Refuse what nnx.Sequential would take apart: a tuple or dict that one item of an own chain gives to the next."""
-    if not site.renders.get(_OWN):
+    if site.node not in run.analyser.chain_calls:
         return
     if first.keywords:
         raise Unmigratable("NNX127", "a chain is called with keywords", site.node)
@@ -80,4 +76,4 @@ def check_passed_on(site: Site, record: CallRecord, first: CallRecord | Call) ->
         raise Unmigratable("NNX127", "what one item of a chain gives to the next may be a tuple", site.node)
 
 
-__all__ = ["check_passed_on", "constructed", "is_chain"]
+__all__ = ["check_passed_on", "is_chain", "made_by"]

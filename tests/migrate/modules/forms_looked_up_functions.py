@@ -101,7 +101,37 @@ class OfTwoCells(nn.Module):
     return h, g
 
 
+STARTS = {'relu': nn.initializers.ones, 'tanh': nn.initializers.constant(0.5)}
+
+
+def both(name):
+  if name in ACTS:
+    return ACTS[name], STARTS[name]
+  raise ValueError(name)
+
+
+class TwoAtOnce(nn.Module):
+  """A helper gives the function and the initializer, which a field may replace."""
+
+  sizes: Sequence[int] = (3, 4)
+  kind: str = 'relu'
+  std: Any = None
+
+  @nn.compact
+  def __call__(self, x):
+    function, start = both(self.kind)
+    if self.std is not None:
+      kernel_init = nn.initializers.constant(self.std)
+    else:
+      kernel_init = start
+    for size in self.sizes:
+      x = function(nn.Dense(size, kernel_init=kernel_init)(x))
+    return x
+
+
 CASES = [
+    ('TwoAtOnce', {'kind': 'tanh'}, [(2, 5)], {}),
+    ('TwoAtOnce', {'std': 0.25}, [(2, 5)], {}),
     ('FromSetup', {'sizes': (4, 3), 'kind': 'scaled'}, [(2, 5)], {}),
     ('NamedInSetup', {'kind': 'tanh'}, [(2, 5)], {}),
     ('FromTables', {'kind': 'tanh'}, [(2, 5)], {}),

@@ -78,6 +78,22 @@ class Member(nn.Module):
     return nn.Dense(3)(x)
 
 
+class Two(nn.Module):
+  @nn.compact
+  def __call__(self, pair):
+    a, (b, scale) = pair
+    return nn.Dense(3)(a) + scale * nn.Dense(3)(b)
+
+
+class InTuples(nn.Module):
+  kind: str
+  @nn.compact
+  def __call__(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    inner = (y, 2.0)
+    return Two()((y, inner))
+
+
 class Stack(nn.Module):
   kind: str
   @nn.compact
@@ -106,6 +122,7 @@ RUN: dict[str, dict[str, int]] = {
     "Named": {"head_input_features": 8},
     "Looped": {"y_features": 8},
     "Outer": {"in_features": 4, "Joined_0_outputs_features": 12},
+    "InTuples": {"y_features": 8},
     "Stack": {"y_features": 8},
     "Mapped": {"stack_input_features": 8},
     "Base": {"y_features": 8},
@@ -202,6 +219,24 @@ def model():
     for i in range(2):
       x = getattr(jnp, self.kind)((nn.Dense(3)(x), x))
     return x
+""",
+    # one of two tuples
+    "a tuple that a condition replaces": """class M(nn.Module):
+  kind: str
+  deep: bool = False
+  @nn.compact
+  def __call__(self, x):
+    y = getattr(jnp, self.kind)((x, x))
+    pair = (x, 1.0)
+    if self.deep:
+      pair = (y, 2.0)
+    return Two()(pair)
+
+
+class Two(nn.Module):
+  @nn.compact
+  def __call__(self, pair):
+    return nn.Dense(3)(pair[0]) * pair[1]
 """,
     # a method that several widths go through
     "a method called twice": """class M(nn.Module):
