@@ -96,7 +96,7 @@ class Operators(Evaluation):
             # Something unknown is added to an array: the array's width stays (see `_same_width`).
             for known, other in ((a, b), (b, a)) if op != "/" else ((a, b),):
                 if isinstance(known, Array) and isinstance(other, Unknown):
-                    if known.shape.rank and type(other) is Unknown:
+                    if (known.shape.rank or 0) > 1 and type(other) is Unknown:
                         return Array(Shape(tuple(_sized(d) for d in known.shape.dims)))
                     width = known.shape.dim(-1)
                     if width is not None and width.value != 1:

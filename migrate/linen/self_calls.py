@@ -11,13 +11,14 @@ from typing import Any
 from ..trees import subtree
 from . import shapes
 from .arguments import arguments_of, function_env, parameters_of
+from .bundles import Bundle
 from .classes import Field
 from .construction import name_spec
 from .lifting import variable_axis
 from .merging import ArrayOrModule, on_this_side
 from .presence import Step
 from .put_variables import put_variable
-from .sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Unmigratable, Variable
+from .sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Table, Unmigratable, Variable
 from .values import Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import get_variable
 
@@ -69,7 +70,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     if isinstance(init[1].value, Function) and init[1].value.method is None:
         first = follow_init(run, init[1].value, [Abs(Unknown("a key")), *[a for _, a in rest[1:]]])
         site.number = _is_number(run, first)
-        if shape_value is None and isinstance(first, Array):  # `lambda *_: w`: it says the shape itself
+        site.several = isinstance(first, Tup | Table | Bundle)
+        if site.several or (shape_value is None and isinstance(first, Array)):  # `lambda *_: w`: it says the shape itself
             site.shape = first
     site.origin = len(run.sites)
     run.sites.append(site)
@@ -186,6 +188,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         made = follow_init(run, rest[0][1].value, [a for _, a in rest[1:]])
         site.shape = made
         site.number = _is_number(run, made)
+        site.several = isinstance(made, Tup | Table | Bundle)
     elif len(rest) > 1:
         args = [run.plain(a.value) for _, a in rest[1:]]
         init = rest[0][1].value

@@ -150,6 +150,7 @@ class Site:
     shape: Value | None = None  # params and variables: abstract value
     init_localized: tuple[Localized, ...] = ()
     number: bool = False  # a parameter or variable that starts as a Python number
+    several: bool = False  # one that holds a tuple or dict of arrays
     renders: dict[str, Any] = dataclasses.field(default_factory=dict)
     method: str = ""  # name of the method whose text holds the node
     calltime: dict[str, Any] = dataclasses.field(default_factory=dict)  # call keyword → source node of its value
@@ -163,6 +164,11 @@ class Site:
     within: Site | None = None  # in setup: the module of the same item of a list that it is made for (an RNN's cell)
     adopted: bool = False  # passed to another module before it was an attribute, so that it is named after the other's field
     alternatives: tuple[Site, ...] = ()  # the same place for the other kinds that its factory's field is given
+
+    @property
+    def opened(self) -> str:
+        """How NNX reads what it holds: indexing reaches into tuples and dicts."""
+        return ".get_value()" if self.several else "[...]"
 
     def anchor(self) -> tuple[SourceFile, ast.Call]:
         """The call in the class's own code that makes it: the construction, or that of a helper function."""

@@ -188,11 +188,11 @@ class ClassText:
             return (f"self.{'.'.join(read.path)}[...]",)
         site = own_variable(self.run, read)
         if not site.lazy:
-            return (*self.reference(site), "[...]")
+            return (*self.reference(site), site.opened)
         name = read.path[0]
         if isinstance(read.node, ast.Call):
-            return (f"(self.{name}[...] if hasattr(self, {name!r}) else None)",)
-        return (f"self.{name}[...]",)
+            return (f"(self.{name}{site.opened} if hasattr(self, {name!r}) else None)",)
+        return (f"self.{name}{site.opened}",)
 
     def _build_all(self) -> None:
         self.built.clear()

@@ -240,7 +240,7 @@ class ClassWriter:
             return
         said = uncalled_flags.written(self, site, self.text.reference(site))
         if site.kind == "param":
-            said = (*said, "[...]")
+            said = (*said, site.opened)
         if "dtype" in site.renders:
             argument, node, _ = site.renders["dtype"]
             said = (f"{self.namer.parity('in_dtype')}(", *said, ", ", site.source.span(node), f", {argument!r})")
@@ -357,7 +357,7 @@ class ClassWriter:
             if isinstance(node, ast.Attribute):
                 base = run.evaluated.get(node.value)
                 if node.attr == "value" and base is not None and isinstance(base.value, Variable):
-                    self.put(node, source.span(node.value), "[...]", source=source)
+                    self._variable_value(node, base.value.site, source)
                 elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
                     self._module_attribute(node, members(base.value), source)
                 elif _is_self(node.value) and node.attr in self.other_names:
@@ -372,12 +372,28 @@ class ClassWriter:
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
                     if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
                         shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
-                        self.put(node, *shown, *(("[...]",) if read else ()), source=source)
+                        opened = held.value.site.opened if held.value.site is not None else "[...]"
+                        self.put(node, *shown, *((opened,) if read else ()), source=source)
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):
                 call = self.laid_out(inheritance.call_of_base(self.text), source.indent_of(source.statement_of(node)))
                 self.put(node, *call, source=source)
+
+    def _variable_value(self, node: ast.Attribute, site: Site, source: SourceFile) -> None:
+        """`state.value`, read or assigned."""
+        if not site.several or isinstance(node.ctx, ast.Load):
+            self.put(node, source.span(node.value), site.opened, source=source)
+            return
+        statement = source.parents.get(node)
+        if not isinstance(statement, ast.Assign) or statement.targets != [node]:
+            reason = f"`{ast.unparse(node)}` holds several arrays, and is assigned among others or changed in place"
+            raise Unmigratable("NNX166", reason, node)
+        end = source.span(statement).end
+        after = source.text.index("=", source.span(node).end) + 1
+        after += len(source.text[after:end]) - len(source.text[after:end].lstrip(" "))
+        self.put(Span(source.span(node).start, after), source.span(node.value), ".set_value(", source=source)
+        self.insert(end, ")", source=source)
 
     def _module_attribute(self, node: ast.Attribute, modules: tuple[Module, ...], source: SourceFile) -> None:
         """`self.dense.features`: layers of NNX keep some arguments and parameters under other names."""

@@ -72,7 +72,7 @@ def site_edit(writer: ClassWriter, site: Site) -> None:
     shown: Parts = (f"getattr({holder}, ", source.span(name), ")")
     if isinstance(name, ast.Constant) and is_attribute_name(str(name.value)):
         shown = (f"{holder}.{name.value!s}",)
-    shown = (*shown, "[...]")
+    shown = (*shown, site.opened)
     dtype = writer.run.analyser.checked.get(site.node)
     if dtype is not None:
         said = f'f"{{{ast.unparse(name)}}}_dtype"' if not isinstance(name, ast.Constant) else repr(f"{name.value!s}_dtype")

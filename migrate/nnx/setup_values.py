@@ -482,7 +482,8 @@ class _Text:
                 if name in self.found.attributes:
                     yield Edit(source.span(node), (f"computed.{name}",))
                 elif held is not None and isinstance(held.value, SetupParam):
-                    yield Edit(source.span(node), (f"self.{self.writer.text.setup_params.get(name, name)}[...]",))
+                    opened = held.value.site.opened if held.value.site is not None else "[...]"
+                    yield Edit(source.span(node), (f"self.{self.writer.text.setup_params.get(name, name)}{opened}",))
 
     def _with_comments(self, statement: ast.stmt) -> int:
         """Where the comment lines right above a statement begin, or the statement."""
