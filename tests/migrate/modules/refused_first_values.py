@@ -143,24 +143,4 @@ def __call__(self, x):
   old = self.variable("stats", "old", lambda: mean.value)
   return x * old.value""",
     ),
-    "a variable of several arrays that is assigned among others": (
-        "NNX166",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    s = self.variable('cache', 's', lambda: (jnp.zeros((3,)), jnp.ones((3,))))
-    s.value, y = (s.value, 2.0)
-    return nn.Dense(3)(x) * y
-""",
-    ),
-    "a variable of several arrays that grows in place": (
-        "NNX166",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    s = self.variable('cache', 's', lambda: (jnp.zeros((3,)), jnp.ones((3,))))
-    s.value += (jnp.ones(()),)
-    return nn.Dense(3)(x)
-""",
-    ),
 }
