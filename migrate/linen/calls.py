@@ -111,8 +111,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         only_asked = detached_cells.made(run, value, node, env)
         if only_asked is not None:
             return only_asked
-        made, given_to = own_chains.made_by(run, value, node, env)
-        return construct(run, made, node, env, arguments=given_to)
+        factory, given_to = own_chains.made_by(run, value, node, env)
+        return construct(run, factory, node, env, arguments=given_to)
     if isinstance(value, Module | ModuleField):
         return call_module(run, value, "__call__", node, env)
     if isinstance(value, Either):
