@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: venv test lint types unit demo bench corpus clean
+.PHONY: venv test lint types unit slow demo bench corpus clean
 
 venv: $(STAMP)
 
@@ -25,9 +25,13 @@ types: venv
 	MYPYPATH=build/types $(BIN)/mypy -p nnx_migrate
 
 unit: venv
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 600
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 600 -m "not slow"
 
 test: lint types unit
+
+# More meshes, more programs, longer campaigns of what `make test` has some of; CI runs both.
+slow: venv
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 600 -m slow
 
 demo: venv
 	$(BIN)/nnx-migrate demo

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from nnx_migrate.compat.demo import demo, fixture, table
 
 
-@pytest.mark.slow
 def test_demo_migrates_restores_and_proves(tmp_path: Path) -> None:
     target = tmp_path / "shown"
     code = "from nnx_migrate.migrate.cli import main; main()"

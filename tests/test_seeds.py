@@ -16,10 +16,7 @@ from pathlib import Path
 import pytest
 
 SEEDS = Path(__file__).resolve().parents[2] / "shared" / "seeds"
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not (SEEDS / "programs").is_dir(), reason="the seed programs are not here"),
-]
+pytestmark = pytest.mark.skipif(not (SEEDS / "programs").is_dir(), reason="the seed programs are not here")
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?|-?\d+")
 
 

@@ -18,7 +18,6 @@ KEYS = {"typed": np.array([3, 4], np.uint32), "raw": np.array([5, 6], np.uint32)
 TREE = {"params": {"big": VALUE, "small": np.ones(16, np.float32)}, **KEYS}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["orbax", "l1", "l3"])
 def test_each_process_reads_its_shards(layout: str, tmp_path: Path) -> None:
     path = tmp_path / "ck"

@@ -158,6 +158,7 @@ def compare(program: str, jit: str = "nnx") -> dict[str, Any]:
         "leaves": len(old),
         "moves": len(set(losses)) > 1,
         "codes": sorted({d.code for d in result.files[0].diagnostics}),
+        "native": all(plan.outcome == "native" for plan in result.classes),
     }
 
 

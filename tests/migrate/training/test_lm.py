@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -48,7 +47,6 @@ print(json.dumps({'same': bool(same), 'losses': losses, 'worst': worst,
 """
 
 
-@pytest.mark.slow
 def test_the_period_checkpoint_continues(tmp_path) -> None:
     paths = sorted(FIXTURE.glob("*.py"))
     result = migrate_project([SourceFile.parse(p, p.stem, p.read_text()) for p in paths])

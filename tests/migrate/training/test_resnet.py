@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -59,7 +58,6 @@ def run(folder: Path, texts: dict[str, str], script: str) -> list[float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.slow
 def test_ten_steps_agree(tmp_path: Path) -> None:
     texts = {path.name: path.read_text() for path in sorted(FIXTURE.glob("*.py"))}
     result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
