@@ -177,10 +177,9 @@ def _of_both(
     a, b = alternatives.saying(own[0], own[1], before)
     if a is not own[0]:
         return [a]
-    plain = type(a.value) is Array and type(b.value) is Array and a.value != b.value
-    if plain and len(run.marks) < 2 and sides is not None and not sides[0].deps:
-        if not dependencies_of(a.value) | dependencies_of(b.value):  # of the class's own method: its fields decide a size
-            return [Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)]
+    either = either_returned(run, a, b, sides)
+    if either is not None:
+        return [either]
     if len(run.marks) < 2 or run.marks[1][0] is not run.block:
         return values
     if not (isinstance(a.value, Array) and isinstance(b.value, Array)) or a.value == b.value:
@@ -196,6 +195,16 @@ def _of_both(
         size_lists.before_statement(run, chosen, "")
         run.marks[1], run.mark = run.mark, (here[0], here[1] + (here[0] is run.block))
     return [merged]
+
+
+def either_returned(run: Execution, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs | None:
+    """What a class's own method returns where its fields decide which of two arrays it is."""
+    plain = type(a.value) is Array and type(b.value) is Array and a.value != b.value
+    if not plain or len(run.marks) >= 2 or sides is None or sides[0].deps:
+        return None
+    if dependencies_of(a.value) | dependencies_of(b.value):
+        return None
+    return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
 
 
 def _choose(

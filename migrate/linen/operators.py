@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import alternatives, bundles, chains, factory_functions, shapes
+from . import alternatives, branch_execution, bundles, chains, factory_functions, shapes
 from .choices import FactoryChoice, chosen
 from .conditional_items import all_of
 from .dims import Dim
@@ -243,16 +243,22 @@ class Operators(Evaluation):
         for site in self.sites[mark:]:
             site.conditions = (*site.conditions, (node, localized is None and not text))
         makes = bool(then.steps or orelse.steps)
-        alone = _is_assigned(node, env)  # nothing of the statement is made before its sizes
+        whole = _all_of(node, env)
+        alone = isinstance(whole, ast.Assign | ast.AnnAssign)  # nothing of the statement is made before its sizes
+        apart = of_other_modules(a.value, b.value, sides)
         if makes:
             outer.steps.append(branch)
         if (localized is not None or text) and (alone or not makes):
-            apart = of_other_modules(a.value, b.value, sides)
             followed = self.merge_tracked(a, b, then, orelse, sides) if not apart else None
             if then.steps and not makes:  # widths that differ: known before the layer that the statement makes of them
                 before_statement(self, branch, "")
             if followed is not None:
                 return followed
+        of_known_width = [isinstance(v.value, Array) and v.value.shape.dim(-1) is not None for v in (a, b)]
+        if makes and all(of_known_width) and isinstance(whole, ast.Return):
+            returned = branch_execution.either_returned(self, a, b, sides)  # type: ignore[arg-type]
+            if returned is not None:
+                return returned
         static = test.static and a.static and b.static
         flags = test.flags | a.flags | b.flags
         one, other = (self.plain(v.value) if isinstance(v.value, Static) else v.value for v in (a, b))
@@ -352,13 +358,13 @@ class Operators(Evaluation):
     # the constructor's words -----------------------------------------------------------------------------------
 
 
-def _is_assigned(node: ast.IfExp, env: Any) -> bool:
-    """Is a choice all that a statement assigns, alone or within others: `x = a if p else b if q else c`?"""
+def _all_of(node: ast.IfExp, env: Any) -> ast.AST | None:
+    """What a choice is all of, alone or within others: `x = a if p else b if q else c`."""
     below: ast.AST = node
-    parent = env.source.parents.get(node)
+    parent: ast.AST | None = env.source.parents.get(node)
     while isinstance(parent, ast.IfExp) and below is not parent.test:
         below, parent = parent, env.source.parents.get(parent)
-    return isinstance(parent, ast.Assign | ast.AnnAssign)
+    return parent
 
 
 def _plainer(a: Dim, b: Dim) -> Dim:

@@ -41,6 +41,24 @@ class OneOfThree(nn.Module):
         return nn.Dense(2)(x)
 
 
+class Given(nn.Module):
+    kind: str = "wide"
+
+    @nn.compact
+    def __call__(self, x, other=None):
+        if other is not None:
+            x = x + nn.Dense(x.shape[-1])(other)
+        return nn.Dense(5)(x) if self.kind == "wide" else nn.Dense(4)(x) if self.kind == "narrow" else x
+
+
+class Takes(nn.Module):
+    kind: str = "wide"
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(Given(self.kind)(x, x)) + nn.Dense(2)(Given("wide")(x, 2 * x))
+
+
 class Outer(nn.Module):
     pair: bool = False
 
@@ -55,6 +73,8 @@ CASES = [
     ("Passes", {"short": False}, [(2, 8, 8, 3)], {}),
     ("OneOfThree", {"kind": "narrow"}, [(2, 3)], {}),
     ("OneOfThree", {"kind": "none"}, [(2, 3)], {}),
+    ("Takes", {"kind": "narrow"}, [(2, 3)], {}),
+    ("Takes", {"kind": "none"}, [(2, 3)], {}),
     ("Outer", {}, [(2, 8, 8, 3)], {}),
     ("Outer", {"pair": True}, [(2, 8, 8, 3)], {}),
 ]
