@@ -51,6 +51,7 @@ class ClassPlan:
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     methods: tuple[str, ...] = ()  # public methods
     call_arguments: tuple[str, ...] = ()  # positional parameter names of __call__, without self
+    call_defaults: Mapping[str, str] = dataclasses.field(default_factory=dict)  # of those; "" for what is no constant
     call_rest: str = ""  # the name of __call__'s `*args`
     # Linen attribute/auto name → where it is found on the NNX object, where the two differ.
     renamed_attributes: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -62,6 +62,10 @@ class FunctionCalls:
         known = self._known(source, function)
         return known.found if known.complete else None
 
+    def found(self, source: SourceFile, function: ast.FunctionDef) -> list[tuple[SourceFile, ast.Call]]:
+        """The calls of a function that are known, which may not be all."""
+        return self._known(source, function).found
+
     def _known(self, source: SourceFile, function: ast.FunctionDef) -> _Calls:
         if function not in self._calls:
             self._calls[function] = self._find_calls(source, function)
@@ -69,7 +73,7 @@ class FunctionCalls:
 
     def given(self, source: SourceFile, function: ast.FunctionDef, name: str) -> Iterator[tuple[SourceFile, ast.expr]]:
         """What the calls that are known give to a parameter of a function."""
-        for where, call in self._known(source, function).found:
+        for where, call in self.found(source, function):
             for argument in arguments(call):
                 if parameter(function, call, argument) == name:
                     yield where, argument.value if isinstance(argument, ast.keyword) else argument

@@ -26,6 +26,10 @@ TEMPLATE_LAYERS = {
 }
 # Methods that put modules into what holds them.
 GROWING = ("append", "extend", "insert", "update")
+# What gives the items of what it is given, in another container or a copy of it.
+_COLLECTING = frozenset({"dict", "list", "tuple", "zip", "enumerate", "reversed"})
+_COPYING = frozenset({"copy.copy", "copy.deepcopy", "flax.core.freeze", "flax.core.FrozenDict"})
+_OUT_OF = frozenset({"items", "values", "get", "pop", "copy"})
 _MAX_DEPTH = 4
 
 
@@ -196,8 +200,10 @@ class _Reader:
             name = self.project.qualname(source, node.func) or ""
             if name.startswith("flax.linen."):
                 return name.rpartition(".")[2][:1].isupper()
-            if isinstance(node.func, ast.Name) and node.func.id == "dict":
+            if (isinstance(node.func, ast.Name) and node.func.id in _COLLECTING) or name in _COPYING:
                 return inner(*node.args, *(k.value for k in node.keywords))
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _OUT_OF and not name:
+                return inner(node.func.value)
             return name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth))
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return inner(*node.elts)
@@ -205,6 +211,8 @@ class _Reader:
             return inner(*node.values)
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
             return inner(node.elt)
+        if isinstance(node, ast.DictComp):
+            return inner(node.value)
         if isinstance(node, ast.BinOp):
             return inner(node.left, node.right)
         if isinstance(node, ast.IfExp):

@@ -13,6 +13,7 @@ from ...linen.function_calls import FunctionCalls
 from ...linen.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
+from . import lifted_outside
 from .behind import behind
 from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
 from .references import Reference, References, When
@@ -32,7 +33,8 @@ def is_copy_module(source: SourceFile) -> bool:
 class Copies:
     """The plan of all copies. Keys are the canonical names of the originals."""
 
-    needed: dict[str, str] = dataclasses.field(default_factory=dict)  # key → class that stays Linen and needs it
+    needed: dict[str, str] = dataclasses.field(default_factory=dict)  # key → class that stays Linen and needs it, or
+    lifting: dict[str, str] = dataclasses.field(default_factory=dict)  # a function that lifts it → its transform
     redirects: list[tuple[SourceFile, Reference]] = dataclasses.field(default_factory=list)
     recipes: dict[str, Recipe] = dataclasses.field(default_factory=dict)  # module → its module of copies
 
@@ -135,6 +137,10 @@ class _Demand:
             for argument in arguments:
                 for reference in self.references.within(source, argument):
                     self._ask(source, reference, outer)
+        for found in lifted_outside.find(self.project, FunctionCalls(self.project)):
+            self.copies.lifting[found.function] = found.transform
+            for reference in self.references.within(found.source, found.argument):
+                self._ask(found.source, reference, found.function)
 
     def _ask(self, source: SourceFile, reference: Reference, outer: str) -> None:
         if reference.node not in self._asked and self._needs_copy(reference):
@@ -206,12 +212,15 @@ class _Demand:
         """Keep the classes Linen that the copy of `key` was for."""
         outer = self.copies.needed[key]
         name = outer.rpartition(".")[2]
-        reason = self.reasons[outer].reason
+        lifting = self.copies.lifting.get(outer)
+        reason = self.reasons[outer].reason if lifting is None else f"{lifting} is applied to it outside of a module"
         for inner in self._nativebehind(key, set()):
             family = self.classes.get(outer)
             derived = family is not None and any(b.qualname == inner for b in family.mro())
             code = "NNX176" if derived else "NNX177"
             said = f"{name}, which stays Linen, {'derives from' if derived else 'uses'} it: {reason}"
+            if lifting is not None:
+                code, said = "NNX130", f"{reason} (by {name})"
             if why:
                 said = f"{said}; no Linen copy can be kept for that: {why}"
             self.reasons.setdefault(inner, Unmigratable(code, said))

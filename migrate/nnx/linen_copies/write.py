@@ -48,11 +48,12 @@ def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, F
         module, _, name = key.rpartition(".")
         if key in project.linen_classes:
             info = project.linen_classes[key]
+            lifting = copies.lifting.get(outer)
+            why = f"to which it applies {lifting}" if lifting else f"which stays Linen ({plan.classes[outer].code})"
             contexts[module].report(
                 info.node,
                 "NNX178",
-                f"a Linen copy of {name} is kept in {copy_path(info.source).name} for {outer.rpartition('.')[2]}, "
-                f"which stays Linen ({plan.classes[outer].code})",
+                f"a Linen copy of {name} is kept in {copy_path(info.source).name} for {outer.rpartition('.')[2]}, {why}",
             )
 
 

@@ -82,7 +82,10 @@ def sizes_lambda(plan: ClassPlan) -> str:
     used = names_in(plan.added_arguments)
     last = max((i for i, name in enumerate(plan.call_arguments) if name in used), default=-1)
     named = plan.call_arguments if plan.call_rest in used else plan.call_arguments[: last + 1]
-    arguments = ", ".join([*named, f"*{plan.call_rest if plan.call_rest in used else '_'}", "**__"])
+    optional = {name: f"{name}={value or None}" for name, value in plan.call_defaults.items()}
+    arguments = ", ".join(
+        [*(optional.get(name, name) for name in named), f"*{plan.call_rest if plan.call_rest in used else '_'}", "**__"]
+    )
     items = ", ".join(f"'{a.name}': {a.origin}" for a in plan.added_arguments)
     return f"lambda {arguments}: {{{items}}}"
 

@@ -269,7 +269,8 @@ class Rewrite:
     ) -> list[str]:
         """`["in_features=x.shape[-1]"]` from the inputs of a call. Unsupported where an input is not at hand."""
         plan = plan or self.plan
-        given: dict[str, ast.expr] = dict(zip(plan.call_arguments, args))
+        given: dict[str, ast.expr] = {n: ast.parse(d, mode="eval").body for n, d in plan.call_defaults.items() if d}
+        given.update(zip(plan.call_arguments, args))
         given.update({k.arg: k.value for k in keywords if k.arg})
         given[plan.call_rest] = ast.Tuple(args[len(plan.call_arguments) :], ast.Load())
         if any(isinstance(a, ast.Starred) for a in args):
@@ -347,6 +348,15 @@ class _Inputs(ast.NodeTransformer):
             if isinstance(shape, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in shape.elts):
                 return shape.elts
         return None
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """`None if x is None else x.shape[-1]`, as origins say it of an optional input that is not given."""
+        test = node.test
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and isinstance(test.ops[0], ast.Is):
+            given = self.given.get(test.left.id)
+            if isinstance(given, ast.Constant) and given.value is None:
+                return node.body
+        return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return copy.deepcopy(self.given.get(node.id, node))

@@ -129,8 +129,8 @@ def compare(program: str, jit: str = "nnx") -> dict[str, Any]:
     before, linen_collectives = execute(text, "before", anew=devices)
     for path, content in result.created.items():
         helper = types.ModuleType(path.stem)
+        sys.modules[path.stem] = helper  # where its dataclasses look for their own module
         exec(compile(content, path.name, "exec"), helper.__dict__)
-        sys.modules[path.stem] = helper
     after = result.files[0].after
     assert after is not None, result.files[0].diagnostics
     now, nnx_collectives = execute(after, "after", anew=devices)

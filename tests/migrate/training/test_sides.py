@@ -52,6 +52,7 @@ SHARDED = {
 }
 OTHERS = {
     "an_ensemble_handed_its_inputs": "NNX602",
+    "critics_lifted_by_a_function": "NNX603",
     "captured_after_a_table": "NNX603",
     "a_method_replaced_on_its_object": "NNX603",
     "class_methods_on_a_named_tuple_of_states": "NNX602",
