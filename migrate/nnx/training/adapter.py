@@ -8,6 +8,7 @@ from ...context import FileContext
 from ...diagnostics import Severity
 from ...edits import Span
 from ...linen.flow import Flow
+from ...linen.flow_values import Collection
 from ...plan import ClassPlan
 from ..text_parts import first_on_its_line
 from .components import Component, names_in, sizes_lambda
@@ -22,6 +23,9 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         _wrap(contexts[source.module], site, plans, component)
     for call in flow.uses.calls(_LIFTED):
         _lifted(contexts[flow.source_of[call].module], component, flow, call)
+    for node, value in flow.uses.tracked(component.sites):
+        if isinstance(value, Collection):
+            _opened(contexts[flow.source_of[node].module], node)
 
 
 def write_site(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
@@ -42,6 +46,19 @@ def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Ca
     for keyword in call.keywords:
         parts += [", ", keyword]
     context.replace(call, *parts, ")", code="NNX603")
+
+
+def _opened(context: FileContext, node: ast.AST) -> None:
+    """`params["W"].unbox()` and its like: a sharded parameter is an `nnx.Variable` here."""
+    attribute = context.source.parents[node]
+    if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
+        return
+    call = context.source.parents[attribute]
+    called = isinstance(call, ast.Call) and call.func is attribute
+    said = {"names": ".out_sharding", "unbox": "[...]" if called else None, "replace_boxed": ".replace"}.get(attribute.attr)
+    if said is not None:
+        end = context.span(call if attribute.attr == "unbox" else attribute).end
+        context.replace(Span(context.span(node).end, end), said, code="NNX603")
 
 
 def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], component: Component | None = None) -> None:

@@ -52,7 +52,9 @@ SHARDED = {
 }
 OTHERS = {
     "an_ensemble_handed_its_inputs": "NNX602",
+    "boxes_of_items_in_a_tree": "NNX603",
     "critics_lifted_by_a_function": "NNX603",
+    "encoders_of_a_table_in_a_linen_class": "NNX601",
     "captured_after_a_table": "NNX603",
     "a_method_replaced_on_its_object": "NNX603",
     "class_methods_on_a_named_tuple_of_states": "NNX602",
@@ -219,6 +221,7 @@ OTHERS = {
     "saves_with_checkpointers": "NNX603",
     "saves_with_manager": "NNX601",
 }
+STAYING = {"encoders_of_a_table_in_a_linen_class"}  # a class stays Linen
 # Linen constrains a boxed parameter again wherever it reads it. In a scan that is a layer of the stack, under the names
 # that are left: where the stack itself takes a mesh axis, each layer is laid out anew at every step of the loop. The
 # migrated scan reads the layers as they lie. Names in `params_axes` lay out a stack as a whole there, gathered before its
