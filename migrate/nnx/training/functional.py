@@ -525,8 +525,6 @@ class _Functional(PassedTrees):
 
     # trees -----------------------------------------------------------------------------------------------------
     def _tree(self, node: ast.AST, value: Value, parent: ast.AST) -> None:
-        if isinstance(node, ast.Call) and self._is_init(node):
-            return  # written
         if self.is_counter(value):
             return
         if isinstance(node, ast.Subscript) and isinstance(parent, ast.Attribute) and parent.attr in ("value", "unbox"):
@@ -539,9 +537,8 @@ class _Functional(PassedTrees):
             if whole and len(self.parts) > 1 and isinstance(value, Collection) and value.name in self.parts:
                 pass  # an item of a dictionary as before
             elif whole and self._says_params(node) and isinstance(value, Collection):
-                if isinstance(node.value, ast.Call) and self._is_init(node.value):
-                    return
-                self.replace(node, node.value)
+                if not (isinstance(node.value, ast.Call) and self._is_init(node.value)):  # else it is written
+                    self.replace(node, node.value)
             elif not isinstance(self.flow.value(node.value), Items) and not self._is_boxed(node):
                 raise Unsupported(node, "an item of params")
         if isinstance(parent, ast.Subscript) and parent.value is node:

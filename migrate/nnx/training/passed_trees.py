@@ -32,6 +32,7 @@ from .rewrite import Rewrite, Unsupported
 _PREFIXES = ("jax.", "optax.", "chex.", "copy.", "flax.jax_utils.", "flax.linen.get_", "flax.linen.unbox")
 _BUILTINS = {"print", "type", "id"}
 _TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree.reduce", "jax.tree_util.tree_reduce"}
+_AVERAGES = {"optax.incremental_update", "optax.periodic_update", "optax.apply_updates"}
 # Functions that go by paths, or by the order of leaves.
 _BY_STRUCTURE = ("with_path", "structure", "unflatten", "transpose", "keystr")
 _WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
@@ -165,7 +166,13 @@ class PassedTrees(Rewrite):
         functions = [a for a in call.args if isinstance(self.flow.value(a), Function) or isinstance(a, ast.Lambda)]
         if name.endswith(_BY_STRUCTURE) or any(k.arg == "is_leaf" for k in call.keywords):
             return False
-        return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS)
+        return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS) and self._beside(name, call)
+
+    def _beside(self, name: str, call: ast.Call) -> bool:
+        """Are all the trees that a call maps over together of one kind? An nnx.State is none with a dictionary."""
+        last = 2 if name.endswith("reduce") else None  # then a number to begin with
+        trees = call.args[1:last] if name in _TREE_MAPS else call.args[:2] if name in _AVERAGES else []
+        return all(self.has(self.flow.value(tree)) for tree in trees)
 
     def _parameter(self, call: ast.Call, function: Function, target: ast.AST, node: ast.AST, value: Value) -> bool:
         symbol = self._received_by(call, function, target, node)

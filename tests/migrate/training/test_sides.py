@@ -54,6 +54,8 @@ OTHERS = {
     "an_ensemble_handed_its_inputs": "NNX602",
     "boxes_of_items_in_a_tree": "NNX603",
     "critics_lifted_by_a_function": "NNX603",
+    "params_beside_a_dictionary": "NNX603",
+    "params_changed_as_dictionaries": "NNX603",
     "encoders_of_a_table_in_a_linen_class": "NNX601",
     "captured_after_a_table": "NNX603",
     "a_method_replaced_on_its_object": "NNX603",
