@@ -51,14 +51,20 @@ class ClassPlan:
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     methods: tuple[str, ...] = ()  # public methods
     call_arguments: tuple[str, ...] = ()  # positional parameter names of __call__, without self
-    call_defaults: Mapping[str, str] = dataclasses.field(default_factory=dict)  # of those; "" for what is no constant
     call_rest: str = ""  # the name of __call__'s `*args`
+    call_keywords: tuple[str, ...] = ()  # its keyword-only parameters
+    call_defaults: Mapping[str, str] = dataclasses.field(default_factory=dict)  # of both; "" for what is no constant
     # Linen attribute/auto name → where it is found on the NNX object, where the two differ.
     renamed_attributes: dict[str, str] = dataclasses.field(default_factory=dict)
     copy_of: str = ""  # the class that this is a Linen copy of (see nnx/linen_copies); copies are in no report
     alias_of: str = ""  # the class that this one is under a lifted transform; see nnx/lifted_aliases
     details: Any = None  # what the module writer keeps for itself (never read by others)
     writer: Any = dataclasses.field(default=None, repr=False, compare=False)  # likewise
+
+
+def call_names(plan: ClassPlan) -> set[str]:
+    """What origins of sizes can be told by."""
+    return {*plan.call_arguments, plan.call_rest, *plan.call_keywords}
 
 
 def follow_aliases(name: str, aliases: Mapping[str, str]) -> str:

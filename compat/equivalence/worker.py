@@ -234,6 +234,8 @@ def added_arguments(
             sizes[name] = source.shape[-1]
         elif kind == "shape" and hasattr(source, "shape"):
             sizes[name] = tuple(source.shape)
+        elif kind in ("features", "shape") and stem in values and source is None:
+            sizes[name] = None  # of an argument that is left out
         else:
             raise TypeError(f"{cls.__name__} requires `{name}`, which the example does not tell: add it to `arguments`")
     return sizes

@@ -78,9 +78,10 @@ class Method:
                 return maybe
         return None
 
-    def positional_defaults(self) -> dict[str, str]:
-        """The defaults of positional parameters that are constants, by name; "" for other defaults."""
-        found = {p.arg: self.default(p.arg) for p in self.positional}
+    def constant_defaults(self) -> dict[str, str]:
+        """The defaults of parameters that are constants, by name; "" for other defaults."""
+        arguments = [*self.positional, *self.node.args.kwonlyargs]
+        found = {p.arg: self.default(p.arg) for p in arguments}
         return {name: ast.unparse(d) if isinstance(d, ast.Constant) else "" for name, d in found.items() if d is not None}
 
 

@@ -273,7 +273,7 @@ class ClassText:
             origin = shape if whole else f"{shape}[-1]"
             if argument in self.run.number_arguments:
                 origin = argument
-            if argument in self.optional:
+            if argument in self.optional or argument in self.run.optional_arguments:  # those who call it may leave it out
                 origin = f"None if {argument} is None else {origin}"
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
         return found

@@ -324,8 +324,9 @@ def _decide_class(
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
-        call_defaults=method.positional_defaults() if method is not None else {},
         call_rest=method.vararg if method is not None else "",
+        call_keywords=tuple(a.arg for a in method.node.args.kwonlyargs) if method is not None else (),
+        call_defaults=method.constant_defaults() if method is not None else {},
         details=details,
     )
     plan.classes[name].writer = text

@@ -9,7 +9,7 @@ from ...diagnostics import Severity
 from ...edits import Span
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection
-from ...plan import ClassPlan
+from ...plan import ClassPlan, call_names
 from ..text_parts import first_on_its_line
 from .components import Component, names_in, sizes_lambda
 
@@ -63,7 +63,7 @@ def _opened(context: FileContext, node: ast.AST) -> None:
 
 def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], component: Component | None = None) -> None:
     for plan in plans:
-        unknown = names_in(plan.added_arguments) - {*plan.call_arguments, plan.call_rest}
+        unknown = names_in(plan.added_arguments) - call_names(plan)
         if not unknown:
             continue
         context.report(
@@ -119,7 +119,7 @@ def _sizes(plans: tuple[ClassPlan, ...]) -> str:
     texts = {
         plan.qualname.rpartition(".")[2]: sizes_lambda(plan)
         for plan in plans
-        if names_in(plan.added_arguments) <= {*plan.call_arguments, plan.call_rest}
+        if names_in(plan.added_arguments) <= call_names(plan)
     }
     if len(set(texts.values())) == 1 and len(texts) == len(plans):
         return next(iter(texts.values()))

@@ -76,16 +76,19 @@ def _variables(flow: Flow, call: ast.Call) -> list[Value]:
 
 
 def sizes_lambda(plan: ClassPlan) -> str:
-    """`lambda x, *_, **__: {'in_features': x.shape[-1]}`, or nothing where the class asks for no size."""
+    """`lambda x, *_, **__: {'in_features': x.shape[-1]}`, or nothing where the class asks for no size.
+
+    What a call may leave out has the default that it has there.
+    """
     if not plan.added_arguments:
         return ""
     used = names_in(plan.added_arguments)
     last = max((i for i, name in enumerate(plan.call_arguments) if name in used), default=-1)
     named = plan.call_arguments if plan.call_rest in used else plan.call_arguments[: last + 1]
-    optional = {name: f"{name}={value or None}" for name, value in plan.call_defaults.items()}
-    arguments = ", ".join(
-        [*(optional.get(name, name) for name in named), f"*{plan.call_rest if plan.call_rest in used else '_'}", "**__"]
-    )
+    apart = [name for name in plan.call_keywords if name in used]
+    rest = f"*{plan.call_rest if plan.call_rest in used else '_'}"
+    listed = [f"{n}={plan.call_defaults[n] or None}" if n in plan.call_defaults else n for n in (*named, *apart)]
+    arguments = ", ".join([*listed[: len(named)], rest, *listed[len(named) :], "**__"])
     items = ", ".join(f"'{a.name}': {a.origin}" for a in plan.added_arguments)
     return f"lambda {arguments}: {{{items}}}"
 
