@@ -17,18 +17,21 @@ from nnx_migrate.migrate.source import SourceFile
 TEXT = """
 import flax.linen as nn
 import jax
+import functools
 import jax.numpy as jnp
+
+Dense = functools.partial(nn.Dense, kernel_init=nn.initializers.constant(0.25))
 
 class Film(nn.Module):
   @nn.compact
   def __call__(self, x, cond):
-    return x + nn.Dense(x.shape[-1])(cond)
+    return x + Dense(x.shape[-1])(cond)
 
 class ByField(nn.Module):
   film: bool = False
   @nn.compact
   def __call__(self, x, train=True, cond=None):
-    x = nn.Dense(4)(x)
+    x = Dense(4)(x)
     if self.film:
       assert cond is not None
       x = Film()(x, cond)
@@ -45,9 +48,9 @@ class Around(nn.Module):
 class ByKeyword(nn.Module):
   @nn.compact
   def __call__(self, x, *, cond=None, scale: float = 2.0):
-    x = nn.Dense(4)(x)
+    x = Dense(4)(x)
     if cond is not None:
-      x = x + nn.Dense(4)(cond)
+      x = x + Dense(4)(cond)
     return x * scale
 
 
