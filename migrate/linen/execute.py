@@ -29,6 +29,7 @@ from . import (
     shape_arguments,
     size_lists,
     tuple_arguments,
+    uncalled,
     uncertain,
 )
 from .agreeing import Agreement
@@ -137,6 +138,7 @@ class Execution(LoopExecution):
         self.trial = 0
         self.unsteady: frozenset[str] = frozenset()  # names in setup of objects that all passes of a loop change
         self.starting = False  # is what a variable starts from being said?
+        self.uncalled: list[ast.stmt] = []  # what makes submodules that nothing calls
         self.apart = 0  # how many functions are being followed none of whose code is in the constructor
         self.problems: list[Unmigratable] = []
         self.summaries: dict[str, Summary] = {}
@@ -242,6 +244,7 @@ class Execution(LoopExecution):
                     raise
                 continue  # a helper that makes nothing and that we cannot follow is left as it is
             self._summarize(name, method, result.value)
+        uncalled.take_back(self)
 
     def _summarize(self, name: str, method: Method, result: Value, names: Mapping[str, str] | None = None) -> None:
         """Keep what a method gives, for those that call it."""

@@ -198,6 +198,7 @@ class ClassWriter:
         call_write.parameters(self)
         call_fields.edits(self)
         unused_locals.drop(self)
+        self._uncalled()
         for span, parts in cells.method_edits(self):
             self.put(span, *parts)
         for span, parts in cells.key_lines(self):
@@ -206,6 +207,21 @@ class ClassWriter:
         choices.drop_factories(self, bodies)
         for left in choices.left_over(self, bodies):
             raise Unmigratable("NNX130", f"`{ast.unparse(left)}` is used in a way that cannot be followed", left)
+
+    def _uncalled(self) -> None:
+        """Lines of setup that make what nothing calls."""
+        for statement in self.run.uncalled:
+            parent = self.source.parents[statement]
+            block = next(b for b in (parent.body, getattr(parent, "orelse", [])) if statement in b)  # type: ignore[attr-defined]
+            beside = [
+                s
+                for s in block
+                if s is not statement and {s.lineno, s.end_lineno} & {statement.lineno, statement.end_lineno}
+            ]
+            if block == [statement] or beside:
+                self.put(statement, "pass")
+            else:
+                self.put(self.source.line_span(statement))
 
     def _decorators(self, method: Method) -> None:
         for decorator, name in zip(method.node.decorator_list, method.decorators):

@@ -41,6 +41,7 @@ def nothing_left(text: ClassText) -> None:
     run = text.run
     carries = [node for call, asked in run.initial_carries.items() for node in (call, asked.cell.node)]
     known = [*[s.node for s in run.sites], *run.first_draws, *run.constants, *run.sows, *run.variable_reads, *carries]
+    known += [node for statement in run.uncalled for node in subtree(statement)]
     followed = {id(node) for node in known}
     for method in text.model.own_methods.values():
         for node in method.nodes:

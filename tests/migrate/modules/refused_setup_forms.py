@@ -1,6 +1,22 @@
 """What `setup` holds in forms that have no other: the classes stay Linen."""
 
 REFUSED = {
+    "a submodule that only a derived class calls": (
+        "NNX110",
+        """class M(nn.Module):
+  def setup(self):
+    self.first = nn.Dense(3)
+    self.second = nn.Dense(3)
+
+  def __call__(self, x):
+    return self.first(x)
+
+
+class Derived(M):
+  def __call__(self, x):
+    return self.second(x)
+""",
+    ),
     "parameters in a list that another method reads": (
         "NNX180",
         """class M(nn.Module):
