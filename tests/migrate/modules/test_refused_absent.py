@@ -53,15 +53,6 @@ REFUSED = {
       x = proj(x)
     return nn.Dense(2)(x)
 """,
-    "a rest of a split of unknown rank": """import jax.numpy as jnp
-
-
-class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    a, *rest = jnp.split(nn.Dense(6)(x), 3, axis=2)
-    return nn.Dense(2)(rest[0])
-""",
     "the whole shape behind a branch for another number of dimensions": """import jax.numpy as jnp
 
 
