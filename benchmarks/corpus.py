@@ -58,7 +58,8 @@ def fetch() -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     site = next(venv.glob("lib/python*/site-packages"))
     project = next((ROOT / ".venv").glob("lib/python*/site-packages"))
-    (site / "zz_project.pth").write_text(f"{project}\nimport site; site.addsitedir({str(project)!r})\n")
+    borrowed = CORPUS / "pypi" / "transformers"  # whose names other packages import
+    (site / "zz_project.pth").write_text(f"{project}\n{borrowed}\nimport site; site.addsitedir({str(project)!r})\n")
     subprocess.run([*pip, "install", "--quiet", "--no-deps", "--target", site, "--upgrade", *RUNTIME], check=True)
 
 
