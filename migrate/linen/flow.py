@@ -10,7 +10,6 @@ import ast
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from typing import TypeVar, cast
 
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
@@ -67,9 +66,6 @@ _STATEMENTS = (
 )
 
 
-_Node = TypeVar("_Node", bound=ast.AST)
-
-
 class Flow:
     """Values of names and expressions. `value(node)` answers for any expression outside of module classes."""
 
@@ -97,19 +93,9 @@ class Flow:
                     self.source_of[node] = source
                     if isinstance(node, _STATEMENTS):
                         own.append(node)
-        self._by_kind: tuple[int, dict[type[ast.AST], list[ast.AST]]] = (0, {})
         self._memo: dict[ast.AST, Value] = {}
         self._makers: dict[ast.AST, str] = {}
         self._settle(statements)
-
-    def of_kind(self, kind: type[_Node]) -> list[_Node]:
-        """The nodes of one kind outside of module classes, file by file."""
-        if self._by_kind[0] != len(self.source_of):
-            found: dict[type[ast.AST], list[ast.AST]] = {}
-            for node in self.source_of:
-                found.setdefault(type(node), []).append(node)
-            self._by_kind = len(self.source_of), found
-        return cast("list[_Node]", self._by_kind[1].get(kind, []))
 
     def _settle(self, statements: Mapping[str, list[ast.AST]]) -> None:
         """Evaluate all statements until nothing changes any more.

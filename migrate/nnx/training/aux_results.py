@@ -39,10 +39,11 @@ def write(form: _Native) -> None:
         if isinstance(value, Items) and holds(form, value):
             _returns(form, function)
     seen: set[Symbol] = set()
-    for node in form.flow.of_kind(ast.Call):
-        value = form.flow.value(node)
-        if isinstance(value, Items) and holds(form, value) and isinstance(form.flow.value(node.func), Function):
-            _result(form, node, value)
+    for node in list(form.flow.source_of):
+        if isinstance(node, ast.Call):
+            value = form.flow.value(node)
+            if isinstance(value, Items) and holds(form, value) and isinstance(form.flow.value(node.func), Function):
+                _result(form, node, value)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             value = form.flow.value(node)
             if isinstance(value, Items) and holds(form, value):

@@ -78,8 +78,8 @@ def find(form: _Native) -> ByHand | None:
     if whole.whole and (form.plan.collections - {"params"} or form.plan.sown or form.by_name):
         raise Unsupported(made[0], "an optimizer of all collections")
     updates = {}
-    for node in form.flow.of_kind(ast.Call):
-        value = form.flow.value(node)
+    for node in form.flow.source_of:
+        value = form.flow.value(node) if isinstance(node, ast.Call) else None
         if (
             isinstance(value, Items)
             and value.items

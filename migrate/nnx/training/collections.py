@@ -37,4 +37,4 @@ def check_whole(form: Rewrite) -> None:
 
 
 def _says(form: Rewrite, name: str) -> bool:
-    return any(node.value == name for node in form.flow.of_kind(ast.Constant))
+    return any(isinstance(node, ast.Constant) and node.value == name for node in form.flow.source_of)

@@ -14,7 +14,6 @@ from .rewrite import Rewrite, Unsupported
 
 _PMAP = "jax.pmap"
 _COPIES = {_PMAP, "flax.jax_utils.replicate"}
-_WORDS = {name.rpartition(".")[2] for name in _COPIES}
 _BY_HAND = (
     "It is right as it is: `jax.pmap` is `jax.jit` of `jax.shard_map` today. By hand it is that over split state, with P() "
     "for what all devices have alike and check_vma=False; `nnx-migrate explain NNX608` has the form."
@@ -52,17 +51,15 @@ def _of_each_device(form: Rewrite) -> str:
 
 def _copied(form: Rewrite) -> Iterator[tuple[ast.AST, str]]:
     """The calls and decorators that give each device a copy of what the component's models have."""
-    if all(source.words.isdisjoint(_WORDS) for source in form.flow.project.files.values()):
-        return
-    for node in form.flow.of_kind(ast.Call):
-        if node.args and form.flow.name(node.func) in _COPIES:
+    for node in list(form.flow.source_of):
+        if isinstance(node, ast.Call) and node.args and form.flow.name(node.func) in _COPIES:
             if _takes_values(form, form.flow.value(node.args[0])):
                 yield node, form.flow.name(node.func) or ""
-    for function in form.flow.of_kind(ast.FunctionDef):
-        for decorator in function.decorator_list:
-            names = {form.flow.name(n) for n in subtree(decorator) if isinstance(n, ast.Name | ast.Attribute)}
-            if names & _COPIES and _takes_values(form, Function(frozenset([function]))):
-                yield decorator, _PMAP
+        elif isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                names = {form.flow.name(n) for n in subtree(decorator) if isinstance(n, ast.Name | ast.Attribute)}
+                if names & _COPIES and _takes_values(form, Function(frozenset([node]))):
+                    yield decorator, _PMAP
 
 
 def _takes_values(form: Rewrite, value: Value) -> bool:

@@ -94,8 +94,8 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
 
 def _all_take_it(form: _Functional, name: str, forms: list[_Functional]) -> bool:
     held = [other.component for other in forms]
-    for node in form.flow.of_kind(ast.Call):
-        if form.flow.creates_state(node):
+    for node in form.flow.source_of:
+        if isinstance(node, ast.Call) and form.flow.creates_state(node):
             if (form.flow.name(node.func) or "").removesuffix(".create") == name:
                 if not any(component.holds(form.flow.value(node)) for component in held):
                     return False
@@ -170,8 +170,8 @@ class _Functional(PassedTrees):
     def _tree_fields(self) -> set[str]:
         """The fields of the project's own states that hold trees of the component; others are counters and the like."""
         found = set()
-        for node in self.flow.of_kind(ast.Call):
-            if self._holds(node):
+        for node in self.flow.source_of:
+            if isinstance(node, ast.Call) and self._holds(node):
                 found |= {str(k.arg) for k in node.keywords if self._holds(k.value) and not self._itself(k)}
         return found
 

@@ -17,8 +17,8 @@ def check(form: Rewrite) -> None:
         if owner in form.flow.class_facts.derived:
             raise Unsupported(method, "a method of a class that others derive from")
     names = {method.name for method in found}
-    for node in form.flow.of_kind(ast.Attribute):
-        if node.attr in names and not _known(form, node):
+    for node in form.flow.source_of:
+        if isinstance(node, ast.Attribute) and node.attr in names and not _known(form, node):
             raise Unsupported(node, f"a method {node.attr} of something that is not followed")
 
 

@@ -53,7 +53,7 @@ def _share(form: _Functional, kind: Kind, place: Symbol, node: ast.Name) -> None
     homes = list(kind.homes)
     name = kind.graphdefs[homes[0]]
     if isinstance(place[1], ast.ClassDef):
-        if any(node.attr == name for node in form.flow.of_kind(ast.Attribute)):
+        if any(isinstance(n, ast.Attribute) and n.attr == name for n in form.flow.source_of):
             return
         if _given_from_outside(form, place[2].removeprefix("self.")) or not all(
             _of_every_object(form, place[1], call) for call in kind.homes.values()
