@@ -71,6 +71,7 @@ def same(got: list[str], wanted: list[str], tolerance: float = 1e-4) -> None:
             assert float(left) == pytest.approx(float(right), abs=tolerance, rel=tolerance), (one, other)
 
 
+@pytest.mark.slow
 def test_early_nnx_guide_prints_the_losses_of_its_time(tmp_path: Path) -> None:
     got = printed(migrated("nnx_spmd_guide.py", tmp_path))
     same(got, expected("nnx_spmd_guide.txt"))
@@ -82,6 +83,7 @@ def test_shard_map_script_prints_what_it_printed(tmp_path: Path) -> None:
     same(printed(migrated("shard_map_intro.py", tmp_path)), expected("shard_map_intro.txt"))
 
 
+@pytest.mark.slow
 def test_fsdp_script_shards_as_it_did_and_learns(tmp_path: Path) -> None:
     path = migrated("fsdp_blog.py", tmp_path)
     text = path.read_text()
