@@ -111,10 +111,12 @@ class _Resolver:
         """What files in the directory `own` below an import root mean."""
         if (root, own) not in self._by_directory:
             cache: dict[str, str] = {}
+            scripts = own != root and not (own / "__init__.py").exists()  # what lies beside a script comes first
 
             def resolve(dotted: str) -> str:
                 if dotted not in cache:
-                    cache[dotted] = self._resolve(dotted, root) or self._inside(dotted, root, own) or dotted
+                    beside = self._within(own, dotted.split(".")) if scripts else None
+                    cache[dotted] = beside or self._resolve(dotted, root) or self._inside(dotted, root, own) or dotted
                 return cache[dotted]
 
             self._by_directory[root, own] = resolve

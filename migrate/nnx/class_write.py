@@ -210,7 +210,9 @@ class ClassWriter:
 
     def _uncalled(self) -> None:
         """Lines of setup that make what nothing calls."""
-        for statement in self.run.uncalled:
+        setup = self.model.own_methods.get("setup")
+        own = setup.nodes if setup is not None else []
+        for statement in (s for s in self.run.uncalled if s in own):  # the others are inherited
             parent = self.source.parents[statement]
             block = next(b for b in (parent.body, getattr(parent, "orelse", [])) if statement in b)  # type: ignore[attr-defined]
             beside = [
@@ -408,8 +410,9 @@ class ClassWriter:
         end = source.span(statement).end
         after = source.text.index("=", source.span(node).end) + 1
         after += len(source.text[after:end]) - len(source.text[after:end].lstrip(" "))
-        self.put(Span(source.span(node).start, after), source.span(node.value), ".set_value(", source=source)
-        self.insert(end, ")", source=source)
+        bare = isinstance(statement.value, ast.Tuple) and not _is_one_argument(source.text[after:end])
+        self.put(Span(source.span(node).start, after), source.span(node.value), f".set_value({'(' * bare}", source=source)
+        self.insert(end, ")" * (1 + bare), source=source)
 
     def _module_attribute(self, node: ast.Attribute, modules: tuple[Module, ...], source: SourceFile) -> None:
         """`self.dense.features`: layers of NNX keep some arguments and parameters under other names."""
@@ -493,6 +496,12 @@ class ClassWriter:
             else:
                 out.append(part)
         return tuple(out)
+
+
+def _is_one_argument(text: str) -> bool:
+    """Is a tuple in parentheses of its own: `(h, c)`, and neither `h, c` nor `h,`?"""
+    call = ast.parse(f"f({text}\n)", mode="eval").body
+    return isinstance(call, ast.Call) and len(call.args) == 1 and isinstance(call.args[0], ast.Tuple)
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -179,6 +179,22 @@ def test_folders_without_an_init_file_below_a_package_are_of_it(tmp_path: Path) 
     assert imported(tmp_path, "run.py", "from text.nets import norms") == {"norms": "text.nets.norms"}
 
 
+def test_what_lies_beside_a_script_below_a_package_comes_before_what_lies_above(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "helpers.py",
+        "text/__init__.py",
+        "text/helpers.py",
+        "text/a/helpers.py",
+        "text/a/train.py",
+        "text/b/train.py",
+    )
+    assert imported(tmp_path, "text/a/train.py", "from helpers import Net") == {"Net": "text.a.helpers.Net"}
+    assert imported(tmp_path, "text/a/train.py", "from text.helpers import Net") == {"Net": "text.helpers.Net"}
+    assert imported(tmp_path, "text/b/train.py", "from helpers import Net") == {"Net": "helpers.Net"}
+    assert imported(tmp_path, "text/helpers.py", "from helpers import Net") == {"Net": "helpers.Net"}
+
+
 def test_the_parity_module_of_such_a_package_lies_where_its_files_find_it(tmp_path: Path) -> None:
     write(tmp_path, "text/__init__.py", "text/common.py")
     model = "import common\nfrom flax import linen as nn\n\n\nclass M(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n"

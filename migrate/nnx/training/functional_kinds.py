@@ -62,14 +62,19 @@ def _join(form: _Functional, by_class: dict[str, Component], call: ast.Call) -> 
     """Classes that one call initializes are one kind, where the call says the same for all of them."""
     names = [name for name, own in by_class.items() if own.holds(form.flow.value(call))]
     plans = [plan for name in names for (plan,) in by_class[name].plans]
-    said = {(plan.added_arguments, plan.collections, plan.rng_streams, plan.call_arguments) for plan in plans}
-    if len(said) != 1:
+    if len({_called_with(plan) for plan in plans}) != 1:
         raise Unsupported(call, "one of several models is initialized")
     first, *others = [by_class[name] for name in names]
     for name, other in zip(names[1:], others, strict=True):
         first.sites += other.sites
         first.plans += other.plans
         del by_class[name]
+
+
+def _called_with(plan: ClassPlan) -> tuple[object, ...]:
+    """All that the structure of a model and the call that initializes it take from its class."""
+    arguments = (plan.call_arguments, plan.call_rest, plan.call_keywords, tuple(sorted(plan.call_defaults.items())))
+    return (plan.added_arguments, plan.collections, plan.rng_streams, *arguments)
 
 
 def of(form: _Functional, node: ast.AST, value: Value) -> Kind:

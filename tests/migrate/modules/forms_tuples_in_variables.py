@@ -38,8 +38,28 @@ class Kept(nn.Module):
         return y + self.state.value[0]
 
 
-NUMBERED = ("Factored", "Kept")  # the way back has no tuples
+class Assigned(nn.Module):
+    """Tuples without parentheses of their own, of one item, over several lines, beside other statements."""
+
+    @nn.compact
+    def __call__(self, x):
+        pair = self.variable("state", "pair", lambda: (jnp.zeros((4,)), jnp.ones((4,))))
+        one = self.variable("state", "one", lambda: (jnp.zeros((4,)),))
+        both = self.variable("state", "both", lambda: {"h": jnp.zeros((4,)), "c": jnp.ones((4,))})
+        h, c = pair.value
+        pair.value = h + x.mean(0), c * 2
+        one.value = one.value[0] + 1,
+        both.value = {
+            "h": both.value["h"] + h,  # the first
+            "c": (both.value["c"]),
+        }; y = both.value["h"]
+        pair.value = (pair.value[0]), (pair.value[1] + one.value[0])
+        return x * pair.value[1] + pair.value[0] + y
+
+
+NUMBERED = ("Factored", "Kept", "Assigned")  # the way back has no tuples
 CASES = [
     ("Factored", {"features": 3}, [(2, 4)], {}),
     ("Kept", {}, [(2, 4)], {}),
+    ("Assigned", {}, [(2, 4)], {}),
 ]

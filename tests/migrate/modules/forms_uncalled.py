@@ -53,7 +53,24 @@ class BesideCompact(nn.Module):
         return nn.Dense(2)(x)
 
 
+class Inherits(Left):
+    def __call__(self, x):
+        return self.last(self.first(x)) * 2
+
+
+class Extends(Left):
+    def setup(self):
+        super().setup()
+        self.more = nn.Dense(3)
+        self.neither = nn.Dense(3)
+
+    def __call__(self, x):
+        return self.more(self.last(self.first(x)))
+
+
 CASES = [
+    ("Inherits", {}, ((2, 4),), {}),
+    ("Extends", {}, ((2, 4),), {}),
     ("Left", {}, ((2, 4),), {}),
     ("UnderAFlag", {}, ((2, 4),), {}),
     ("UnderAFlag", {"gating": True}, ((2, 4),), {}),
