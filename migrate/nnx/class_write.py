@@ -220,10 +220,17 @@ class ClassWriter:
                 for s in block
                 if s is not statement and {s.lineno, s.end_lineno} & {statement.lineno, statement.end_lineno}
             ]
-            if block == [statement] or beside:
+            span = self.source.line_span(statement)
+            others = [s for s in block if s not in self.run.uncalled]
+            before = [s for s in others if s.lineno < statement.lineno]
+            if beside or (not others and block[0] is statement):
                 self.put(statement, "pass")
+            elif others and all(isinstance(s, ast.Expr) for s in before):  # the constructor's head ends where it stands
+                rest = self.source.text[span.end :]
+                follows = span.end + len(rest) - len(rest.lstrip())
+                self.put(Span(self.source.span(statement).start, follows))
             else:
-                self.put(self.source.line_span(statement))
+                self.put(span)
 
     def _decorators(self, method: Method) -> None:
         for decorator, name in zip(method.node.decorator_list, method.decorators):

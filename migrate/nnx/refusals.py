@@ -175,7 +175,7 @@ def _refuse_layer(text: ClassText, base: str) -> None:
     """A class that replaces all that a layer computes is an nnx.Module of its own: nobody may ask for the layer's rest."""
     model, name = text.model, base.rpartition(".")[2]
     for word in WHOLE[base] - set(model.methods()):
-        if any(word in source.words for source in text.run.project.files.values()):
+        if any(_asks_for(source, word) for source in text.run.project.files.values()):
             raise Unmigratable("NNX160", f"it inherits `{word}` from {base}", model.node)
     for source, asked in asked_classes(text.run.project).get(base, ()):
         raise Unmigratable("NNX160", f"it is a {name} to `{ast.unparse(asked)}` in {source.path.name}", asked)
@@ -187,6 +187,15 @@ def _refuse_layer(text: ClassText, base: str) -> None:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
                 if node.attr not in known and isinstance(node.ctx, ast.Load):
                     raise Unmigratable("NNX160", f"it takes `self.{node.attr}` from {base}", node)
+
+
+def _asks_for(source: SourceFile, word: str) -> bool:
+    """Does a file read an attribute, or say its name in a string (`method='attend'`)?"""
+    if word not in source.words:
+        return False
+    strings = (n.value for n in source.by_kind.get(ast.Constant, ()) if isinstance(n, ast.Constant))
+    read = any(isinstance(n, ast.Attribute) and n.attr == word for n in source.by_kind.get(ast.Attribute, ()))
+    return read or word in strings
 
 
 def _mentions_linen(text: ClassText, node: ast.expr) -> bool:

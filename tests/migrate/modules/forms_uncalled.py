@@ -53,6 +53,33 @@ class BesideCompact(nn.Module):
         return nn.Dense(2)(x)
 
 
+class First(nn.Module):
+    def setup(self):
+        """Two of them begin it, and one ends it."""
+        # not called
+        self.never = nn.Dropout(0.1)
+        self.nor = nn.Dense(3)  # this one neither
+
+        # called
+        size = 4
+        self.dense = nn.Dense(size)
+        self.last = nn.Dense(2)
+
+    def __call__(self, x):
+        return self.dense(x)
+
+
+class Only(nn.Module):
+    features: int = 3
+
+    def setup(self):
+        self.never = nn.Dense(self.features)
+        self.nor = nn.Dense(self.features)
+
+    def __call__(self, x):
+        return x * self.features
+
+
 class Inherits(Left):
     def __call__(self, x):
         return self.last(self.first(x)) * 2
@@ -74,5 +101,7 @@ CASES = [
     ("Left", {}, ((2, 4),), {}),
     ("UnderAFlag", {}, ((2, 4),), {}),
     ("UnderAFlag", {"gating": True}, ((2, 4),), {}),
+    ("First", {}, ((2, 4),), {}),
+    ("Only", {}, ((2, 4),), {}),
     ("BesideCompact", {}, ((2, 4),), {}),
 ]

@@ -73,12 +73,24 @@ class Offset(nn.Embed):
     return jnp.take(self.embedding, positions + self.offset, axis=0)
 
 
+class LookedUp(nn.Embed):
+  """Rows behind the first ones."""
+
+  def setup(self):
+    self.offset = 2
+    self.embedding = self.param(
+      'embedding', self.embedding_init, (self.num_embeddings + self.offset, self.features), self.param_dtype)
+
+  def __call__(self, positions):
+    return super().__call__(positions + self.offset)
+
+
 class Images(nn.Module):
   @nn.compact
   def __call__(self, x, t):
     x = nn.relu(ScaleNorm()(Standardized(5, (3, 3))(x)))
     x = Standardized(4, kernel_size=(1, 1), use_bias=False)(x)
-    return x.mean((1, 2)) + Offset(6, 4)(t)
+    return x.mean((1, 2)) + Offset(6, 4)(t) + LookedUp(6, 4, embedding_init=nn.initializers.normal(0.5))(t)
 
 
 TOKENS = [[1, 3], [0, 5]]
@@ -88,5 +100,6 @@ CASES = [
   ('MaskedMLP', {'sizes': (5, 7)}, [(2, 6)], {}),
   ('Standardized', {'features': 4, 'kernel_size': (3, 3)}, [(2, 5, 5, 3)], {}),
   ('Offset', {'num_embeddings': 6, 'features': 3}, [TOKENS], {}),
+  ('LookedUp', {'num_embeddings': 1, 'features': 3, 'dtype': jnp.bfloat16}, [[[0, 0, 0]]], {}),
   ('Images', {}, [(2, 8, 8, 3), [1, 4]], {}),
 ]

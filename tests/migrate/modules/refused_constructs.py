@@ -24,6 +24,28 @@ class M(nn.Dense):
     return self.attend(self.embedding[t])
 """,
     ),
+    "a table of its own that the layer attends to": (
+        "NNX111",
+        """class M(nn.Embed):
+  def setup(self):
+    self.embedding = self.param('embedding', self.embedding_init, (self.num_embeddings + 2, self.features))
+  def __call__(self, t):
+    return super().attend(super().__call__(t + 2))
+""",
+    ),
+    "a table of its own under a condition": (
+        "NNX111",
+        """class M(nn.Embed):
+  more: int = 0
+  def setup(self):
+    if self.more:
+      self.embedding = self.param('embedding', self.embedding_init, (self.num_embeddings + self.more, self.features))
+    else:
+      super().setup()
+  def __call__(self, t):
+    return super().__call__(t + self.more)
+""",
+    ),
     "what the layer's own setup makes": (
         "NNX160",
         """class M(nn.Embed):
