@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..pipeline import Decided, RunResult
 
 # Modules made by functions, or of what functions give; one text for two things; modules that cannot be numbered.
-CODES = frozenset({"NNX134", "NNX135", "NNX138", "NNX153", "NNX158", "NNX170"})
+CODES = frozenset({"NNX130", "NNX134", "NNX135", "NNX138", "NNX153", "NNX158", "NNX170"})
 ALL_CODES = CODES | forms.CODES
 FORM: Key = ("another form of setup",)  # wanted besides functions
 MAX_ROUNDS = 4
@@ -136,11 +136,21 @@ def _rewritten(project: Project, wanted: dict[str, set[Key]], given_up: set[str]
         try:
             source = sources[module]
             if FORM in wanted[name]:
-                source = forms.other_form(project, source, info.node.name)
+                source = _other_form(project, source, info.node.name, wanted[name])
             sources[module] = inlined(project, source, info.node.name, wanted[name])
         except NotInlined:
             _drop(wanted, given_up, {name})
     return sources
+
+
+def _other_form(project: Project, source: SourceFile, name: str, wanted: Collection[Key]) -> SourceFile:
+    """The file with another form of a class's `setup`; as it is where there is none and functions' text may do."""
+    try:
+        return forms.other_form(project, source, name)
+    except NotInlined:
+        if wanted == {FORM}:
+            raise
+        return source
 
 
 def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:

@@ -242,7 +242,10 @@ def _find(project: Project) -> FoundRules:
     if not stated:
         return FoundRules(None, "the project states no rules")
     rules = stated.pop()
-    stacked = sorted(name for name in _stack_names(project) if resolve((name,), rules) != (None,))
+    names = _stack_names(project)
+    if None in names:
+        return FoundRules(None, "the name of a stacked axis is not a literal")
+    stacked = sorted(name for name in names if name is not None and resolve((name,), rules) != (None,))
     if stacked:
         return FoundRules(None, f"the stacked axis {stacked[0]!r} takes a mesh axis")
     # The resolved names meet the context's rules again in NNX: a rule for a mesh axis' own name would rename them.
@@ -252,9 +255,9 @@ def _find(project: Project) -> FoundRules:
     return FoundRules(rules)
 
 
-def _stack_names(project: Project) -> set[str]:
-    """Names that `metadata_params={nn.PARTITION_NAME: ...}` gives to stacked axes."""
-    found = set()
+def _stack_names(project: Project) -> set[str | None]:
+    """Names that `metadata_params={nn.PARTITION_NAME: ...}` gives to stacked axes; None for one that is not a literal."""
+    found: set[str | None] = set()
     for source in project.files.values():
         if "PARTITION_NAME" not in source.text and "partition_name" not in source.text:
             continue
@@ -262,7 +265,9 @@ def _stack_names(project: Project) -> set[str]:
             for key, value in zip(node.keys, node.values) if isinstance(node, ast.Dict) else ():
                 said = project.qualname(source, key) if key is not None else None
                 if said == "flax.linen.PARTITION_NAME" or (isinstance(key, ast.Constant) and key.value == "partition_name"):
-                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    if not isinstance(value, ast.Constant):
+                        found.add(None)
+                    elif isinstance(value.value, str):
                         found.add(value.value)
     return found
 

@@ -200,7 +200,7 @@ def map_choice(choice: FactoryChoice, change: Callable[[Factory], Factory]) -> F
     """Every option changed alike; None where one is no factory."""
     options: list[Value] = []
     for option in (choice.then, choice.orelse):
-        new: Value | None = None
+        new: Value | None = RAISED if option is RAISED else None
         if isinstance(option, FactoryChoice):
             new = map_choice(option, change)
         elif isinstance(option, Factory):

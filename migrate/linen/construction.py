@@ -357,7 +357,7 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
         layers_above = (lifted, *base.lifted)
         return dataclasses.replace(base, lifted=layers_above, text=ast.unparse(node), node=node, source=env.source)
 
-    if isinstance(target, FactoryChoice) and kind == "remat":  # of two classes by a condition
+    if isinstance(target, FactoryChoice) and kind in ("remat", "scan", "vmap"):  # of two classes by a condition
         lifted_choice = map_choice(target, under)
         if lifted_choice is not None:
             return Abs(lifted_choice, first.static)

@@ -33,6 +33,9 @@ from .unpacking import entry, merged
 from .values import Array, Const, Global, Int, NeedsRank, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
 
 
+_KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of Flax that dicts have as keys
+
+
 class Containers(Evaluation):
     """The part of an `Execution` that evaluates containers."""
 
@@ -69,6 +72,7 @@ class Containers(Evaluation):
             found = self.evaluate(value, env)
             static, flags = static and found.static, flags | found.flags
             label = self.evaluate(key, env).value if key is not None else None
+            label = _KEYS.get(label.name, label) if isinstance(label, Global) else label
             own = entry(self, value, found, env)
             if isinstance(label, Const):
                 tables.append(Table({label.value: found.value}, {label.value: own}))

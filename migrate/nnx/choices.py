@@ -38,7 +38,7 @@ def write(writer: ClassWriter, site: Site) -> None:
     if len(built) < len(group):
         _check_uses(writer, site)
     if site.in_setup:
-        _stack_functions(writer, site, built)
+        _stack_functions(writer, built)
         made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
         writer.put(site.node, *writer.laid_out_at(site, made), source=source)
     else:
@@ -68,31 +68,22 @@ def write(writer: ClassWriter, site: Site) -> None:
             else:
                 said[one] = _direct(writer, one, here[0].parts) if here else _as_it_stands(writer, one, span)
         writer.put(span, *combined(source, group, said), source=source)
-    _lines_before(writer, site, edits, calls)
+    _lines_before(writer, edits, calls)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
     for test in {test for one in group for test, _ in one.choice if _own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
 
 
-def _stack_functions(writer: ClassWriter, site: Site, built: Sequence[Site]) -> None:
+def _stack_functions(writer: ClassWriter, built: Sequence[Site]) -> None:
     """The functions that make stacks of modules in `setup`; they are called under the condition that chooses."""
-    stacks = [s for s in built if writer.text.built[s][0].before]
-    if len(stacks) > 1:
-        raise Unmigratable("NNX132", "several stacks of modules are made by one of several factories", site.node)
-    for stack in stacks:
+    for stack in [s for s in built if writer.text.built[s][0].before]:
         writer.put_functions(stack)
 
 
-def _lines_before(writer: ClassWriter, site: Site, edits: dict[Site, list[MethodEdit]], calls: Collection[Span]) -> None:
-    """Functions that one of the modules is called in, ahead of the statement: whether they are called the call says."""
-    places: set[int] = set()
+def _lines_before(writer: ClassWriter, edits: dict[Site, list[MethodEdit]], calls: Collection[Span]) -> None:
+    """Functions that the modules are called in, ahead of the statement: whether they are called the call says."""
     for found in edits.values():
-        for edit in [e for e in found if e.insert and not any(_within(span, e) for span in calls)]:
-            if edit.span.start in places:
-                reason = "several stacks of modules are called in the place of one of several modules"
-                raise Unmigratable("NNX132", reason, site.node)
-            writer.edits.append(edit)
-        places |= {e.span.start for e in found if e.insert}
+        writer.edits += [e for e in found if e.insert and not any(_within(span, e) for span in calls)]
 
 
 def _within(span: Span, edit: MethodEdit) -> bool:

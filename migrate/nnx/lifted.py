@@ -171,7 +171,7 @@ def _number(writer: ClassText, site: Site) -> str:
     before = [
         other
         for other in writer.run.sites[: writer.run.sites.index(site)]
-        if other.in_setup and other.lifted and other.source is site.source and other.node is not site.node
+        if other.in_setup and other.lifted and other.source is site.source
         if site.source.statement_of(other.node) is statement and label_of(writer, other) == label
     ]
     return f"_{len(before) + 1}" if before else ""
@@ -227,12 +227,9 @@ def _axis_name(writer: ClassText, lifted: Lifted) -> tuple[object, ...]:
         raise Unmigratable("NNX168", "metadata_params of a lifted transform is not a literal", lifted.node)
     value = lifted.abs["metadata_params"].value
     name = next(iter(value.items.values())) if isinstance(value, Table) and value.items else None
-    if isinstance(name, Const):
-        return (name.value,)
-    # The key is nn.PARTITION_NAME, which evaluates to a constant that no table holds; take the value's text.
-    if not isinstance(node.values[0], ast.Constant):
+    if not isinstance(name, Const):
         raise Unmigratable("NNX168", "the partition name of a lifted transform is not a literal", lifted.node)
-    return (node.values[0].value,)
+    return (name.value,)
 
 
 def _of_partitioning(writer: ClassText, lifted: Lifted) -> str:

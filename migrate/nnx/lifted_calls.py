@@ -158,14 +158,15 @@ def _functions_before(writer: ClassText, site: Site, node: ast.Call) -> list[Lin
     """What the functions of earlier calls in the statement do, under the name that this call's would have."""
     statement, label = site.source.statement_of(node), label_of(writer, site)
     calls = {
-        (call.lineno, call.col_offset): (other, call, method)
-        for other in writer.run.sites
+        (call.lineno, call.col_offset, number): (other, call, method)
+        for number, other in enumerate(writer.run.sites)
         if other.lifted and other.source is site.source and label_of(writer, other) == label
         for call, method, env in other.calls
         if env.source is site.source and site.source.statement_of(call) is statement
     }
+    own = (node.lineno, node.col_offset, writer.run.sites.index(site))  # several kinds may be called in one place
     found: list[Lines] = []
-    for place in sorted(p for p in calls if p < (node.lineno, node.col_offset)):
+    for place in sorted(p for p in calls if p < own):
         lines = _plain_function(writer, *calls[place])
         if lines and lines not in found:
             found.append(lines)
