@@ -205,17 +205,31 @@ REFUSED = {
     return self.rnn(xs)
 """,
     ),
-    "one of two stacks": (
-        "NNX132",
-        """  wide: bool = False
-  def setup(self):
-    if self.wide:
-      block = nn.vmap(Sower, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)
-    else:
-      block = nn.vmap(Sower, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=2)
-    self.a = block()
+    "one of two stacks by a flag of the call": (
+        "NNX138",
+        """  @nn.compact
+  def __call__(self, x, sows=True):
+    block = Sower if sows else Two
+    return nn.vmap(block, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)()(x)
+""",
+    ),
+    "one of two stacks, where a field may be one": (
+        "NNX138",
+        """  block: Any = Sower
+  own: bool = True
+  @nn.compact
   def __call__(self, x):
-    return self.a(x)
+    block = self.block if self.own else Sower
+    return nn.vmap(block, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)()(x)
+""",
+    ),
+    "a stack whose axis is named by a field": (
+        "NNX168",
+        """  axis: str = 'layers'
+  @nn.compact
+  def __call__(self, c, xs):
+    axes, split = {'params': 0}, {'params': True}
+    return nn.scan(Step, axes, split_rngs=split, length=3, metadata_params={nn.PARTITION_NAME: self.axis})()(c, xs)
 """,
     ),
     "one of two stacks, under an if": (

@@ -105,6 +105,10 @@ def test_rules_are_found_across_files() -> None:
             "import flax.linen as nn\nRULES = (('layer', 'x'),)\nm = {nn.PARTITION_NAME: 'layer'}\n",
             "takes a mesh axis",
         ),
+        (
+            "import flax.linen as nn\nRULES = (('a', 'x'),)\ndef f(name):\n  return {nn.PARTITION_NAME: name}\n",
+            "the name of a stacked axis is not a literal",
+        ),
     ],
 )
 def test_rules_that_are_not_one_literal_are_not_taken(text: str, reason: str) -> None:
