@@ -32,7 +32,6 @@ from .unknown_callees import made_by_unknown
 from .unpacking import entry, merged
 from .values import Array, Const, Global, Int, NeedsRank, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
 
-
 _KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of Flax that dicts have as keys
 
 
