@@ -115,7 +115,10 @@ class Localization(Evaluation):
         needs: set[str],
     ) -> bool:
         def put(*parts: InitPart) -> bool:
-            replaced.append((env.source.span(node), localize.bracketed(node, parts, env)))
+            said = localize.of_comprehensions(parts, bound, env)
+            if said is None:
+                return False
+            replaced.append((env.source.span(node), localize.bracketed(node, said, env)))
             return True
 
         if isinstance(node, ast.Name):
@@ -202,7 +205,10 @@ class Localization(Evaluation):
             inner = bound | {a.arg for a in named if a is not None}
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
             inner = bound | {n.id for g in node.generators for n in subtree(g.target) if isinstance(n, ast.Name)}
-        return all(self._localize(child, env, inner, replaced, needs) for child in ast.iter_child_nodes(node))
+        asked = set[str]()
+        said = all(self._localize(child, env, inner, replaced, asked) for child in ast.iter_child_nodes(node))
+        needs |= asked - (inner - bound)  # sizes may say the names of a comprehension
+        return said
 
     def _put_value(self, found: Abs, put: Any, needs: set[str], node: ast.AST | None = None) -> bool:
         """Replace an expression by the value it has: a size, a module's attribute, a constant."""

@@ -48,6 +48,13 @@ def bracketed(node: ast.AST, parts: tuple[InitPart, ...], env: Any) -> tuple[Ini
     return parts
 
 
+def of_comprehensions(parts: tuple[InitPart, ...], bound: frozenset[str], env: Any) -> tuple[InitPart, ...] | None:
+    """Sizes inside of a comprehension, which may say its names; None where such a name means something outside of it too."""
+    said = tuple(dataclasses.replace(p, inside=p.dim.dependencies() & bound) if isinstance(p, DimPart) else p for p in parts)
+    inside = {name for p in said if isinstance(p, DimPart) for name in p.inside}
+    return None if any(env.get(name) is not None for name in inside) else said
+
+
 def _binds(parent: ast.AST | None, node: ast.AST) -> bool:
     """Does what is around an expression take part of it, if its own operators bind less?"""
     if isinstance(parent, ast.Attribute | ast.Subscript | ast.Starred):

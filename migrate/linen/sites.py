@@ -75,6 +75,7 @@ class DimPart:
 
     dim: Dim
     factor: bool = False  # an operator stands beside it
+    inside: frozenset[str] = frozenset()  # names that a comprehension around it binds
 
 
 @dataclasses.dataclass(frozen=True)

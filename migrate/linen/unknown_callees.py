@@ -69,14 +69,16 @@ def _parsed(text: str) -> ast.expr | None:
 def _of_the_project(run: Any, qualname: str) -> bool:
     """Functions and classes of the project's own files have been looked at: they make Linen modules only as followed.
 
-    Modules of its packages that are not among the files say nothing of Flax, apart from those that could not be read.
+    Modules of its packages that are not among the files say nothing of Flax, apart from those that could not be read,
+    and names that a file nowhere says (`from lib import *`), which are those of another package.
     """
+    name = ""
     while qualname:
         if qualname in run.project.unread:
             return False
         if qualname in run.project.files:
-            return True
-        qualname = qualname.rpartition(".")[0]
+            return not name or name in run.project.files[qualname].words
+        qualname, _, name = qualname.rpartition(".")
     return False
 
 

@@ -450,7 +450,8 @@ class ClassText:
         if isinstance(part, DtypePart):
             return part.argument
         if isinstance(part, DimPart):
-            text = self.dim(part.dim)
+            before, text = set(self.needs), self.dim(part.dim)
+            self.needs -= part.inside - before
             return f"({text})" if part.factor and level_of(text) != ATOM else text
         place = self.names.places.get(part.site)
         if place is not None and place.kind == "list" and not place.named_by:

@@ -102,7 +102,46 @@ class PoolCat(nn.Module):
     return nn.Dense(2, name='o')(y)
 
 
+class TimesInput(nn.Module):
+  """Sizes that a comprehension computes from the input's."""
+
+  hidden: Optional[tuple[int, ...]] = None
+  alpha: Optional[tuple[float, ...]] = None
+  act: Any = nn.relu
+
+  @nn.compact
+  def __call__(self, input):
+    if self.hidden is None:
+      if self.alpha is not None:
+        sizes = [int(nh * input.shape[-1]) for nh in self.alpha]
+      else:
+        sizes = []
+    else:
+      sizes = self.hidden
+    acts = [self.act] * len(sizes)
+    x = input
+    for nh, act in zip(sizes, acts):
+      x = nn.Dense(features=nh)(x)
+      if act:
+        x = act(x)
+    return nn.Dense(2)(x)
+
+
+class CountedTimesInput(nn.Module):
+  factors: tuple[int, ...] = (2, 1, 3)
+
+  @nn.compact
+  def __call__(self, x):
+    sizes = [i * n * x.shape[-1] for i, n in enumerate(self.factors, 1) if n > 1]
+    for n in sizes[::-1]:
+      x = nn.Dense(n)(x)
+    return x
+
+
 CASES: list[Any] = [
+    ('TimesInput', dict(alpha=(1.5, 2)), [(2,4)], dict()),
+    ('TimesInput', dict(hidden=(5,), act=None), [(2,4)], dict()),
+    ('CountedTimesInput', {}, [(2,4)], dict()),
     ('UnetComp', dict(feats=(4,8)), [(2,8,8,3)], dict()),
     ('UnetRev', dict(feats=(4,8)), [(2,8,8,3)], dict()),
     ('UnetInline', dict(feats=(4,8)), [(2,8,8,3)], dict()),

@@ -10,6 +10,21 @@ REFUSED = {
     return nn.Dense(3)(jnp.reshape(table, [x.shape[1], -1]))
 """,
     ),
+    "a size with the number of a pass, where a comprehension calls another number so": (
+        "NNX123",
+        """class M(nn.Module):
+  rows: tuple
+  columns: tuple
+  @nn.compact
+  def __call__(self, x):
+    for n in self.rows:
+      width = n + x.shape[-1]
+      sizes = [width * n for n in self.columns]
+      for size in sizes:
+        x = nn.Dense(size)(x)
+    return x
+""",
+    ),
     "padding by the height of the input, of which the next call may have another": (
         "NNX113",
         """class M(nn.Module):

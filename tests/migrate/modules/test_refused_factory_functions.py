@@ -113,3 +113,18 @@ class M(nn.Module):
     files = [SourceFile.parse(Path(f"{n}.py"), n, t) for n, t in (("helpers", helpers), ("m", text))]
     plan = {c.qualname: c for c in migrate_project(files).classes}["m.M"]
     assert (plan.outcome, plan.code) == ("bridged", "NNX132"), plan.reason
+
+
+def test_what_a_file_of_the_project_takes_from_another_package_unnamed_may_be_a_module() -> None:
+    text = """from flax import linen as nn
+import parts
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return parts.Block(features=4)(x)
+"""
+    files = [SourceFile.parse(Path(f"{n}.py"), n, t) for n, t in (("parts", "from elsewhere import *\n"), ("m", text))]
+    plan = {c.qualname: c for c in migrate_project(files).classes}["m.M"]
+    assert (plan.outcome, plan.code) == ("bridged", "NNX138"), plan.reason
