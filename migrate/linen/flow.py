@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
@@ -575,11 +575,11 @@ class Flow:
                 found.add((self.name(value.func) or "") if isinstance(value, ast.Call) else "")
         return found.pop() if len(found) == 1 else ""
 
-    def native_sites(self) -> Iterator[ast.Call]:
+    @functools.cached_property
+    def native_sites(self) -> dict[ast.Call, None]:
         """Calls that construct native module classes outside of module classes, in the order of the files."""
-        for site in self.site_classes:
-            if all(plan.outcome is Outcome.NATIVE for plan in self.site_plans(site)):
-                yield site
+        sites = self.site_classes
+        return {site: None for site in sites if all(p.outcome is Outcome.NATIVE for p in self.site_plans(site))}
 
     def site_plans(self, site: ast.Call) -> tuple[ClassPlan, ...]:
         """The classes that a call may construct, by name."""

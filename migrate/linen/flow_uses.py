@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from .flow_values import RESTORE_ARGS, RESTORES, Function, Record, Tracked, Value
+from .flow_values import RESTORE_ARGS, RESTORES, Function, Items, Record, Symbol, Tracked, Value
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -20,12 +20,23 @@ class Uses:
         self._tracked: dict[ast.Call, list[tuple[int, ast.AST, Value]]] = {}  # construction → what is made from it
         self._functions: dict[ast.AST, list[tuple[ast.AST, Function]]] = {}  # definition → names that mean it
         self.records: list[tuple[ast.AST, Record]] = []  # expressions whose values are records
+        self._symbols: dict[ast.Call, list[tuple[int, Symbol, Value]]] = {}  # construction → what has values made from it
+        self._returning: dict[ast.Call, list[tuple[int, ast.AST, Value]]] = {}  # and the functions that return them
+        self.items: list[tuple[ast.AST, Items]] = []  # names, attributes, calls and items whose values are tuples or records
+        self.decorated: list[ast.FunctionDef] = []
+        self.strings: set[str] = set()
         for position, node in enumerate(flow.source_of):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self.strings.add(node.value)
+            if isinstance(node, ast.FunctionDef) and node.decorator_list:
+                self.decorated.append(node)
             if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
                 continue
             if isinstance(node, ast.Call):
                 self._calls.setdefault(flow.name(node.func) or "", []).append((position, node))
             value = flow.value(node)
+            if isinstance(value, Items):
+                self.items.append((node, value))
             if isinstance(value, Tracked):
                 for site in value.sites:
                     self._tracked.setdefault(site, []).append((position, node, value))
@@ -34,6 +45,13 @@ class Uses:
             elif isinstance(value, Function) and isinstance(getattr(node, "ctx", None), ast.Load):
                 for function in value.nodes:
                     self._functions.setdefault(function, []).append((node, value))
+
+        for position, (symbol, value) in enumerate(flow.env.items()):
+            for site in _sites(value):
+                self._symbols.setdefault(site, []).append((position, symbol, value))
+        for position, (function, value) in enumerate(flow.returns.items()):
+            for site in _sites(value):
+                self._returning.setdefault(site, []).append((position, function, value))
 
     def calls(self, names: Collection[str]) -> list[ast.Call]:
         """The calls of any of the canonical names."""
@@ -49,9 +67,26 @@ class Uses:
         for position in sorted(found):
             yield found[position]
 
+    def symbols(self, sites: Collection[ast.Call]) -> list[tuple[Symbol, Value]]:
+        """The names and attributes whose values are made from the models of `sites`, or are tuples with such values."""
+        found = {position: (symbol, value) for site in sites for position, symbol, value in self._symbols.get(site, ())}
+        return [found[position] for position in sorted(found)]
+
+    def returning(self, sites: Collection[ast.Call]) -> list[tuple[ast.AST, Value]]:
+        """The functions that return such values."""
+        found = {position: (node, value) for site in sites for position, node, value in self._returning.get(site, ())}
+        return [found[position] for position in sorted(found)]
+
     def references(self, function: ast.AST) -> list[tuple[ast.AST, Function]]:
         """The names and attributes whose value is, or may be, a function."""
         return self._functions.get(function, [])
+
+
+def _sites(value: Value) -> frozenset[ast.Call]:
+    """The constructions of the models that a value, or what a tuple has, is made from."""
+    if isinstance(value, Items):
+        return frozenset().union(*map(_sites, value.items))
+    return frozenset(value.sites) if isinstance(value, Tracked) else frozenset()
 
 
 def _position(found: tuple[int, ast.Call]) -> int:

@@ -69,6 +69,7 @@ class Project:
         self._star_aliases()
         self._complete = True
         self.linen_classes: dict[str, ClassInfo] = self._find_classes()
+        self._said: dict[str, bool] = {}  # answers of `linen_says`
 
     @functools.cached_property
     def linen_names(self) -> dict[ast.AST, str]:
@@ -79,6 +80,14 @@ class Project:
     def inside_modules(self) -> frozenset[ast.AST]:
         """Everything in Linen classes."""
         return frozenset(node for info in self.linen_classes.values() for node in info.nodes)
+
+    def linen_says(self, *words: str) -> bool:
+        """Does a file with Linen classes have one of the words in its text?"""
+        for word in words:
+            if word not in self._said:
+                files = {info.source.module: info.source for info in self.linen_classes.values()}
+                self._said[word] = any(word in source.text for source in files.values())
+        return any(self._said[word] for word in words)
 
     def _star_aliases(self) -> None:
         for _ in range(3):  # star imports may chain

@@ -66,7 +66,7 @@ from . import (
     templates,
 )
 from .naming import Names, Place
-from .text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, short
+from .text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, Recorder, short
 
 VARIABLE_TYPES = {
     "params": "Param",
@@ -101,6 +101,7 @@ class ClassText:
         self.optional: set[str] = set()
         self.needs: set[str] = set()
         self.namer: Namer = DryNamer()
+        self.written: tuple[list[MethodEdit], Recorder] | None = None  # the edits of a trial, and how they name things
         self.edits: list[MethodEdit] = []
         self.notes: list[tuple[str, str, ast.AST]] = []
         self.streams: dict[str, str] = {}

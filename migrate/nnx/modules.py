@@ -39,7 +39,7 @@ from .class_text import ClassText
 from .class_write import ClassWriter
 from .field_kinds import Misfit, OtherSizes
 from .layer_variants import LayerVariant
-from .text_parts import DryNamer
+from .text_parts import DryNamer, Recorder
 
 # The codes of the class writer and of the training writer's general form: one without the other is half a migration.
 WRITERS = ("NNX100", "NNX603")
@@ -99,7 +99,7 @@ def decide(
             reasons = dict(given)
             _execute_all(analyser, classes)
             continue
-        edited = _check_edits(project, texts, reasons, loaded | analyser.read_attributes)
+        edited = _check_edits(project, plan, texts, reasons, loaded | analyser.read_attributes)
         outside_chains.check(plan, analyser, reasons)
         templates.check_takers(analyser, reasons)
         plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
@@ -402,7 +402,7 @@ def _loaded_attributes(project: Project) -> frozenset[str]:
 
 
 def _check_edits(
-    project: Project, texts: dict[str, ClassText], reasons: dict[str, Unmigratable], loaded: frozenset[str]
+    project: Project, plan: Plan, texts: dict[str, ClassText], reasons: dict[str, Unmigratable], loaded: frozenset[str]
 ) -> set[str]:
     """A method shared by several classes can be rewritten one way only.
 
@@ -410,17 +410,22 @@ def _check_edits(
     """
     wanted: dict[tuple[str, int, int], tuple[str, object]] = {}
     edited: set[str] = set()
+    trials: dict[str, FileContext] = {}
     for text in texts.values():
         lifted_functions.note_carried(text)
     for name, text in texts.items():
+        if text.source.module not in trials:
+            trials[text.source.module] = FileContext(text.source, plan, Options(), project)
+        namer = Recorder(trials[text.source.module])
         try:
-            edits = ClassWriter(text, DryNamer(), loaded).write()
+            edits = ClassWriter(text, namer, loaded).write()
         except Unmigratable as error:
             reasons[name] = error
             continue
         except Exception as error:
             reasons[name] = internal_error(error)
             continue
+        text.written = edits, namer
         for edit in edits:
             edited.add(_helper_at(project, edit.source, edit.span))
             if edit.insert:
@@ -488,6 +493,8 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         text: ClassText | LayerVariant = decided.writer
         if isinstance(text, LayerVariant):
             edits = text.edits(context)
+        elif text.written is not None and text.written[1].holds_for(context):
+            edits, text.namer = text.written[0], context
         else:
             edits = ClassWriter(text, context, loaded | text.analyser.read_attributes).write()
         for edit in edits:

@@ -43,6 +43,28 @@ class DryNamer:
         return dotted.rpartition(".")[2]
 
 
+class Recorder:
+    """A namer that keeps what it was asked, so that what was written with it holds wherever the same names do."""
+
+    def __init__(self, namer: Namer) -> None:
+        self._namer = namer
+        self._said: dict[tuple[str, str], str] = {}
+
+    def name(self, dotted: str) -> str:
+        return self._said.setdefault(("name", dotted), self._namer.name(dotted))
+
+    def parity(self, part: str) -> str:
+        return self._said.setdefault(("parity", part), self._namer.parity(part))
+
+    def imported(self, dotted: str) -> str:
+        return self._said.setdefault(("imported", dotted), self._namer.imported(dotted))
+
+    def holds_for(self, namer: Namer) -> bool:
+        """Does another namer say the same? It is asked for everything, and so imports what the text names."""
+        answers = [getattr(namer, kind)(asked) for kind, asked in self._said]
+        return answers == list(self._said.values())
+
+
 @dataclasses.dataclass
 class MethodEdit:
     """Text that takes the place of a span of a file, or that goes in at a point."""

@@ -39,14 +39,12 @@ def write(form: _Native) -> None:
         if isinstance(value, Items) and holds(form, value):
             _returns(form, function)
     seen: set[Symbol] = set()
-    for node in list(form.flow.source_of):
+    for node, value in form.flow.uses.items:
         if isinstance(node, ast.Call):
-            value = form.flow.value(node)
-            if isinstance(value, Items) and holds(form, value) and isinstance(form.flow.value(node.func), Function):
+            if holds(form, value) and isinstance(form.flow.value(node.func), Function):
                 _result(form, node, value)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            value = form.flow.value(node)
-            if isinstance(value, Items) and holds(form, value):
+            if holds(form, value):
                 seen.add(form.flow.symbol(form.source(node), node))
                 _named(form, node, value)
 

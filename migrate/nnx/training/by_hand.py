@@ -14,7 +14,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, Deltas, Items, OptState, State, Symbol, Value, Variables
+from ...linen.flow_values import Collection, Deltas, OptState, State, Symbol, Value, Variables
 from ...trees import subtree
 from .rewrite import Unsupported
 
@@ -78,14 +78,9 @@ def find(form: _Native) -> ByHand | None:
     if whole.whole and (form.plan.collections - {"params"} or form.plan.sown or form.by_name):
         raise Unsupported(made[0], "an optimizer of all collections")
     updates = {}
-    for node in form.flow.source_of:
-        value = form.flow.value(node) if isinstance(node, ast.Call) else None
-        if (
-            isinstance(value, Items)
-            and value.items
-            and isinstance(value.items[0], Deltas)
-            and form.component.holds(value.items[0])
-        ):
+    for node, value in form.flow.uses.items:
+        first = value.items[0] if isinstance(node, ast.Call) and value.items else None
+        if isinstance(first, Deltas) and form.component.holds(first):
             assert isinstance(node, ast.Call)
             update = _update(form, made[0], node)
             updates[update.call] = update

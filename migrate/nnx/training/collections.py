@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from ...linen.flow_values import State
 from ...plan import ClassPlan
 from .rewrite import Rewrite, Unsupported
@@ -37,4 +35,4 @@ def check_whole(form: Rewrite) -> None:
 
 
 def _says(form: Rewrite, name: str) -> bool:
-    return any(isinstance(node, ast.Constant) and node.value == name for node in form.flow.source_of)
+    return name in form.flow.uses.strings

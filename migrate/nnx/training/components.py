@@ -26,7 +26,7 @@ class Component:
 
 def find(flow: Flow) -> list[Component]:
     """The components with native classes, in the order of their first sites."""
-    native = list(flow.native_sites())
+    native = list(flow.native_sites)
     group = {site: site for site in native}
 
     def root(site: ast.Call) -> ast.Call:

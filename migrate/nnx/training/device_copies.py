@@ -51,18 +51,18 @@ def _of_each_device(form: Rewrite) -> str:
 
 def _copied(form: Rewrite) -> Iterator[tuple[ast.AST, str]]:
     """The calls and decorators that give each device a copy of what the component's models have."""
-    for node in list(form.flow.source_of):
-        if isinstance(node, ast.Call) and node.args and form.flow.name(node.func) in _COPIES:
-            if _takes_values(form, form.flow.value(node.args[0])):
-                yield node, form.flow.name(node.func) or ""
-        elif isinstance(node, ast.FunctionDef):
-            for decorator in node.decorator_list:
-                names = {form.flow.name(n) for n in subtree(decorator) if isinstance(n, ast.Name | ast.Attribute)}
-                if names & _COPIES and _takes_values(form, Function(frozenset([node]))):
-                    yield decorator, _PMAP
+    for call in form.flow.uses.calls(_COPIES):
+        if call.args and _takes_values(form, form.flow.value(call.args[0])):
+            yield call, form.flow.name(call.func) or ""
+    for function in form.flow.uses.decorated:
+        for decorator in function.decorator_list:
+            names = {form.flow.name(n) for n in subtree(decorator) if isinstance(n, ast.Name | ast.Attribute)}
+            if names & _COPIES and _takes_values(form, Function(frozenset([function]))):
+                yield decorator, _PMAP
 
 
 def _takes_values(form: Rewrite, value: Value) -> bool:
     if not isinstance(value, Function):
         return form.component.holds(value)
-    return any(form.component.holds(held) and scope in value.nodes for (_, scope, _), held in form.flow.env.items() if scope)
+    held = form.flow.uses.symbols(form.component.sites)
+    return any(scope in value.nodes and form.component.holds(known) for (_, scope, _), known in held if scope)

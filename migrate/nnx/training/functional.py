@@ -122,9 +122,8 @@ class _Functional(PassedTrees):
         self.one_class_each()
         site = self.component.sites[0]
         functional_calls.check_state(self)
-        texts = [c.source.text for c in self.flow.project.linen_classes.values()]
         self.annotated = bool(self.flow.project.annotated_classes)
-        if any("_with_axes" in text for text in texts):
+        if self.flow.project.linen_says("_with_axes"):
             raise Unsupported(site, "axes in a collection of their own")
         methods.check(self)
         methods.check_attributes(self)
@@ -170,8 +169,8 @@ class _Functional(PassedTrees):
     def _tree_fields(self) -> set[str]:
         """The fields of the project's own states that hold trees of the component; others are counters and the like."""
         found = set()
-        for node in self.flow.source_of:
-            if isinstance(node, ast.Call) and self._holds(node):
+        for node, _ in self.tracked():
+            if isinstance(node, ast.Call):
                 found |= {str(k.arg) for k in node.keywords if self._holds(k.value) and not self._itself(k)}
         return found
 
@@ -205,7 +204,7 @@ class _Functional(PassedTrees):
         taken |= {n.arg for n in source.by_kind.get(ast.arg, ()) if isinstance(n, ast.arg)}
         base = self.initialized(call)
         cls = kind.plan.qualname.rpartition(".")[2].lower()
-        alone = sum(self.flow.site_source[site] is source for site in self.flow.native_sites()) == 1
+        alone = sum(self.flow.site_source[site] is source for site in self.flow.native_sites) == 1
         wanted = ["graphdef"] if alone else []
         wanted += [
             f"{stem}_graphdef" for stem in (base.id.removeprefix("self.") if isinstance(base, ast.Name) else cls, cls)

@@ -47,12 +47,12 @@ def check_state(form: _Functional) -> None:
     ((kept, streams),) = found
     form.parts = [part for part in KINDS if part in kept | {"params"}]
     form.streams = tuple(sorted(streams))
-    classes = [info.source.text for info in form.flow.project.linen_classes.values()]
-    if len(form.parts) > 1 and any("is_mutable_collection" in text for text in classes):
+    project = form.flow.project
+    if len(form.parts) > 1 and project.linen_says("is_mutable_collection"):
         raise Unsupported(site, "a model that asks which collections are mutable")
     if len(form.parts) > 1 and collections.whole(form):
         raise Unsupported(site, "a state that trains all collections")
-    if form.streams and any(word in text for text in classes for word in _STACKED):
+    if form.streams and project.linen_says(*_STACKED):
         raise Unsupported(site, "random streams of stacked layers")
 
 

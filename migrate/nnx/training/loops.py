@@ -112,9 +112,7 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.expr, name: str) -> None:
         raise Unsupported(call, "several calls in a statement, each with its keys")
     if any(isinstance(n, ast.NamedExpr) for n in subtree(rngs)):
         raise Unsupported(call, "keys that are assigned on the way")
-    stacked = any(
-        word in info.source.text for info in form.flow.project.linen_classes.values() for word in ("nn.scan", "nn.vmap")
-    )
+    stacked = form.flow.project.linen_says("nn.scan", "nn.vmap")
     if isinstance(rngs, ast.Dict) and spelled:
         given = {str(k.value): v for k, v in zip(rngs.keys, rngs.values) if isinstance(k, ast.Constant)}
         keys = ", ".join(f"{stream}={form.text(key)}" for stream, key in given.items())

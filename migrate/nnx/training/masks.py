@@ -7,7 +7,7 @@ of paths do not: `flatten_dict` refuses it, and a path ends in the attribute `va
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
 
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Function
@@ -57,27 +57,28 @@ def by_name(form: Rewrite) -> bool:
         for item in node.keywords:
             found |= _argument(form, item.value, is_mask=item.arg in _KEYWORDS)
             found |= item.arg is None and bool(places) and _knows_paths(form)  # `**options` may have a mask
-    if found and any(word in c.source.text for c in form.flow.project.linen_classes.values() for word in _AXES):
+    if found and form.flow.project.linen_says(*_AXES):
         raise Unsupported(form.component.sites[0], "an optimizer that goes by the names of parameters with axes")
     return found
 
 
-def _optimizers(flow: Flow) -> Iterator[tuple[ast.Call, str]]:
+@functools.lru_cache(maxsize=1)
+def _optimizers(flow: Flow) -> tuple[tuple[ast.Call, str], ...]:
     """The calls that make optimizers, each with the name of optax's function, "" where it is called in another way:
     `inject_hyperparams(optax.adamw)(...)`, `partial(optax.adamw, ...)`, `getattr(optax, name)(weight_decay=..., mask=...)`.
     """
-    for node in flow.uses.calls_within("optax."):
-        yield node, flow.name(node.func) or ""
+    found = [(node, flow.name(node.func) or "") for node in flow.uses.calls_within("optax.")]
     for node in flow.uses.calls(["functools.partial"]):
         if node.args and (flow.name(node.args[0]) or "").startswith("optax."):
-            yield node, ""
+            found.append((node, ""))
     for node in flow.uses.calls([""]):
         made = node.func
         given = {str(item.arg) for item in node.keywords}
         if isinstance(made, ast.Call) and (flow.name(made.func) or "").startswith("optax."):
-            yield node, (flow.name(made.args[0]) or "") if made.args else ""
+            found.append((node, (flow.name(made.args[0]) or "") if made.args else ""))
         elif given & (_KEYWORDS - {"mask"}) or ("mask" in given and given & _OF_OPTIMIZERS):
-            yield node, ""
+            found.append((node, ""))
+    return tuple(found)
 
 
 def _knows_paths(form: Rewrite) -> bool:

@@ -24,7 +24,7 @@ def check(form: Rewrite) -> None:
 
 def check_attributes(form: Rewrite) -> None:
     """Unsupported where others than the methods of the class may see what an attribute of `self` holds."""
-    held = {(owner, name.removeprefix("self.")) for (_, owner, name), v in form.flow.env.items() if form.within(v)}
+    held = {(owner, name.removeprefix("self.")) for (_, owner, name), _ in form.flow.uses.symbols(form.component.sites)}
     owners = {owner for owner, _ in held if isinstance(owner, ast.ClassDef)}
     if any(owner in form.flow.class_facts.derived for owner in owners):
         raise Unsupported(form.component.sites[0], "values in attributes of a class that others derive from")
@@ -40,9 +40,9 @@ def check_attributes(form: Rewrite) -> None:
 
 def _methods(form: Rewrite) -> dict[ast.FunctionDef, ast.ClassDef]:
     """The methods that take or return values of the component, with their classes."""
-    flow = form.flow
-    holding = [function for function, value in flow.returns.items() if form.within(value)]
-    holding += [scope for (_, scope, _), value in flow.env.items() if scope is not None and form.within(value)]
+    sites = form.component.sites
+    holding = [function for function, _ in form.flow.uses.returning(sites)]
+    holding += [scope for (_, scope, _), _ in form.flow.uses.symbols(sites) if scope is not None]
     found = {}
     for function in holding:
         owner = form.parent(function) if isinstance(function, ast.FunctionDef) else None

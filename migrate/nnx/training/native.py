@@ -146,9 +146,7 @@ class _Native(Rewrite):
             raise Unsupported(self.site, "a use within an f-string")
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
         self.roles = {
-            symbol: value
-            for symbol, value in self.flow.env.items()
-            if isinstance(value, Tracked) and self.component.holds(value)
+            symbol: value for symbol, value in self.flow.uses.symbols(self.component.sites) if isinstance(value, Tracked)
         }
         self.state_class = state_fields.find(self)
         if self.state_class is not None:

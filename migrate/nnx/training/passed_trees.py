@@ -244,11 +244,9 @@ class PassedTrees(Rewrite):
     # tuples ----------------------------------------------------------------------------------------------------
     def bundles(self) -> Iterator[tuple[ast.AST, Value]]:
         """The names, calls and items that are tuples with trees of the component."""
-        for node in self.flow.source_of:
-            if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute):
-                value = self.flow.value(node)
-                if isinstance(value, Items) and self.has(value):
-                    yield node, value
+        for node, value in self.flow.uses.items:
+            if self.has(value):
+                yield node, value
 
     def bundle(self, node: ast.AST, value: Value) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
