@@ -51,7 +51,7 @@ def plain(variables):
 
 def opened(tree):
     return jax.tree.map(
-        lambda x: x[...] if isinstance(x, nnx.Variable) else x, tree, is_leaf=lambda x: isinstance(x, nnx.Variable)
+        lambda x: x.get_value() if isinstance(x, nnx.Variable) else x, tree, is_leaf=lambda x: isinstance(x, nnx.Variable)
     )
 """,
             run="""\
@@ -64,6 +64,8 @@ def check(before, after):
     for name in ('plain', 'opened'):
         want, got = jax.tree.leaves(before[name](boxed)), jax.tree.leaves(after[name](held))
         assert len(want) == len(got) == 2 and all((a == b).all() for a, b in zip(want, got))
+    shapes = [after['opened'](jax.eval_shape(lambda: held)), before['opened'](jax.eval_shape(lambda: boxed))]
+    assert shapes[0] == shapes[1]
 """,
         ),
         Example(
@@ -104,7 +106,7 @@ _BOXES = {"flax.linen.Partitioned": "partitioned", "flax.linen.LogicallyPartitio
 _KINDS = frozenset({*_BOXES, "flax.linen.meta.AxisMetadata"})
 _KEYS = ("key", "rng", "prng", "k", "rng_key", "prng_key", "_")
 # Attributes of a box by what a variable calls them.
-_ATTRIBUTES = {"value": "[...]", "names": ".out_sharding"}
+_ATTRIBUTES = {"value": ".get_value()", "names": ".out_sharding"}
 
 
 @RULE.register(ast.Call, ends=frozenset({"unbox", "is_axis_metadata", "isinstance", "Partitioned", "LogicallyPartitioned"}))
@@ -203,7 +205,7 @@ def attribute(node: ast.AST, ctx: FileContext) -> None:
         ctx.replace(after, _ATTRIBUTES[node.attr], code=RULE.code)
     elif isinstance(parent, ast.Call) and parent.func is node:
         if node.attr == "unbox":
-            ctx.replace(Span(after.start, ctx.span(parent).end), "[...]", code=RULE.code)
+            ctx.replace(Span(after.start, ctx.span(parent).end), ".get_value()", code=RULE.code)
         else:
             ctx.replace(after, ".replace", code=RULE.code)
 

@@ -561,11 +561,11 @@ class _Functional(PassedTrees):
         return self.annotated and isinstance(node.ctx, ast.Load) and key in spec_trees.attributes(self)
 
     def _opened(self, attribute: ast.Attribute) -> None:
-        """`params["W"].value` and `params["W"].unbox()`, of a box: `params["W"][...]`."""
+        """`params["W"].value` and `params["W"].unbox()`, of a box: `params["W"].get_value()`."""
         source = self.source(attribute)
         tail = self.parent(attribute) if attribute.attr == "unbox" else attribute
         span = source.span(tail)
-        self.replace_span(attribute, type(span)(source.span(attribute.value).end, span.end), "[...]")
+        self.replace_span(attribute, type(span)(source.span(attribute.value).end, span.end), ".get_value()")
 
     def _leaves(self) -> None:
         """Leaves of params by their places, which an nnx.State may have in another order."""
