@@ -356,7 +356,13 @@ class Flow:
             return ClassValue(frozenset([qualname]))
         symbol = self._self_symbol(source, node)
         if symbol is not None:
-            return self.env.get(symbol, NOTHING)
+            value = self.env.get(symbol, NOTHING)
+            assert isinstance(symbol[1], ast.ClassDef)
+            held = flow_classes.held_class(self, symbol[1], node.attr) if isinstance(value, Nothing | ClassValue) else None
+            return held or value
+        inherited = flow_classes.inherited(self, source, node)
+        if inherited is not None:
+            return inherited
         if qualname:
             module, _, name = qualname.rpartition(".")
             if module in self.project.files:

@@ -55,7 +55,8 @@ def _opened(context: FileContext, node: ast.AST) -> None:
         return
     call = context.source.parents[attribute]
     called = isinstance(call, ast.Call) and call.func is attribute
-    said = {"names": ".out_sharding", "unbox": ".get_value()" if called else None, "replace_boxed": ".replace"}.get(attribute.attr)
+    opened = ".get_value()" if called else None
+    said = {"names": ".out_sharding", "unbox": opened, "replace_boxed": ".replace"}.get(attribute.attr)
     if said is not None:
         end = context.span(call if attribute.attr == "unbox" else attribute).end
         context.replace(Span(context.span(node).end, end), said, code="NNX603")

@@ -6,6 +6,7 @@ import ast
 
 from ...context import FileContext
 from ...diagnostics import Severity
+from ...linen import flow_classes
 from ...linen.flow import Flow
 from ...linen.flow_values import ClassValue, Function, Model, Table
 from ...plan import Outcome
@@ -52,8 +53,27 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
             if isinstance(holder, ast.Call | ast.keyword) and not direct:
                 return _escapes(flow, call)  # handed on: `Ensemble(functools.partial(Critic, 8))`
             return not (direct or (isinstance(holder, ast.Assign) and isinstance(flow.value(holder.value), ClassValue)))
-        made = call.args[0] if flow.name(call.func) == "functools.partial" and call.args else call.func
-        return not isinstance(flow.value(made), Function | ClassValue)  # a field of another module: its writer's
+        bound = flow.name(call.func) == "functools.partial" and bool(call.args)
+        taken = flow.value(call.args[0] if bound else call.func)
+        if isinstance(taken, ClassValue):
+            return False  # a field of another module: its writer's
+        function = taken if isinstance(taken, Function) else flow_classes.constructor(flow, call)
+        return function is None or not _received(function, [*call.args[bound:], *call.keywords], parent, node)
+    return True
+
+
+def _received(function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr) -> bool:
+    """Is an argument of a call that of a parameter, where the flow has it?"""
+    for definition in function.nodes:
+        arguments = definition.args  # type: ignore[attr-defined]
+        names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+        if isinstance(parent, ast.keyword):
+            if parent.arg not in [*names, *(a.arg for a in arguments.kwonlyargs)]:
+                return False
+        else:
+            before = given[: given.index(node)]
+            if any(isinstance(a, ast.Starred) for a in before) or len(before) + function.bound >= len(names):
+                return False
     return True
 
 

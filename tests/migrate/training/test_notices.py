@@ -9,6 +9,9 @@ ESCAPES = {
     "a list": "models = [MLP]\n",
     "an unknown function": "import somewhere\nsomewhere.register(MLP)\n",
     "a partial in a container": "models = [functools.partial(MLP, 3)]\n",
+    "arguments that a function hands on": "def make(*given):\n    return given[0](3)\nmodel = make(MLP)\n",
+    "options of a constructor": "class Trainer:\n    def __init__(self, **options):\n        self.options = options\n"
+    "Trainer(model=MLP)\n",
 }
 FINE = {
     "a call": "model = MLP(3)\n",
@@ -16,6 +19,8 @@ FINE = {
     "a partial": "make = functools.partial(MLP, 3)\nmodel = make()\n",
     "a check": "x = 1\nok = isinstance(x, MLP)\n",
     "an annotation": "def f(model: MLP, other: MLP | None = None) -> MLP: ...\n",
+    "the constructor of a base": "class Trainer:\n    def __init__(self, cls):\n        self.model = cls(3)\n"
+    "class Own(Trainer):\n    pass\nOwn(MLP)\n",
     "a method": "method = MLP.__call__\n",
 }
 
@@ -31,6 +36,13 @@ def test_a_class_that_escapes(kit, name: str) -> None:
 @pytest.mark.parametrize("name", FINE)
 def test_a_class_that_does_not(kit, name: str) -> None:
     assert "NNX604" not in kit.migrate(FINE[name], kit.MLP).codes
+
+
+@pytest.mark.parametrize("given", ["", "Trainer.cls = MLP\n"])
+def test_a_class_that_derived_classes_say(kit, given: str) -> None:
+    program = "class Trainer:\n    def make(self):\n        return self.cls(3)\nclass Own(Trainer):\n    cls = MLP\n"
+    done = kit.migrate(program + given, kit.MLP)
+    assert ("Functional(self.cls" in done.after) is not bool(given)
 
 
 def test_partials_and_aliases_of_classes_run(kit) -> None:

@@ -51,6 +51,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "classes_that_trainers_are_derived_with": "NNX603",
     "an_ensemble_handed_its_inputs": "NNX602",
     "boxes_of_items_in_a_tree": "NNX603",
     "critics_lifted_by_a_function": "NNX603",
