@@ -267,6 +267,8 @@ def merge_envs(
             own = () if calltime or held is None else tuple(v for v in (left.value, right.value) if v == held.value)
             a_side, b_side = alternatives.saying(left, right, own)
             found = _merge_tracked(run, name, a_side, b_side, then, orelse, calltime, sides)
+            if found.static and name in dependencies_of(found.value) and env.is_taken(name):
+                found = Abs(Unknown(name), False, found.flags)  # the constructor has another variable of that name
             known = under_step(found.value, left.value, right.value, sides)
             env.names[name] = found if known is found.value else dataclasses.replace(found, value=known)
             if not calltime:

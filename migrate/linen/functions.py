@@ -142,7 +142,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     for key, arg, value in arguments.keywords:
         if key is not None:
             bound[key], nodes[key] = value, arg
-        elif isinstance(value.value, Table) and all(isinstance(k, str) for k in value.value.items):
+        elif isinstance(value.value, Table) and all(isinstance(k, str) for k in value.value.items) and not value.value.maybe:
             bound |= {str(k): Abs(item, False, value.flags) for k, item in value.value.items.items()}
         else:
             complete = False

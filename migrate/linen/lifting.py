@@ -102,6 +102,9 @@ def options_of(
     unknown = sorted(set(options) - _ALLOWED[kind])
     if unknown:
         raise Unmigratable("NNX130", f"nn.{kind} has the option {unknown[0]}", node)
+    for name, value in known.items():
+        if isinstance(value.value, Table) and value.value.maybe:
+            raise Unmigratable("NNX168", f"what `{name}` of nn.{kind} holds depends on a condition", node)
     return options, known
 
 

@@ -76,7 +76,8 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
     for name, scope in scopes.items():
         scope.local.add(name)
     modules = any(run.holds_module(scope.names[name].value) for name, scope in scopes.items() if name in scope.names)
-    localized = _localized(run, statement, env) if len(names) == 1 and not modules else None
+    taken = not run.in_setup and any(scope.is_taken(name) for name, scope in scopes.items())
+    localized = _localized(run, statement, env) if len(names) == 1 and not modules and not taken else None
     for name, scope in scopes.items():
         held = scope.names.get(name) or Abs(Unknown(name))
         if localized is None:

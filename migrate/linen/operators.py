@@ -187,7 +187,7 @@ class Operators(Evaluation):
                 if argument:
                     text = ast.unparse(node)
                     return Abs(Presence(text, argument, op in ("is not", "!=")), False, flags)
-            elif op in ("in", "not in") and isinstance(b, Table) and isinstance(a, Const):
+            elif op in ("in", "not in") and isinstance(b, Table) and isinstance(a, Const) and a.value not in b.maybe:
                 return Abs(Const((a.value in b.items) == (op == "in")), static, flags)
             elif not isinstance(a, Static) and not isinstance(b, Static):
                 certain = shapes.compare(op, self.plain(a), self.plain(b))

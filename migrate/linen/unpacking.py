@@ -23,7 +23,7 @@ _PLAIN_LAYERS = frozenset(
     for name in ("Conv", "ConvTranspose", "DenseGeneral", "Embed", "LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")
 )
 _SPATIAL = ("strides", "padding", "input_dilation", "kernel_dilation")  # what an unknown mapping may say of a convolution
-_PLAIN = frozenset({"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision"})
+_PLAIN = frozenset({"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision", "epsilon", "momentum"})
 
 
 def entry(run: Any, node: ast.expr, found: Abs, env: Any) -> Entry:
@@ -75,7 +75,7 @@ def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[lis
 
 def _items(run: Any, node: ast.expr, value: Abs, env: Any) -> list[Keyword] | None:
     """The items of a mapping that is written out in the same function, and whose expressions still mean the same."""
-    if not isinstance(value.value, Table) or not _is_own(node):
+    if not isinstance(value.value, Table) or value.value.maybe or not _is_own(node):
         return None
     found: list[Keyword] = []
     for key, item in value.value.entries.items():
@@ -136,7 +136,9 @@ def _holds_only(run: Any, mapping: ast.expr, env: Any) -> bool:
     if not isinstance(mapping, ast.Name):
         return _shown(mapping)
     name, around = mapping.id, [a for a in env.source.ancestors(mapping) if isinstance(a, ast.FunctionDef | ast.Lambda)]
-    if not around or not isinstance(around[0], ast.FunctionDef) or name not in env.names:
+    if not around or not isinstance(around[0], ast.FunctionDef):
+        return False
+    if env.source.names.binding_scope(name, mapping) is not around[0]:
         return False
     for node in subtree(around[0]):
         if isinstance(node, ast.arg) and node.arg == name:
@@ -145,12 +147,24 @@ def _holds_only(run: Any, mapping: ast.expr, env: Any) -> bool:
             continue
         parent = env.source.parents[node]
         if isinstance(node.ctx, ast.Load):
-            if isinstance(parent, ast.keyword) and parent.arg is None:
+            if (isinstance(parent, ast.keyword) and parent.arg is None) or _adds(env.source, parent):
                 continue
             return False  # it may be changed there
         if not isinstance(parent, ast.Assign | ast.AnnAssign) or parent.value is None or not _shown(parent.value):
             return False
     return True
+
+
+def _adds(source: Any, use: ast.AST) -> bool:
+    """`kw["use_bias"] = False`, `kw.update(use_bias=False)`: is one of these keywords given a value there?"""
+    if isinstance(use, ast.Subscript):
+        assigned = isinstance(use.ctx, ast.Store) and isinstance(source.parents[use], ast.Assign)
+        return assigned and isinstance(use.slice, ast.Constant) and use.slice.value in _PLAIN
+    call = source.parents.get(use)
+    if not isinstance(use, ast.Attribute) or use.attr != "update" or not isinstance(call, ast.Call):
+        return False
+    alone = isinstance(source.parents[call], ast.Expr)
+    return alone and all(_shown(a) for a in call.args) and {k.arg for k in call.keywords} <= _PLAIN
 
 
 def _shown(value: ast.expr) -> bool:

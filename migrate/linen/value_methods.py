@@ -49,6 +49,8 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         arguments = arguments_of(run, node, env)
         if value.maybe and func.attr != "get" and run.holds_module(value):
             raise Unmigratable("NNX121", f"`{ast.unparse(func)}` is asked for items that are there under conditions", node)
+        if value.maybe and func.attr != "get":
+            return Abs(Unknown("items that are there under conditions"), base.static, base.flags)
         if func.attr == "items":
             pairs = tuple(Tup((Const(k), v)) for k, v in value.items.items())
             return Abs(Tup(pairs, "list"), base.static, base.flags)

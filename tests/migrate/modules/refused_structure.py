@@ -324,6 +324,43 @@ class M(nn.Module):
     return nn.DenseGeneral(4, **self.options)(x)
 """,
     ),
+    "options that are set where a flag of the call says so": (
+        "NNX137",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, fast=False):
+    options = {}
+    if fast:
+      options['use_bias'] = False
+    return nn.LayerNorm(**options)(x)
+""",
+    ),
+    "options that are set by another name": (
+        "NNX137",
+        """class M(nn.Module):
+  fast: bool = False
+  @nn.compact
+  def __call__(self, x):
+    options = {}
+    same = options
+    if self.fast:
+      same['use_bias'] = False
+    return nn.LayerNorm(**options)(x)
+""",
+    ),
+    "options of a transform under a condition": (
+        "NNX168",
+        """class M(nn.Module):
+  stats: bool = False
+  def setup(self):
+    axes = {'params': 0}
+    if self.stats:
+      axes['batch_stats'] = 0
+    self.d = nn.vmap(nn.Dense, variable_axes=axes, split_rngs={'params': True}, in_axes=None, axis_size=2)(4)
+  def __call__(self, x):
+    return self.d(x)
+""",
+    ),
     "options that are set where a flag says so, for a layer whose keywords differ": (
         "NNX137",
         """class M(nn.Module):
@@ -332,8 +369,43 @@ class M(nn.Module):
   def __call__(self, x):
     options = dict(epsilon=1e-5)
     if self.fast:
-      options['use_bias'] = False
+      options['dtype'] = jnp.bfloat16
     return nn.LayerNorm(**options)(x)
+""",
+    ),
+    "options of a function under a name of its caller's": (
+        "NNX137",
+        """def dense(scale):
+  options = {}
+  if scale:
+    options['kernel_init'] = nn.initializers.constant(scale)
+  return nn.Dense(4, **options)
+
+
+class M(nn.Module):
+  scale: Any = None
+  @nn.compact
+  def __call__(self, x):
+    options = {'use_bias': False}
+    return dense(self.scale)(nn.LayerNorm(**options)(x))
+""",
+    ),
+    "a function's choice under a name of its caller's": (
+        "NNX113",
+        """def dense(scale):
+  if scale:
+    dtype = jnp.float16
+  else:
+    dtype = jnp.bfloat16
+  return nn.Dense(4, param_dtype=dtype)
+
+
+class M(nn.Module):
+  scale: Any = None
+  @nn.compact
+  def __call__(self, x):
+    dtype = jnp.float32
+    return dense(self.scale)(nn.Dense(4, dtype=dtype)(x))
 """,
     ),
     "an option that reads a name bound anew": (
@@ -342,10 +414,10 @@ class M(nn.Module):
   width: int = 4
   @nn.compact
   def __call__(self, x):
-    eps = 1e-5
-    options = dict(epsilon=eps)
-    eps = 1e-3
-    return nn.LayerNorm(**options)(x + eps)
+    dtype = jnp.bfloat16
+    options = dict(dtype=dtype)
+    dtype = jnp.float32
+    return nn.LayerNorm(**options)(x.astype(dtype))
 """,
     ),
     "a table of functions of which one makes layers": (
