@@ -23,7 +23,9 @@ _PLAIN_LAYERS = frozenset(
     for name in ("Conv", "ConvTranspose", "DenseGeneral", "Embed", "LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")
 )
 _SPATIAL = ("strides", "padding", "input_dilation", "kernel_dilation")  # what an unknown mapping may say of a convolution
-_PLAIN = frozenset({"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision", "epsilon", "momentum"})
+_PLAIN = frozenset(
+    {"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision", "epsilon", "momentum"}
+)
 
 
 def entry(run: Any, node: ast.expr, found: Abs, env: Any) -> Entry:
