@@ -10,6 +10,7 @@ from . import bundles, chains, factory_tables, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
+from .item_filters import passes
 from .loop_names import flattened
 from .lost_factories import one_of
 from .mapped_axes import StepOfArgument
@@ -196,27 +197,18 @@ class Containers(Evaluation):
 
         each = flattened(node)  # what a pass adds
 
-        def at(depth: int, scope: Any) -> None:
-            if depth == 1 and each is not None:
+        def item(scope: Any) -> None:
+            results.append(self.evaluate(node.elt, scope))
+
+        def first(scope: Any) -> None:
+            if each is not None:
                 found = self.evaluate(each, scope)
                 if isinstance(found.value, Tup) and self.holds_module(found.value):
                     results.append(Abs(chains.Cycle(found.value.items), False, found.flags))
                     return
-            if depth == len(node.generators):
-                results.append(self.evaluate(node.elt, scope))
-                return
-            generator = node.generators[depth]
+            steps.extend(passes(self, node.generators[1:], scope, item))
 
-            def body(loop_env: Any) -> None:
-                for test in generator.ifs:
-                    self.evaluate(test, loop_env)
-                at(depth + 1, loop_env)
-
-            step = self.loop(generator, generator.target, generator.iter, scope, body)
-            if step is not None:
-                steps.append(step)
-
-        at(0, inner)
+        steps.extend(passes(self, node.generators[:1], inner, first))
         result = results[-1] if results else Abs(Unknown("empty"))
         static = all(self.evaluated[g.iter].static for g in node.generators if g.iter in self.evaluated)
         followed = self.holds_module(result.value) or isinstance(result.value, Array)
@@ -254,19 +246,20 @@ class Containers(Evaluation):
     def _eval_DictComp(self, node: ast.DictComp, env: Any) -> Abs:
         results: list[Abs] = []
         mark = len(self.sites)
-        generator = node.generators[0]
 
-        def body(scope: Any) -> None:
+        def item(scope: Any) -> None:
             self.evaluate(node.key, scope)
             results.append(self.evaluate(node.value, scope))
 
-        step = self.loop(generator, generator.target, generator.iter, child_env(env), body)
-        if len(self.sites) > mark or (results and made_by_unknown(self, results[-1].value, env) is not None):
-            return Abs(Repeated(results[-1].value, step, "dict"), False)
-        several = one_of([results[-1].value]) if results else None
+        steps = passes(self, node.generators, child_env(env), item)
+        step = steps[-1] if steps else None
+        result = results[-1] if results else Abs(Unknown("empty"))
+        if len(self.sites) > mark or made_by_unknown(self, result.value, env) is not None:
+            return Abs(Repeated(result.value, step, "dict"), False)
+        several = one_of([result.value])
         if several is not None:
             return Abs(Repeated(several, None, "dict"), False)
-        static = self.evaluated[generator.iter].static and bool(results) and results[-1].static
+        static = all(self.evaluated[g.iter].static for g in node.generators if g.iter in self.evaluated) and result.static
         return self._static_text(node, static, frozenset(), env)
 
     def unpack(self, value: Abs, count: int, star: int | None) -> list[Abs]:

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ..trees import subtree
-from . import calls, plain_objects, shapes
+from . import calls, left_over, plain_objects, shapes
 from .arguments import child_env, is_self, parameters_of
 from .bundles import Bundle
 from .containers import Containers
@@ -48,6 +48,7 @@ class Expressions(Containers, Operators, Localization):
     def _eval_Name(self, node: ast.Name, env: Any) -> Abs:
         bound: Abs | None = env.get(node.id)
         if bound is not None:
+            left_over.check(node, bound)
             return on_this_side(bound, self.path)
         if node.id == "self":
             return Abs(SelfModule("self"), static=True)

@@ -14,6 +14,7 @@ from .dims import Atom, Dim
 from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
+from .left_over import leave_behind
 from .loop_names import hidden_by
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
 from .presence import NoneAtFirst
@@ -198,6 +199,7 @@ class LoopExecution(Expressions):
         jumped = any(isinstance(n, ast.Break | ast.Continue) for n in subtree(node))
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
         all_but_last.leave(self, env, short)
+        leave_behind(self, node, env, inner)
         if not kept:  # what the loop assigns is not in the constructor
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
             for name in dropped & env.local:

@@ -7,6 +7,7 @@ base make, the derived constructor makes itself, as it is the derived class's si
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..edits import Part, Parts
@@ -15,6 +16,7 @@ from ..linen.dims import Atom, Dim
 from ..linen.replacing import sayable
 from ..linen.sites import CallRecord, Site, Unmigratable
 from ..linen.values import Array, Shape, Value
+from ..source import SourceFile
 from ..trees import subtree
 
 if TYPE_CHECKING:
@@ -177,14 +179,10 @@ def _within(outer: ast.AST, node: ast.AST) -> bool:
 _READ_NOTHING = ("flax.", "abc.", "typing.", "collections.")
 
 
-def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
-    """Which of the fields `names` are read by classes that are no modules, where the class or one that derives from it
-    derives from them: mixins. One of another package may read all.
-    """
+def plain_bases(text: ClassText, models: Iterable[ClassModel]) -> Iterator[tuple[SourceFile, ast.ClassDef] | None]:
+    """The classes that are no modules from which `models` derive: mixins. None for one of another package."""
     project = text.run.project
-    models = [*text.analyser.classes.derived(text.model), *text.model.mro()]
     todo = [base for model in models for base in model.foreign_bases]
-    found: set[str] = set()
     seen: set[str] = set()
     while todo:
         name = todo.pop()
@@ -193,8 +191,20 @@ def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
         seen.add(name)
         definition = project.definition(name)
         if definition is None or not isinstance(definition[1], ast.ClassDef):
-            return names
-        source, node = definition
-        found |= {n.attr for n in subtree(node) if isinstance(n, ast.Attribute)}
+            yield None
+            continue
+        source, node = definition[0], definition[1]
+        yield source, node
         todo += [base for b in node.bases if (base := project.qualname(source, b)) is not None]
+
+
+def read_by_plain_bases(text: ClassText, names: set[str]) -> set[str]:
+    """Which of the fields `names` are read by classes that are no modules, where the class or one that derives from it
+    derives from them: mixins. One of another package may read all.
+    """
+    found: set[str] = set()
+    for base in plain_bases(text, [*text.analyser.classes.derived(text.model), *text.model.mro()]):
+        if base is None:
+            return names
+        found |= {n.attr for n in subtree(base[1]) if isinstance(n, ast.Attribute)}
     return found & names

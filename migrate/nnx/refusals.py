@@ -10,7 +10,7 @@ from ..catalog import layers
 from ..catalog.functions import function as function_name
 from ..linen.layer_fields import WHOLE
 from ..linen.self_calls import SELF_CALLS
-from ..linen.sites import Unmigratable
+from ..linen.sites import Site, Unmigratable
 from ..linen.type_tests import asked_classes
 from ..source import SourceFile
 from ..trees import subtree
@@ -20,6 +20,7 @@ from . import (
     protocols,
     templates,
 )
+from .inheritance import plain_bases
 from .text_parts import short
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ def nothing_left(text: ClassText) -> None:
     known = [*[s.node for s in run.sites], *run.first_draws, *run.constants, *run.sows, *run.variable_reads, *carries]
     known += [node for statement in run.uncalled for node in subtree(statement)]
     followed = {id(node) for node in known}
+    for site in run.sites:
+        named = _named_within(site) if not site.in_setup else None
+        if named is not None:
+            raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
     for method in text.model.own_methods.values():
         for node in method.nodes:
             if not isinstance(node, ast.Call) or id(node) in followed:
@@ -62,6 +67,18 @@ def nothing_left(text: ClassText) -> None:
                 found = _helper(text, text.source, node)
                 if found is not None and found[1] not in run.executed and _makes_modules(text, *found, set()):
                     raise Unmigratable("NNX135", f"`{short(node)}` makes submodules where it is not followed", node)
+
+
+def _named_within(site: Site) -> ast.NamedExpr | None:
+    """`nn.Dense((width := 4))`, of which other code reads the name."""
+    inside = list(subtree(site.node))
+    for named in (n for n in inside if isinstance(n, ast.NamedExpr)):
+        function = site.source.function_of(site.node)
+        around = subtree(function) if function is not None else ()
+        others = (n for n in around if isinstance(n, ast.Name) and n.id == named.target.id and isinstance(n.ctx, ast.Load))
+        if any(n not in inside for n in others):
+            return named
+    return None
 
 
 def _helper(text: ClassText, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
@@ -122,6 +139,20 @@ def _refuse_metaclass(text: ClassText) -> None:
                 todo.append((definition[0], definition[1]))
 
 
+def _refuse_mixins(text: ClassText) -> None:
+    """Methods of classes that are no modules keep their text: what they make would be Linen's, in an NNX module."""
+    here = {*text.run.fields, *text.run.attributes, *text.model.methods()}
+    for source, node in filter(None, plain_bases(text, text.model.mro())):
+        for function in (n for n in node.body if isinstance(n, ast.FunctionDef)):
+            asked = [n for n in subtree(function) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"]
+            own = any(n.attr in _MODULE and n.attr not in here for n in asked)
+            if own or _makes_modules(text, source, function, set()):
+                what = (
+                    f"`{function.name}` of {node.name}, which is no module, makes submodules, or asks what Linen has"
+                )
+                raise Unmigratable("NNX135", what, text.model.node)
+
+
 def refuse(text: ClassText) -> None:
     fields = text.run.fields
     for name in ("rngs", "cls"):  # `cls` is a parameter of the metaclass, which hands all keywords on
@@ -134,6 +165,7 @@ def refuse(text: ClassText) -> None:
                 continue
             raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
     _refuse_metaclass(text)
+    _refuse_mixins(text)
     for method in text.model.own_methods.values():
         if "flax.linen.compact_name_scope" in method.decorators:
             raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)

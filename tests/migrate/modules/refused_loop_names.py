@@ -382,4 +382,57 @@ class Block(nn.Module):
     return x
 """,
     ),
+    "the last module that a loop made, which called none of them": (
+        "NNX157",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for i in range(3):
+      layer = nn.Embed(5, 4, name=f'e{i}')
+    return layer(x)
+""",
+    ),
+    "the last module of a loop, in functions that the loop made": (
+        "NNX157",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    fs = []
+    for i in range(3):
+      layer = nn.Dense(4)
+      fs.append(lambda y: nn.relu(layer(y)))
+    for f in fs:
+      x = f(x)
+    return x
+""",
+    ),
+    "the last item of a list that a loop only goes through": (
+        "NNX157",
+        """class M(nn.Module):
+  def setup(self):
+    self.layers = [nn.Dense(4) for _ in range(3)]
+  def __call__(self, x):
+    for layer in self.layers:
+      last = layer
+    return last(x)
+""",
+    ),
+    "a filter that the call decides": (
+        "NNX157",
+        """class M(nn.Module):
+  dims: Any = (4, 5, 6)
+  @nn.compact
+  def __call__(self, x, big=False):
+    return [nn.Dense(d)(x) for d in self.dims if not big or d > 4]
+""",
+    ),
+    "a name that a layer's arguments give to a number": (
+        "NNX134",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = nn.Dense((width := 4))(x)
+    return x * width
+""",
+    ),
 }

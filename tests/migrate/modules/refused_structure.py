@@ -512,4 +512,34 @@ class M(nn.Module):
         return x
 """,
     ),
+    "a mixin that makes layers for its classes": (
+        "NNX135",
+        """class Feed:
+    def feed(self, x, width):
+        return nn.Dense(x.shape[-1])(nn.gelu(nn.Dense(width)(x)))
+
+
+class M(Feed, nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(4)(x) + self.feed(x, 6)
+""",
+    ),
+    "a setup, and parameters, out of mixins of mixins": (
+        "NNX135",
+        """class Scaled:
+    def scaled(self, x):
+        return x * self.param("scale", nn.initializers.ones, (x.shape[-1],))
+
+
+class Held(Scaled):
+    def setup(self):
+        self.dense = nn.Dense(4)
+
+
+class M(Held, nn.Module):
+    def __call__(self, x):
+        return self.scaled(self.dense(x))
+""",
+    ),
 }

@@ -1,0 +1,61 @@
+"""Comprehensions that leave items out make modules for the others alone; loops that leave their last module behind."""
+
+from typing import Any
+
+from flax import linen as nn
+
+
+class Filtered(nn.Module):
+    """Numbered modules: Linen counts those that are made."""
+
+    sizes: Any = (3, 4, 5)
+
+    @nn.compact
+    def __call__(self, x):
+        odd = [nn.Dense(s)(x) for s in self.sizes if s % 2]
+        return odd, [nn.Dense(7)(x) for i, s in enumerate(self.sizes) if i > 0 if s > 4]
+
+
+class Named(nn.Module):
+    sizes: Any = (3, 4, 5)
+    last: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        heads = {f"d{s}": nn.Dense(s, name=f"d{s}")(x) for s in self.sizes if s < 5 or self.last}
+        scales = [self.param(f"p{s}", nn.initializers.ones, (s,)) for s in self.sizes if s > 3]
+        return heads, scales
+
+
+class Grid(nn.Module):
+    sizes: Any = (3, 4, 5)
+
+    @nn.compact
+    def __call__(self, x):
+        return {f"{s}{t}": nn.Dense(s + t, name=f"d{s}{t}")(x) for s in self.sizes if s > 3 for t in (1, 2) if s + t != 6}
+
+
+class CalledAgain(nn.Module):
+    """The loop has called each: the name is the last of them."""
+
+    n: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        again = []
+        for _ in range(self.n):
+            layer = nn.Dense(4)
+            x = layer(x)
+            again.append(lambda y: nn.relu(layer(y)))
+        for act in again:
+            x = act(x)
+        return layer(x)
+
+
+CASES = [
+    ("Filtered", {}, ((2, 4),), {}),
+    ("Named", {}, ((2, 4),), {}),
+    ("Named", {"last": True}, ((2, 4),), {}),
+    ("Grid", {}, ((2, 4),), {}),
+    ("CalledAgain", {}, ((2, 4),), {}),
+]
