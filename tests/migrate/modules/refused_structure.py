@@ -516,7 +516,7 @@ class M(nn.Module):
         "NNX135",
         """class Feed:
     def feed(self, x, width):
-        return nn.Dense(x.shape[-1])(nn.gelu(nn.Dense(width)(x)))
+        return nn.Dense(x.shape[-1])(nn.Dense(width)(x))
 
 
 class M(Feed, nn.Module):
