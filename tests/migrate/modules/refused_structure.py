@@ -529,7 +529,7 @@ class M(Feed, nn.Module):
         "NNX135",
         """class Scaled:
     def scaled(self, x):
-        return x * self.param("scale", nn.initializers.ones, (x.shape[-1],))
+        return x * self.get_variable("params", "scale")
 
 
 class Held(Scaled):
