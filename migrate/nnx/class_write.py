@@ -49,6 +49,7 @@ from . import (
 )
 from . import carried as carried_lists
 from .class_text import VARIABLE_TYPES, ClassText
+from .frozen_lists import around
 from .text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined
 
 
@@ -386,9 +387,13 @@ class ClassWriter:
                 elif base is not None and isinstance(node.ctx, ast.Load) and members(base.value):
                     self._module_attribute(node, members(base.value), source)
                 elif _is_self(node.value) and node.attr in self.other_names:
-                    self.put(node, source.span(node.value), f".{self.other_names[node.attr]}", source=source)
+                    opened, closed = around(self, node, source) if method.name != "setup" else ("", "")
+                    self.put(node, opened, source.span(node.value), f".{self.other_names[node.attr]}{closed}", source=source)
                 elif _is_self(node.value) or (base is not None and isinstance(base.value, SelfModule)):
                     held = run.attributes.get(node.attr)
+                    opened, closed = around(self, node, source) if method.name != "setup" else ("", "")
+                    if opened:
+                        self.put(node, opened, source.span(node), closed, source=source)
                     if held is not None and isinstance(held.value, ArrayOrModule):
                         held = run.evaluated.get(node)
                     if self.text.computed is not None and node.attr in self.text.computed.attributes:
@@ -397,8 +402,8 @@ class ClassWriter:
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
                     if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
                         shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
-                        opened = held.value.site.opened if held.value.site is not None else "[...]"
-                        self.put(node, *shown, *((opened,) if read else ()), source=source)
+                        end = held.value.site.opened if held.value.site is not None else "[...]"
+                        self.put(node, *shown, *((end,) if read else ()), source=source)
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):

@@ -147,9 +147,7 @@ def _refuse_mixins(text: ClassText) -> None:
             asked = [n for n in subtree(function) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"]
             own = any(n.attr in _MODULE and n.attr not in here for n in asked)
             if own or _makes_modules(text, source, function, set()):
-                what = (
-                    f"`{function.name}` of {node.name}, which is no module, makes submodules, or asks what Linen has"
-                )
+                what = f"`{function.name}` of {node.name}, which is no module, makes submodules, or asks what Linen has"
                 raise Unmigratable("NNX135", what, text.model.node)
 
 

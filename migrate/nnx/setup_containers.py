@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..edits import Span
 from ..linen.chains import Chain
 from ..linen.classes import ClassModel
 from ..linen.merging import Either
@@ -14,6 +15,7 @@ from ..linen.values import Array, Tup, Value
 from ..source import SourceFile
 from ..trees import subtree
 from .branches import exclusive
+from .frozen_lists import is_asked_for
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
@@ -40,6 +42,9 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
     if found is None or isinstance(found.value, Module | Either):
         return
     if next(writer.run.modules_in(found.value), None) is None:
+        if is_asked_for(writer, target.attr, found.value):
+            _write_tuple(writer, value, source)
+            return
         _write_arrays(writer, node, value, found.value, source)
         return
     if _is_loop(writer, value):
@@ -57,6 +62,14 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         kind = "Dict" if _is_dict(writer, container) else "List"
         span = source.span(container)
         writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+
+def _write_tuple(writer: ClassWriter, value: ast.expr, source: SourceFile) -> None:
+    span = source.span(value)
+    if isinstance(value, ast.List) and len(value.elts) > 1:
+        writer.put(span, "(", Span(span.start + 1, span.end - 1), ")", source=source)
+    else:
+        writer.put(span, "tuple(", span, ")", source=source)
 
 
 def _write_arrays(writer: ClassWriter, node: ast.Assign, value: ast.expr, held: Value, source: SourceFile) -> None:
