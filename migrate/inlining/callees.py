@@ -121,6 +121,9 @@ def callee(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.
             return Callee(nested, source, "nested") if isinstance(nested, ast.FunctionDef) else None
     qualname = project.qualname(source, func)
     module, _, name = (qualname or "").rpartition(".")
+    if module == f"{source.module}.{model.name}":  # `Model.make_head(self)`, which no other class's can stand for
+        own = _method(source, model, name)
+        return dataclasses.replace(own, kind="static") if own is not None else None
     home = source if module == source.module else project.files.get(module)
     found = home.names.definitions.get(name) if home is not None else None
     if home is None or not isinstance(found, ast.FunctionDef):

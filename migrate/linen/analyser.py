@@ -84,6 +84,7 @@ class Analyser:
         self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own
         self.of_kinds: set[str] = set()  # those that must, as they are one of several kinds
         self.mute: set[str] = set()  # classes that cannot say it
+        self.nested: dict[ast.If, ast.If] = {}  # conditions of several parts, one within the other
         self.call_fields: dict[str, set[str]] = {}  # class → its flags that the call takes, see `call_fields`
         self.constructed: set[str] = set()  # classes whose flags stay with the constructor
         self.reader: Any = None  # of the code outside of modules; see `outside`

@@ -19,6 +19,7 @@ from .factory_functions import returned_choice
 from .function_choices import FunctionChoice, chosen_function
 from .given_functions import ChosenFunction
 from .merging import Choice, Either, decided, dependencies_of, last_of_both, question, same_width, under_step
+from .nested_conditions import nested
 from .nothing_made import makes_nothing
 from .presence import Step, asked, either_result, step_of
 from .sites import (
@@ -57,6 +58,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if certain is not None:
         return run.run_block(node.body if certain else node.orelse, env, returned), False
     localized, text, _ = run.condition(node.test, test, env)
+    inner = nested(run, node, env) if localized is None and not text else None
+    if inner is not None:
+        return run_if(run, inner, rest, env, returned)
     asks_sizes = localized is None and _asks_sizes(node.test, env)
     outer = run.block
     then, orelse = Block(), Block()

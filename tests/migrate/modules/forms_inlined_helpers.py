@@ -305,7 +305,28 @@ class OneOfTwo(nn.Module):
         return self.layer(x)
 
 
+class NamedByItsClass(nn.Module):
+    """Helpers that are called by the name of the class, with or without a `self` of their own."""
+
+    width: int = 4
+
+    @staticmethod
+    def made_body(self, more):
+        return nn.Dense(self.width + more)
+
+    def made_head(self):
+        return nn.Dense(self.width)
+
+    def setup(self):
+        self.body = NamedByItsClass.made_body(self, 2)
+        self.last = NamedByItsClass.made_head(self)
+
+    def __call__(self, x):
+        return self.last(self.body(x) + 1)
+
+
 CASES = [
+    ("NamedByItsClass", {}, [(2, 3)], {}),
     ("KindOrActivation", {}, [(2, 3)], {}),
     ("KindOrActivation", {"kind": "b"}, [(2, 3)], {}),
     ("NumbersAcrossMethods", {}, [(2, 3)], {}),

@@ -124,7 +124,54 @@ class Always(nn.Module):
 
 
 NUMBERED = ('Net', 'Layers')  # see test_forms
+class Mixed(nn.Module):
+    """A field and an optional array decide together: Linen makes nothing where either says no."""
+
+    cross: bool = True
+    depth: int = 2
+
+    def setup(self):
+        self.dense = nn.Dense(4)
+        if self.cross:
+            self.kv = nn.Dense(4)
+            self.more = [nn.Dense(4) for _ in range(self.depth)]
+
+    def _mixed(self, x, memory):
+        if self.cross and memory is not None:
+            x = jnp.concatenate([x, self.kv(memory)], -1)
+        return x
+
+    def __call__(self, x, memory=None):
+        x = self.dense(self._mixed(x, memory))
+        if memory is not None and self.cross:
+            for layer in self.more:
+                memory = layer(memory)
+            x = x + memory
+        return x
+
+
+class MixedCompact(nn.Module):
+    cross: bool = True
+    depth: int = 2
+
+    @nn.compact
+    def __call__(self, x, memory=None, mask=None):
+        if self.cross and memory is None:
+            x = nn.Dense(5)(x)
+        for i in range(self.depth):
+            x = nn.Dense(4)(x)
+            if memory is not None and self.cross and mask is not None and self.depth > 1:
+                x = jnp.concatenate([x, nn.Dense(4, name=f"kv_{i}")(memory) * mask], -1)
+        return nn.Dense(3)(x)
+
+
 CASES = [
+    ("Mixed", {}, [(2, 3)], {"memory": None}),
+    ("Mixed", {}, [(2, 3), (2, 5)], {}),
+    ("Mixed", {"cross": False}, [(2, 3), (2, 5)], {}),
+    ("MixedCompact", {}, [(2, 3)], {"memory": None, "mask": None}),
+    ("MixedCompact", {}, [(2, 3), (2, 5), (2, 4)], {}),
+    ("MixedCompact", {"cross": False}, [(2, 3), (2, 5), (2, 4)], {}),
     ("Attention", {"width": 8, "heads": 2}, [(2, 3, 8)], {"memory": None}),
     ("Attention", {"width": 8, "heads": 2}, [(2, 3, 8), (2, 5, 6)], {}),
     ("Block", {"width": 8, "cross": True}, [(2, 3, 8), (2, 5, 6)], {}),
