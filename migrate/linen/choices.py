@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -217,14 +218,15 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     if not isinstance(a, Factory) or not isinstance(b, Factory):
         return None
     more, less, holds = (a, b, True) if len(a.lifted) > len(b.lifted) else (b, a, False)
-    extra = more.lifted[: len(more.lifted) - len(less.lifted)]
-    if len(extra) != 1 or extra[0].kind != "remat" or more.lifted[1:] != less.lifted:
+    around = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] is pair[1], zip(more.lifted, less.lifted)))
+    extra, inner = more.lifted[around : around + 1], more.lifted[around + 1 :]
+    if len(extra) != 1 or extra[0].kind != "remat" or inner != less.lifted[around:]:
         return None
     if more.target != less.target or dict(more.args) != dict(less.args) or more.positional != less.positional:
         return None
     one = extra[0]
     conditional = Lifted(one.kind, one.node, one.options, one.abs, (choice.test, holds))
-    return dataclasses.replace(more, lifted=(conditional, *less.lifted))
+    return dataclasses.replace(more, lifted=(*more.lifted[:around], conditional, *inner))
 
 
 __all__ = [

@@ -347,9 +347,6 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
         return Abs(LiftedFunction(target, (lifted,)), first.static)
     if isinstance(target, LiftedFunction):
         return Abs(LiftedFunction(target.function, (lifted, *target.lifted)), first.static)
-    if isinstance(target, FactoryChoice):  # nn.scan(block), where `block` is under nn.remat or not
-        target = lifted_or_not(target) or target
-
     if isinstance(target, Factory) and target.chosen_by and not target.field:
         raise Unmigratable("NNX130", f"nn.{kind} lifts a partial of what the field `{target.chosen_by}` holds", node)
 
@@ -357,10 +354,11 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
         layers_above = (lifted, *base.lifted)
         return dataclasses.replace(base, lifted=layers_above, text=ast.unparse(node), node=node, source=env.source)
 
-    if isinstance(target, FactoryChoice) and kind in ("remat", "scan", "vmap"):  # of two classes by a condition
-        lifted_choice = map_choice(target, under)
+    if isinstance(target, FactoryChoice):  # of two classes by a condition, or one that is under nn.remat or not
+        lifted_choice = map_choice(target, under) if kind in ("remat", "scan", "vmap") else None
         if lifted_choice is not None:
             return Abs(lifted_choice, first.static)
+        target = lifted_or_not(target)
     if not isinstance(target, Factory):
         raise Unmigratable("NNX138", f"what `{ast.unparse(node.func)}` lifts is not known", node)
     found = dataclasses.replace(under(target), alternatives=tuple(under(kind) for kind in target.alternatives))

@@ -64,6 +64,19 @@ class Unnamed(nn.Module):
     return nn.Dense(2)(x)
 
 
+class UnderRemat(nn.Module):
+  """Whether it is under nn.remat decides what Linen calls a stack, and which it counts."""
+
+  wide: bool = True
+
+  @nn.compact
+  def __call__(self, x, mask):
+    block = nn.remat(Normed, prevent_cse=False) if self.wide else Normed
+    x, _ = nn.scan(block, {'params': 0}, split_rngs={'params': True}, in_axes=nn.broadcast, length=2)(8)(x, mask)
+    x, _ = nn.scan(Normed, {'params': 0}, split_rngs={'params': True}, in_axes=nn.broadcast, length=2)(8)(x, mask)
+    return nn.Dense(2)(x)
+
+
 class Twice(nn.Module):
   """Two calls in one statement, under nn.remat, which names the class."""
 
@@ -155,6 +168,6 @@ class Decoder(nn.Module):
 SHAPES = [(2, 3, 8), (2, 3)]
 CONFIGS = [Config(), Config('normed', 'minimal'), Config(scan=False, policy='full'), Config('normed', scan=False)]
 CASES = [
-  *[(name, {'wide': wide}, SHAPES, {}) for name in ('Plain', 'Unnamed', 'Twice', 'OfSetup') for wide in (True, False)],
+  *[(name, {'wide': wide}, SHAPES, {}) for name in ('Plain', 'Unnamed', 'UnderRemat', 'Twice', 'OfSetup') for wide in (True, False)],
   *[('Decoder', {'config': config}, SHAPES, {}) for config in CONFIGS],
 ]

@@ -188,12 +188,11 @@ REFUSED = {
     return nn.vmap(Two, variable_axes={'params': 0}, split_rngs={'params': True}, axis_size=3)().encode(x, 2)
 """,
     ),
-    "a stack whose automatic name depends on a field": (
-        "NNX132",
-        """  remat: bool = False
-  @nn.compact
-  def __call__(self, c, xs):
-    block = nn.remat(Step) if self.remat else Step
+    "a stack whose automatic name depends on a flag of the call": (
+        "NNX138",
+        """  @nn.compact
+  def __call__(self, c, xs, remat=False):
+    block = nn.remat(Step) if remat else Step
     return nn.scan(block, variable_axes={'params': 0}, split_rngs={'params': True}, length=3)()(c, xs)
 """,
     ),
