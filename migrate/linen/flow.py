@@ -20,10 +20,12 @@ from .flow_values import (
     ANY,
     COND,
     GRADIENTS,
+    LOOPS,
     MAPS,
     NOTHING,
     SAME_TREE,
     SCAN,
+    SWITCH,
     WRAPPERS,
     ClassValue,
     Collection,
@@ -403,8 +405,10 @@ class Flow:
             carried = self.value(node.args[1])
             if isinstance(carried, State | Nothing | Items):
                 return carried if isinstance(carried, Nothing) else flow_control.scan(self, source, node)
-        if name == COND and len(node.args) >= 3:
+        if (name == COND and len(node.args) >= 3) or (name == SWITCH and len(node.args) >= 2):
             return flow_control.cond(self, source, node)
+        if name in LOOPS and len(node.args) == LOOPS[name] + 1:
+            return flow_control.loop(self, source, node)
         if name in SAME_TREE and len(node.args) > SAME_TREE[name]:
             tree = self.value(node.args[SAME_TREE[name]])
             return dataclasses.replace(tree, updated=False) if isinstance(tree, Collection) and name in MAPS else tree

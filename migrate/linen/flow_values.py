@@ -180,6 +180,9 @@ WRAPPERS = {
 }
 SCAN = "jax.lax.scan"
 COND = "jax.lax.cond"
+SWITCH = "jax.lax.switch"
+# Loops whose body takes what is carried, last, and returns it: the place of its first value among their arguments.
+LOOPS = {"jax.lax.fori_loop": 3, "jax.lax.while_loop": 2}
 GRADIENTS = {"jax.grad": "grad", "jax.value_and_grad": "value_and_grad"}
 # Functions whose result is a tree like their argument: name → position of that argument.
 SAME_TREE = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...diagnostics import Severity
-from ...linen.flow_values import COND, SCAN, WRAPPERS, Collection, Function, Method, Updated
+from ...linen.flow_values import COND, SCAN, SWITCH, WRAPPERS, Collection, Function, Method, Updated
 from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 
@@ -36,7 +36,7 @@ _PLAIN = {
     "jax.lax.fori_loop",
     "jax.lax.while_loop",
     "jax.lax.map",
-    "jax.lax.switch",
+    SWITCH,
     "jax.tree.map",
     "jax.tree_map",
     "jax.tree_util.tree_map",

@@ -7,11 +7,13 @@ import dataclasses
 from collections.abc import Iterator
 
 from ...context import FileContext
-from ...linen import flow_classes, flow_records
+from ...linen import flow_classes, flow_control, flow_records
 from ...linen.flow import Flow
 from ...linen.flow_values import (
     COND,
+    LOOPS,
     SCAN,
+    SWITCH,
     Collection,
     Deltas,
     Function,
@@ -35,6 +37,14 @@ _TREE_MAPS = {"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tre
 _AVERAGES = {"optax.incremental_update", "optax.periodic_update", "optax.apply_updates"}
 # Functions that go by paths, or by the order of leaves.
 _BY_STRUCTURE = ("with_path", "structure", "unflatten", "transpose", "keystr")
+# Functions that call others, which may be out of sight (`branches` that something has made).
+_CALLING = (
+    "jax.lax.map",
+    "jax.lax.associative_scan",
+    "jax.pure_callback",
+    "jax.debug.callback",
+    "jax.experimental.io_callback",
+)
 _WHOLE = {"jax.block_until_ready", "jax.device_get", "jax.device_put"}
 
 
@@ -142,11 +152,11 @@ class PassedTrees(Rewrite):
             return all(self._parameter(call, function, target, node, value) for target in function.nodes)
         if name == SCAN:
             return call.args[1:2] == [node] and self._scanned(call, value)
-        if name == COND:
-            branches = [self.flow.value(b) for b in call.args[1:3]]
-            return node in call.args[3:] or (
-                isinstance(parent, ast.keyword) and all(isinstance(b, Function) and not b.transform for b in branches)
-            )
+        if name in LOOPS:
+            return len(call.args) == LOOPS[name] + 1 and node is call.args[-1] and self._looped(call, value)
+        if name in (COND, SWITCH):
+            known = flow_control.branches(self.flow, call) is not None
+            return known and (isinstance(parent, ast.keyword) or node in call.args[2 + (name == COND) :])
         made = self.flow.value(call)
         if isinstance(made, Record) and flow_records.made_by(self.flow, call):
             held = made.field(flow_records.field_given(made, call, node))
@@ -163,10 +173,13 @@ class PassedTrees(Rewrite):
             return True
         if isinstance(value, Items):
             return name in _WHOLE
-        functions = [a for a in call.args if isinstance(self.flow.value(a), Function) or isinstance(a, ast.Lambda)]
-        if name.endswith(_BY_STRUCTURE) or any(k.arg == "is_leaf" for k in call.keywords):
+        functions = any(self._is_called(self.flow.value(argument)) for argument in call.args)
+        if name.endswith(_BY_STRUCTURE) or name.startswith(_CALLING) or any(k.arg == "is_leaf" for k in call.keywords):
             return False
         return name.startswith(_PREFIXES) and (not functions or name in _TREE_MAPS) and self._beside(name, call)
+
+    def _is_called(self, value: Value) -> bool:
+        return isinstance(value, Function) or (isinstance(value, Items) and any(map(self._is_called, value.items)))
 
     def _beside(self, name: str, call: ast.Call) -> bool:
         """Are all the trees that a call maps over together of one kind? An nnx.State is none with a dictionary."""
@@ -228,18 +241,33 @@ class PassedTrees(Rewrite):
     def _scanned(self, call: ast.Call, value: Value) -> bool:
         """A scan whose steps give on what they are given, and keep no state of each step."""
         body = self.flow.value(call.args[0])
-        if not isinstance(body, Function) or body.transform or body.bound:
+        if not isinstance(body, Function) or not self._takes(body, 0, value):
             return False
-        for target in body.nodes:
+        results = [self.flow.returns.get(target) for target in body.nodes]
+        return all(
+            isinstance(r, Items) and len(r.items) == 2 and self._kept(value, r.items[0]) and not self.has(r.items[1])
+            for r in results
+        )
+
+    def _looped(self, call: ast.Call, value: Value) -> bool:
+        """A `fori_loop` or `while_loop` whose turns give on what they are given."""
+        *before, body = (self.flow.value(function) for function in call.args[:-1])
+        if not isinstance(body, Function) or not self._takes(body, len(before) - 1, value):
+            return False
+        if len(before) == 1 and not (isinstance(before[0], Function) and self._takes(before[0], 0, value)):
+            return False  # what asks whether there is another turn
+        results = [self.flow.returns.get(target) for target in body.nodes]
+        return all(result is not None and self._kept(value, result) for result in results)
+
+    def _takes(self, function: Function, position: int, value: Value) -> bool:
+        """Has a function all that it is given there as its parameter?"""
+        for target in function.nodes:
             arguments = target.args  # type: ignore[attr-defined]
-            first = [*arguments.posonlyargs, *arguments.args][:1]
-            held = self.flow.env.get((self.source(target).module, target, first[0].arg)) if first else None
-            returned = self.flow.returns.get(target)
-            if held is None or not self._kept(value, held) or not isinstance(returned, Items) or len(returned.items) != 2:
+            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]][position : position + 1]
+            held = self.flow.env.get((self.source(target).module, target, names[0])) if names else None
+            if held is None or not self._kept(value, held):
                 return False
-            if not self._kept(value, returned.items[0]) or self.has(returned.items[1]):
-                return False
-        return True
+        return not function.transform and not function.bound
 
     # tuples ----------------------------------------------------------------------------------------------------
     def bundles(self) -> Iterator[tuple[ast.AST, Value]]:

@@ -41,7 +41,18 @@ LEFT = {
     "a state of each step": ("total + loss), loss", "total + loss), loss * state.step"),
     "states of each step": ("total + loss), loss\ncarry, losses", "total + loss), (loss, state)\ncarry, (losses, _)"),
     "a list that grows": ("losses = losses", "kept = []\nkept.append(carry[0])\nlosses = losses"),
-    "a function that is not seen": ("losses = losses", "jax.lax.fori_loop(0, 2, lambda i, s: s, carry[0])\nlosses = losses"),
+    "a function that is not seen": (
+        "losses = losses",
+        "jax.lax.switch(0, list({1: lambda s: s}.values()), carry[0])\nlosses = losses",
+    ),
+    "a loop over a dictionary": (
+        "losses = losses",
+        "s = jax.lax.fori_loop(0, 2, lambda i, c: c, {'s': carry[0]})['s']\nlosses = losses",
+    ),
+    "a loop's arguments by name": (
+        "losses = losses",
+        "jax.lax.while_loop(lambda s: s.step < 9, lambda s: s.replace(step=9), init_val=carry[0])\nlosses = losses",
+    ),
     "a loop over states": ("losses = losses", "for s in [carry[0]]:\n  s.apply_fn(s.params, x)\nlosses = losses"),
     "the names of the collections": ("losses = losses", "print(list(params))\nlosses = losses"),
     "other params": ("losses = losses", "model.apply({'params': dict(params['params'])}, x)\nlosses = losses"),

@@ -52,6 +52,7 @@ SHARDED = {
 }
 OTHERS = {
     "classes_that_trainers_are_derived_with": "NNX603",
+    "loops_over_the_state": "NNX602",
     "an_ensemble_handed_its_inputs": "NNX602",
     "boxes_of_items_in_a_tree": "NNX603",
     "critics_lifted_by_a_function": "NNX603",
