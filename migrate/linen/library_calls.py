@@ -19,6 +19,7 @@ from .mapped_items import TREE_MAPS, over_items, over_tree
 from .module_calls import Transformed, assume_rank
 from .presence import Known
 from .reshaped import is_loose, joined_rest, reshaped_width
+from .scalars import gives_count
 from .sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from .size_lists import SizeList, put_together, summed
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, refuse_shared, side_test
@@ -211,7 +212,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         found = args[0]  # whoever's it is: the name says that it only places the array
     if isinstance(found, Unknown) and qualname in _NEW_ARRAYS:
         found = Array(Shape.unknown())  # no number, whatever its shape is
-    if isinstance(found, Unknown) and arguments.static and not qualname.startswith("jax.random."):
+    counted = isinstance(found, Array) and arguments.static and gives_count(run, qualname, args)
+    if counted or (isinstance(found, Unknown) and arguments.static and not qualname.startswith("jax.random.")):
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     static = arguments.static and not qualname.startswith("jax.random.")
     return Abs(found, static, arguments.flags)

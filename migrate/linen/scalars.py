@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from ..trees import subtree
 from .sites import Static
-from .values import Array, Shape
+from .values import Array, Const, Int, Shape, Value
 
 # Functions that give a number for numbers, and those that give one whatever they are given.
 _POINTWISE = frozenset({
     "sqrt", "rsqrt", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "sin", "cos", "tan", "tanh", "abs", "fabs",
     "power", "pow", "maximum", "minimum", "floor", "ceil", "square", "asarray", "array", "float32", "float16", "bfloat16",
     "float64", "int32", "int64", "float", "int", "round", "bool", "sigmoid", "softplus", "reciprocal", "clip", "degrees",
-    "radians", "sign", "negative", "add", "subtract", "multiply", "divide",
+    "radians", "sign", "negative", "add", "subtract", "multiply", "divide", "floor_divide", "absolute", "gcd", "lcm",
 })  # fmt: skip
 _NUMBERS = frozenset(
     {"len", "sum", "prod", "mean", "max", "min", "amax", "amin", "std", "var", "ndim", "size", "any", "all"}
 )
+# Those of numpy of which a whole number comes out as one, which may then be a size.
+_COUNTS = frozenset({"clip", "maximum", "minimum", "abs", "absolute", "floor_divide", "power", "gcd", "lcm"})
 _ARRAYS = frozenset({"Array", "ndarray", "ArrayLike", "Sequence", "Tuple", "List", "tuple", "list", "Iterable"})
 
 
@@ -28,6 +31,15 @@ def widened(run: Any, array: Array, other: Static) -> Array:
         return array
     dims = tuple(None if d is not None and d.value == 1 else d for d in array.shape.dims)
     return Array(Shape(dims, array.shape.lead))
+
+
+def gives_count(run: Any, qualname: str, arguments: Sequence[Value]) -> bool:
+    """`np.clip(self.width // 2, 1, 16)`: is it a size, as numpy gives it for numbers of the constructor's?"""
+    package, _, name = qualname.rpartition(".")
+    numbers = (
+        isinstance(a, Int | Const) or (type(a) is Static and not a.sequence and is_number(run, a.text)) for a in arguments
+    )
+    return package == "numpy" and name in _COUNTS and all(numbers)
 
 
 def is_number(run: Any, text: str) -> bool:
