@@ -96,8 +96,6 @@ class Clipped(nn.Module):
     fmaps = self.const if self.const is not None else nf(4)
     x = nn.Dense(nf(3))(x) * np.clip(self.rate, 0.0, 1.0)
     x = nn.Dense(np.minimum(self.base, 5).astype(int))(x) + self.param('const', nn.initializers.normal(), (4, fmaps, 1)).sum()
-    for size in np.clip((2, self.base), 3, 8):
-      x = nn.Dense(size)(x)
     return nn.Dense(3)(x)
 
 CASES=[('Clipped', {}, [(2,3)], {}), ('Clipped', dict(base=10, const=2), [(2,3)], {}), ('Mlp', {}, [(2,3)], {}), ('Mlp', dict(dim=7, ratio=1.3), [(2,3)], {}), ('Parent', {}, [(2,3)], {}), ('Three', {}, [(2,3)], {}), ('Three', dict(dim=29), [(2,3)], {}),
