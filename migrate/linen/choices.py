@@ -6,9 +6,11 @@ What it makes is made under the same condition in the constructor, and asked for
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import itertools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..source import SourceFile
@@ -17,7 +19,7 @@ from . import caller_words, name_tests
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
 from .nothing_made import IDENTITY, NOTHING, MakesNothing, makes_nothing
-from .sites import Abs, AnyFactory, Block, Branch, Factory, Lifted, Localized, Site, Unmigratable
+from .sites import Abs, AnyFactory, Block, Branch, Factory, Lifted, Localized, Site, Static, Unmigratable
 from .values import Const, Value
 
 _OUTSIDE_NAMES = frozenset({"isinstance", "len", "str", "callable", "any", "all", "True", "False", "None"})
@@ -53,7 +55,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
         return Several(options)
     own, home = test, None
     if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
-        said = None if caller_words.in_method(env) else words_of_class(run, test, env)
+        said = _by_fields(run, test, env) if caller_words.in_method(env) else words_of_class(run, test, env)
         if said is None:
             return Several(options)
         own, home = said
@@ -77,6 +79,33 @@ def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, Source
     own = ast.parse(asked, mode="eval").body
     names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
     return own, None if names <= _OUTSIDE_NAMES else env.source
+
+
+def _by_fields(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
+    """A condition of a method in terms of the fields: `self.config.norm` where it asks for `cfg.norm`, and that is it."""
+    said: dict[str, ast.expr] = {}
+    for name in {n.id for n in subtree(test) if isinstance(n, ast.Name)} - {"self"}:
+        bound = env.get(name)
+        if bound is None:
+            continue
+        text = bound.value.text if type(bound.value) is Static and not bound.value.deps else ""
+        root = re.match(r"self\.(\w+)", text)
+        if root is None or root[1] not in run.fields:
+            return None
+        said[name] = ast.parse(text, mode="eval").body
+    own = _Said(said).visit(copy.deepcopy(test))
+    names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
+    return (own, None) if names <= _OUTSIDE_NAMES else None
+
+
+class _Said(ast.NodeTransformer):
+    """Other expressions in the place of names."""
+
+    def __init__(self, said: Mapping[str, ast.expr]) -> None:
+        self.said = said
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.said.get(node.id, node)
 
 
 def _by_arguments(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:

@@ -107,6 +107,12 @@ class OfSetup(nn.Module):
     return self.members(x, mask)
 
 
+class Scale(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x * self.param('scale', nn.initializers.ones, (x.shape[-1],))
+
+
 @dataclasses.dataclass
 class Config:
   kind: str = 'wide'
@@ -162,7 +168,14 @@ class Decoder(nn.Module):
     else:
       for i in range(cfg.depth):
         x, _ = Rematted(width=cfg.width, name=f'layers_{i}')(x, mask, train)
-    return nn.Dense(2)(x)
+    norm = nn.LayerNorm if cfg.kind == 'wide' else Scale
+    if cfg.policy == 'none':
+      out = nn.Dense
+    elif cfg.policy == 'full':
+      out = functools.partial(nn.DenseGeneral, axis=-1)
+    else:
+      out = functools.partial(nn.Dense, use_bias=False)
+    return out(2)(norm(name='norm')(x))
 
 
 SHAPES = [(2, 3, 8), (2, 3)]

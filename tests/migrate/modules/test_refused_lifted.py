@@ -204,6 +204,16 @@ REFUSED = {
     return self.rnn(xs)
 """,
     ),
+    "one of two stacks by what the input had been": (
+        "NNX138",
+        """  @nn.compact
+  def __call__(self, x):
+    width = x.shape[-1]
+    block = Sower if width > 3 else Drop
+    x = nn.Dense(2)(x)
+    return nn.vmap(block, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)()(x)
+""",
+    ),
     "one of two stacks by a flag of the call": (
         "NNX138",
         """  @nn.compact
