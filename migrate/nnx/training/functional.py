@@ -508,6 +508,12 @@ class _Functional(PassedTrees):
         if value.name == "apply" and isinstance(parent, ast.keyword) and parent.arg == "apply_fn":
             if self.flow.creates_state(self.parent(parent)):  # type: ignore[arg-type]
                 return
+        if (
+            isinstance(parent, ast.keyword)
+            and parent.arg == "method"
+            and functional_calls.applies(self, self.parent(parent))
+        ):
+            return  # `method=model.encode`: with the call
         if called and value.name == "apply" and isinstance(parent, ast.Call):
             functional_calls.apply(self, parent, node)
         elif value.name == "apply" and handed_apply.hand_on(self, node):

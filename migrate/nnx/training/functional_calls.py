@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import ClassValue, Collection, Method, Symbol, Variables
+from ...linen.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
 from . import collections
 from .rewrite import Unsupported
@@ -254,6 +254,12 @@ def _assigned(form: _Functional, name: ast.Name) -> list[ast.expr]:
     return found
 
 
+def applies(form: _Functional, call: ast.AST) -> bool:
+    """Is it a call of `apply` of one of the models?"""
+    method = form.flow.value(call.func) if isinstance(call, ast.Call) else None
+    return isinstance(method, Method) and method.name == "apply" and form.component.holds(method)
+
+
 def _method_name(form: _Functional, function: ast.Attribute | ast.Name, node: ast.expr) -> str:
     name = ""
     plans = [kind.plan for kind in form.kinds if kind.has(form.flow.value(function))]
@@ -261,8 +267,13 @@ def _method_name(form: _Functional, function: ast.Attribute | ast.Name, node: as
         name = node.value
     elif isinstance(node, ast.Attribute):
         owner = form.flow.value(node.value)
-        if isinstance(owner, ClassValue) and owner.qualnames == {plan.qualname for plan in plans} and len(plans) == 1:
+        names: frozenset[str] = frozenset()
+        if isinstance(owner, ClassValue):
+            names = owner.qualnames
+        elif isinstance(owner, Model):
+            names = frozenset().union(*(form.flow.site_classes[site] for site in owner.sites))
+        if names == {plan.qualname for plan in plans} and len(plans) == 1:
             name = node.attr
-    if not plans or not all(name in plan.methods for plan in plans):
+    if not plans or not all(name in (*plan.methods, "__call__") for plan in plans):
         raise Unsupported(node, "a method that is computed or another class's")
     return name

@@ -206,6 +206,8 @@ OTHER = "def other(made):\n  return made.apply(params, x)"
         (CHOOSE, "float(choose(width).apply(params, x).mean())", "NNX603"),
         (OTHER, "float(other(MLP(width)).mean())", "NNX602"),
         (OTHER, "float(other(MLP(width)).mean() + other(model).mean())", "NNX603"),
+        ("", "float(model.apply(params, x, method=model.__call__).mean())", "NNX602"),
+        ("", "float(model.apply(params, x, method=[model.__call__][0]).mean())", "NNX603"),
     ],
 )
 def test_other_constructions_of_the_model(kit, functions: str, call: str, code: str) -> None:
