@@ -89,8 +89,8 @@ class Names:
         self._package = module if is_package else module.rpartition(".")[0]
         self._resolve = resolve
         self.imports: dict[str, str] = {}  # local name → dotted name, of every import anywhere in the file
-        self.module_imports: dict[str, str] = {}  # those that are bound at module level when the code runs
-        self.imported_modules: set[str] = set()  # `a.b.c` of `import a.b.c` at module level
+        self.module_imports: dict[str, str]  # those that are bound at module level when the code runs
+        self.imported_modules: set[str]  # `a.b.c` of `import a.b.c` at module level
         self.star_imports: list[str] = []
         self.star_names: dict[str, str] = {}  # what stars bring from the project's files; the project fills it in
         self.definitions: dict[str, ast.stmt] = {}  # module-level class, def or single-target assignment
@@ -100,7 +100,9 @@ class Names:
         self._flat = flat if flat is not None else FlatTree(tree)
         imports = [*self._flat.by_kind.get(ast.Import, ()), *self._flat.by_kind.get(ast.ImportFrom, ())]
         self._collect_imports(sorted(imports, key=lambda node: node.lineno))  # type: ignore[attr-defined]
-        self._collect_module_imports(tree.body)
+        bound = self._bound_by_imports(tree.body)
+        self.module_imports = {local: dotted for local, dotted in bound.items() if dotted}
+        self.imported_modules = bound.keys() - self.module_imports.keys()
         self._collect_definitions(tree)
 
     def _collect_imports(self, nodes: Iterable[ast.AST]) -> None:
@@ -110,19 +112,27 @@ class Names:
                 if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
                     self.star_imports.append(self._known(self._from_base(node)))
 
-    def _collect_module_imports(self, body: list[ast.stmt]) -> None:
+    def _bound_by_imports(self, body: list[ast.stmt]) -> dict[str, str]:
+        """What is bound whenever the code runs: not what one branch alone imports (`if __name__ == "__main__":`).
+
+        Submodules, which have no name of their own (`import a.b.c`), are told by their dotted names.
+        """
+        found: dict[str, str] = {}
         for stmt in body:
             if isinstance(stmt, ast.Import | ast.ImportFrom):
-                self.module_imports.update(self.bindings(stmt))
+                found.update(self.bindings(stmt))
                 if isinstance(stmt, ast.Import):
-                    self.imported_modules.update(alias.name for alias in stmt.names if not alias.asname)
-            elif isinstance(stmt, ast.If) and _is_type_checking(stmt.test):
-                self._collect_module_imports(stmt.orelse)
-            elif isinstance(stmt, ast.If | ast.Try | ast.With | ast.For | ast.While):
+                    found.update({alias.name: "" for alias in stmt.names if not alias.asname and "." in alias.name})
+            elif isinstance(stmt, ast.If):
+                other = self._bound_by_imports(stmt.orelse)
+                either = other if _is_type_checking(stmt.test) else self._bound_by_imports(stmt.body)
+                found.update({local: dotted for local, dotted in either.items() if local in other})
+            elif isinstance(stmt, ast.Try | ast.With):
                 for field in ("body", "orelse", "finalbody"):
-                    self._collect_module_imports(getattr(stmt, field, []))
+                    found.update(self._bound_by_imports(getattr(stmt, field, [])))
                 for handler in getattr(stmt, "handlers", []):
-                    self._collect_module_imports(handler.body)
+                    found.update(self._bound_by_imports(handler.body))
+        return found
 
     def bindings(self, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
         """(local name, dotted name) of each name that an import statement binds; star imports bind none."""

@@ -149,3 +149,9 @@ def test_other_names() -> None:
 def test_text_that_does_not_parse_is_an_error() -> None:
     with pytest.raises(SyntaxError):
         finish_imports(SourceFile.parse(Path("a.py"), "a", "x = 1\n"), "x = (\n", {})
+
+
+def test_what_only_the_main_part_imports_is_imported_for_all_who_use_it() -> None:
+    text = "import flax.linen as nn\nx = nn\nif __name__ == '__main__':\n    import jax\n    print(jax)\n"
+    want = text.replace("x = nn\n", "import jax\nx = nn, jax\n")
+    assert finish(text, text.replace("x = nn\n", "x = nn, jax\n"), jax="jax") == want

@@ -80,10 +80,13 @@ def test_module_imports_leave_out_functions_and_type_checking() -> None:
         "if typing.TYPE_CHECKING:\n    import a\nelse:\n    import b\n"
         "try:\n    import c\nexcept ImportError:\n    import d\n"
         "def f():\n    import e\n"
+        "if new:\n    import g.h\nelse:\n    from old import g\n"
+        "if __name__ == '__main__':\n    import i.j\n"
     )
     names, _ = names_of(text)
-    assert set(names.module_imports) == {"typing", "b", "c", "d"}
-    assert set(names.imports) == {"typing", "a", "b", "c", "d", "e"}
+    assert set(names.module_imports) == {"typing", "b", "c", "d", "g"}
+    assert names.imported_modules == set()
+    assert set(names.imports) == {"typing", "a", "b", "c", "d", "e", "g", "i"}
 
 
 def test_resolve_maps_what_is_written_to_the_projects_name() -> None:
