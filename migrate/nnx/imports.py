@@ -104,9 +104,14 @@ def _uses_relative_imports(tree: ast.Module) -> bool:
 def _used_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Names that the code refers to, in quoted annotations and `__all__` too."""
     used: set[str] = set()
+    alone: set[ast.expr] = set()  # docstrings
     for node in nodes:
         if isinstance(node, ast.Name):
             used.add(node.id)
+        elif isinstance(node, ast.Expr):
+            alone.add(node.value)
+        elif node in alone:
+            continue
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 400:
             if _LIKE_CODE.fullmatch(node.value):
                 used.update(_WORD.findall(node.value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def drop(writer: ClassWriter) -> None:
         if step.source is writer.source
     }
     methods = [m for m in writer.model.own_methods.values() if m.name != "setup"]
-    statements = {s.statement: s for m in methods for s in _without_effect(m)} | copied
+    statements = {s.statement: s for m in methods for s in _without_effect(writer, m)} | copied
     gone = [span for source, span in writer.moved if source is writer.source]
     edits = [e for e in writer.edits if e.source is writer.source]
     kept_inside = [p for e in edits for p in e.parts if isinstance(p, Span)]
@@ -87,15 +88,28 @@ class Assigned:
 _PLAIN_CALLS = frozenset({"int", "float", "bool", "len", "max", "min", "abs", "tuple", "list", "round", "math", "np"})
 
 
-def _without_effect(method: Method) -> Iterator[Assigned]:
-    """`shape = (1, x.shape[1], self.width)`: what computes from names alone and does nothing else, names bound once."""
+def _without_effect(writer: ClassWriter, method: Method) -> Iterator[Assigned]:
+    """`shape = (1, x.shape[1], self.width)`: what computes from names alone and does nothing else, names bound once.
+
+    So does `bias = self.RelativeBias_0`, what the construction of a module has become.
+    """
     stored = collections.Counter(n.id for n in method.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     for node in method.nodes:
         if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
             continue
         name = node.targets[0].id
-        if stored[name] == 1 and all(_is_plain(n) for n in subtree(node.value)):
+        if stored[name] == 1 and (all(_is_plain(n) for n in subtree(node.value)) or _is_reference(writer, node.value)):
             yield Assigned(node, frozenset({name}))
+
+
+_REFERENCE = re.compile(r"self(\.\w+)+")
+
+
+def _is_reference(writer: ClassWriter, value: ast.expr) -> bool:
+    span = writer.source.span(value)
+    said = [e.parts for e in writer.edits if e.source is writer.source and e.span == span and not e.insert]
+    texts = [part for part in said[0] if isinstance(part, str)] if len(said) == 1 else []
+    return bool(texts) and len(texts) == len(said[0]) and _REFERENCE.fullmatch("".join(texts)) is not None
 
 
 def _is_plain(node: ast.AST) -> bool:

@@ -155,3 +155,9 @@ def test_what_only_the_main_part_imports_is_imported_for_all_who_use_it() -> Non
     text = "import flax.linen as nn\nx = nn\nif __name__ == '__main__':\n    import jax\n    print(jax)\n"
     want = text.replace("x = nn\n", "import jax\nx = nn, jax\n")
     assert finish(text, text.replace("x = nn\n", "x = nn, jax\n"), jax="jax") == want
+
+
+def test_a_docstring_uses_no_import() -> None:
+    before = 'from flax import linen as nn\n\n\nclass A:\n    """Wraps an nn.Module."""\n\n    x = nn.Dense(3)\n'
+    want = 'from flax import nnx\n\n\nclass A:\n    """Wraps an nn.Module."""\n\n    x = nnx.Linear(3)\n'
+    assert finish(before, swap(before), nnx="flax.nnx") == want
