@@ -135,6 +135,7 @@ class Execution(LoopExecution):
         self.unjumped: dict[ast.For, list[ast.stmt]] = {}  # loop → its body without `continue`
         self.left: list[list[Env]] = []  # for every loop that is being executed: what held where it was left
         self.active: list[ast.AST] = []  # functions that are being executed, outermost first
+        self.cut_short: set[ast.AST] = set()  # functions that call themselves more often than is followed
         self.trial = 0
         self.unsteady: frozenset[str] = frozenset()  # names in setup of objects that all passes of a loop change
         self.starting = False  # is what a variable starts from being said?
@@ -372,16 +373,21 @@ class Execution(LoopExecution):
         self.executed.add(node)
         # A function that calls itself more than once would be followed exponentially often.
         if self.depth > MAX_DEPTH or self.active.count(node) > 1:
+            self.cut_short.add(node)
             return Abs(Unknown("recursion"))
+        mark = len(self.sites)
         self.depth += 1
         self.active.append(node)
         self.marks.append(self.mark)
         try:
             if isinstance(node, ast.Lambda):
-                return self.evaluate(node.body, env)
+                given_back = self.evaluate(node.body, env)
+                self._check_cut_short(node, mark)
+                return given_back
             returned = Returned()
             given = [bound.value for bound in env.names.values()]
             done = self.run_block(node.body, env, returned)
+            self._check_cut_short(node, mark)
             ways = alternatives.filled_in(alternatives.returning(returned.values), given)
             if done and not ways:
                 return Abs(alternatives.RAISES)
@@ -390,6 +396,14 @@ class Execution(LoopExecution):
             self.depth -= 1
             self.active.pop()
             self.mark = self.marks.pop()
+
+    def _check_cut_short(self, node: ast.FunctionDef | ast.Lambda, mark: int) -> None:
+        """Refuse a function that calls itself and makes modules: how often is not known."""
+        if node in self.cut_short and self.active.count(node) == 1:
+            self.cut_short.discard(node)
+            if any(site.kind != "rng" for site in self.sites[mark:]):
+                called = node.name if isinstance(node, ast.FunctionDef) else "a lambda"
+                raise Unmigratable("NNX135", f"`{called}` calls itself and makes modules", node)
 
     def run_block(self, statements: Sequence[ast.stmt], env: Env, returned: Returned) -> bool:
         """Execute statements; True where every path has returned."""

@@ -150,7 +150,10 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     for name, default in defaults_of(target).items() if complete else ():
         if name not in bound:
             place = default_values.place_of(function, default)
+            made = len(run.sites)
             bound[name] = run.evaluate(default, place) if place is not None else Abs(Unknown(f"the default of {name}"))
+            if len(run.sites) > made:  # once, where the function is defined, whichever calls share it
+                raise Unmigratable("NNX135", f"the default of `{name}` makes a module: `{ast.unparse(default)}`", default)
             said = run.localize(default, place) if bound[name].static else None
             if said is not None and isinstance(bound[name].value, Global | Static):
                 defaults[name] = said

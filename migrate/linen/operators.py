@@ -137,7 +137,7 @@ class Operators(Evaluation):
         is_and = isinstance(node.op, ast.And)
         values: list[Abs] = []
         for element in node.values:
-            found = self.evaluate(element, env)
+            found = self._operand(node, element, values, env)
             certain = self.truth(found.value)
             if certain is not None and certain != is_and:
                 # `False and ...`: the rest is not evaluated
@@ -168,6 +168,24 @@ class Operators(Evaluation):
         if is_and:
             return Abs(all_of(self, node.values, values, ast.unparse(node), env), False, flags)
         return Abs(Unknown(ast.unparse(node)), False, flags)
+
+    def _operand(self, node: ast.BoolOp, element: ast.expr, before: Sequence[Abs], env: Any) -> Abs:
+        """A part of `self.head and nn.Dense(4)(x)`: what it makes is made where the parts before it let it come to that."""
+        outer, place, mark = self.block, self.mark, len(self.sites)
+        kept = Block()
+        self.block, self.mark = kept, (kept, 0)
+        found: Abs = self.evaluate(element, env)
+        self.block, self.mark = outer, place
+        made = [] if self.in_setup else self.sites[mark:]
+        for test, asked in [*zip(node.values, before)][::-1] if made else ():
+            if self.truth(asked.value) is None:
+                localized, text, _ = self.condition(test, question(asked), env)
+                sides = (kept, Block()) if isinstance(node.op, ast.And) else (Block(), kept)
+                kept = Block([Branch(localized, *sides, env.source, text)])
+                for site in made:
+                    site.conditions = (*site.conditions, (test, localized is None and not text))
+        outer.steps.extend(kept.steps)
+        return found
 
     def _eval_Compare(self, node: ast.Compare, env: Any) -> Abs:
         operands = [self.evaluate(e, env) for e in [node.left, *node.comparators]]

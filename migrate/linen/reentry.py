@@ -55,6 +55,7 @@ def follow(run: Execution, node: ast.If, env: Env) -> None:
         run.run_block(node.body, env.copy(), Returned())
     finally:
         run.active.pop()
+        run.cut_short.discard(method.node)
     if made or any(not is_wrapper(site) for site in run.sites[mark:]):
         reason = f"`{method.name}` calls itself under `{ast.unparse(node.test)}`, and makes modules before or beside that"
         raise Unmigratable("NNX134", reason, node)

@@ -1,4 +1,4 @@
-"""Comprehensions that leave items out make modules for the others alone; loops that leave their last module behind."""
+"""Modules that are made where a filter, or the other part of an `and` or `or`, lets it come to that; what loops leave behind."""
 
 from typing import Any
 
@@ -35,6 +35,21 @@ class Grid(nn.Module):
         return {f"{s}{t}": nn.Dense(s + t, name=f"d{s}{t}")(x) for s in self.sizes if s > 3 for t in (1, 2) if s + t != 6}
 
 
+class Either(nn.Module):
+    """`and` and `or` come to their second part, or not."""
+
+    use: bool = True
+    more: bool = True
+
+    @nn.compact
+    def __call__(self, x, y=None):
+        first = self.use and self.more and nn.Dense(4)(x)
+        second = self.use or nn.Dense(5)(x)
+        third = y is not None and nn.Dense(4, name="given")(y)
+        x = nn.Dense(6)(x).sum(-1, keepdims=True)
+        return [x * part for part in (first, second, third)]
+
+
 class CalledAgain(nn.Module):
     """The loop has called each: the name is the last of them."""
 
@@ -57,5 +72,8 @@ CASES = [
     ("Named", {}, ((2, 4),), {}),
     ("Named", {"last": True}, ((2, 4),), {}),
     ("Grid", {}, ((2, 4),), {}),
+    ("Either", {}, ((2, 4), (2, 3)), {}),
+    ("Either", {"more": False}, ((2, 4),), {}),
+    ("Either", {"use": False}, ((2, 4),), {}),
     ("CalledAgain", {}, ((2, 4),), {}),
 ]

@@ -542,4 +542,39 @@ class M(Held, nn.Module):
         return self.scaled(self.dense(x))
 """,
     ),
+    "a function that calls itself, and makes a layer each time": (
+        "NNX135",
+        """class M(nn.Module):
+    depth: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        def tree(y, k):
+            if k == 0:
+                return nn.Dense(4)(y)
+            return tree(y, k - 1) + nn.Dense(4)(y)
+
+        return tree(x, self.depth)
+""",
+    ),
+    "a layer that is a function's default, which its calls share": (
+        "NNX135",
+        """class M(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        def head(y, layer=nn.Dense(4)):
+            return layer(y)
+
+        return head(nn.Dense(4)(x)) + head(x)
+""",
+    ),
+    "a layer behind an `and` of the call, counted with others": (
+        "NNX157",
+        """class M(nn.Module):
+    @nn.compact
+    def __call__(self, x, train=False):
+        y = train and nn.Dense(4)(x)
+        return nn.Dense(4)(x), y
+""",
+    ),
 }
