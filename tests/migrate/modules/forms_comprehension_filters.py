@@ -73,7 +73,7 @@ CASES = [
     ("Named", {"last": True}, ((2, 4),), {}),
     ("Grid", {}, ((2, 4),), {}),
     ("Either", {}, ((2, 4), (2, 3)), {}),
-    ("Either", {"more": False}, ((2, 4), None), {}),
-    ("Either", {"use": False}, ((2, 4), None), {}),
+    ("Either", {"more": False}, ((2, 4), (2, 3)), {}),
+    ("Either", {"use": False}, ((2, 4), (2, 3)), {}),
     ("CalledAgain", {}, ((2, 4),), {}),
 ]
