@@ -186,6 +186,11 @@ def name_spec(run: Any, node: ast.expr, found: Abs, env: Any) -> NameSpec | None
     """The `name=` of a site: a constant, or an expression; None for `name=None`."""
     if isinstance(found.value, Const):
         return None if found.value.value is None else NameSpec(str(found.value.value), node)
+    field = run.fields.get(found.value.text.removeprefix("self.")) if isinstance(found.value, Static) else None
+    if field is not None and isinstance(field.default, ast.Constant) and field.default.value is None:
+        tests = [a.test for a in env.source.ancestors(node) if isinstance(a, ast.If | ast.IfExp)]
+        if not any(getattr(n, "attr", getattr(n, "id", "")) == field.name for test in tests for n in subtree(test)):
+            raise Unmigratable("NNX139", f"the name `{ast.unparse(node)}` may be None, for which Linen counts", node)
     return NameSpec(None, node, run.localize(node, rest_arguments.place_of(node, env)))
 
 

@@ -577,4 +577,14 @@ class M(Held, nn.Module):
         return nn.Dense(4)(x), y
 """,
     ),
+    "a name out of a field that is None by default": (
+        "NNX139",
+        """class M(nn.Module):
+    title: str | None = None
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3, name=self.title)(x)
+""",
+    ),
 }
