@@ -29,6 +29,7 @@ from . import (
     elsewhere,
     factories,
     helper_functions,
+    hidden_methods,
     inheritance,
     kept_fields,
     lifted,
@@ -152,7 +153,7 @@ class ClassWriter:
                 call_write.write(self, site)
             else:
                 self._site_edit(site)
-        for span, parts in setup_names.edits(self.run, self.text.renamed):
+        for span, parts in [*setup_names.edits(self.run, self.text.renamed), *hidden_methods.edits(self.run)]:
             self.put(span, *parts)
         for _, module in held_modules(self.run):
             call_write.write(self, module.site)

@@ -20,6 +20,7 @@ from ..linen.execute import Execution
 from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
 from ..trees import subtree
+from . import hidden_methods
 from .helper_numbers import can_iterate
 
 _MOST_WAYS = 256  # in which conditions may choose between factories
@@ -497,7 +498,7 @@ def _check(run: Execution, entry: str, names: Names) -> None:
         if other is not None and other.place_key() == site.place_key() and other.method == site.method:
             raise several_of(site)
         taken[place.object] = site
-    methods = run.model.methods()
+    methods = run.model.methods().keys() - hidden_methods.renamed(run).keys()
     for site, place in names.places.items():
         if place.attribute in methods:
             raise Unmigratable("NNX156", f"a submodule and a method are both called {place.attribute}", site.node)
