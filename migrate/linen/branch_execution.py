@@ -21,7 +21,7 @@ from .given_functions import ChosenFunction
 from .merging import Choice, Either, decided, dependencies_of, last_of_both, question, same_width, under_step
 from .nested_conditions import nested
 from .nothing_made import makes_nothing
-from .presence import Step, asked, either_result, step_of
+from .presence import Step, asked, either_result, step_of, untold
 from .sites import (
     Abs,
     Block,
@@ -58,7 +58,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if certain is not None:
         return run.run_block(node.body if certain else node.orelse, env, returned), False
     localized, text, _ = run.condition(node.test, test, env)
-    inner = nested(run, node, env) if localized is None and not text else None
+    inner = nested(run, node, env) if localized is None and asked(text) is None else None
     if inner is not None:
         return run_if(run, inner, rest, env, returned)
     asks_sizes = localized is None and _asks_sizes(node.test, env)
@@ -76,15 +76,16 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     sides = step_of(run, node.test, test, text, env)
     if sides is not None and sides[0].deps and localized is not None:
         sides = (dataclasses.replace(sides[0], test=localized), dataclasses.replace(sides[1], test=localized))
+    way = sides or untold(run, test.value)
     asked_before = correlated.sides_of(run, env_then, env_else, sides)
 
     run.block = then
-    with run.under(sides, True), run.knowing(test.value):
+    with run.under(way, True), run.knowing(test.value):
         done_then = run.run_block(node.body, env_then, given[0])
     attributes_then = run.attributes
     run.attributes = dict(attributes_before)
     run.block = orelse
-    with run.under(sides, False):
+    with run.under(way, False):
         done_else = run.run_block(node.orelse, env_else, given[1])
     ways = ((True, done_then, given[0]), (False, done_else, given[1]))
     ended = [side for side, done, found in ways if done and not found.values]
@@ -96,7 +97,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         survivor = env_then if done_else else env_else
         if done_else:
             run.attributes, attributes_then = attributes_then, run.attributes
-        with run.under(sides, not done_then):
+        with run.under(way, not done_then):
             finished = run.run_block(rest, survivor, given[0 if done_else else 1])
         if done_else:
             run.attributes, attributes_then = attributes_then, run.attributes

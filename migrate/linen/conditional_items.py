@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .dims import Atom, Dim
-from .presence import Step, step_of
+from .presence import Mixed, Step, step_of
 from .sites import Abs, Block, Branch, Function, Module
 from .values import Global, Int, Unknown, Value
 
@@ -31,13 +31,13 @@ class Sometimes(Value):
 
 
 @dataclasses.dataclass(frozen=True)
-class AllOf(Unknown):
+class AllOf(Mixed):
     """`self.causal and memory is not None`: what holds of the fields where it holds."""
 
     steps: tuple[Step, ...] = ()
 
 
-def all_of(run: Any, nodes: list[Any], values: list[Abs], why: str, env: Any) -> Unknown:
+def all_of(run: Any, nodes: list[Any], values: list[Abs], mixed: Unknown, env: Any) -> Unknown:
     """A condition of several parts, with those that the constructor can ask."""
     found: list[Step] = []
     for node, value in zip(nodes, values):
@@ -46,7 +46,8 @@ def all_of(run: Any, nodes: list[Any], values: list[Abs], why: str, env: Any) ->
         sides = step_of(run, node, value, "", env)
         if sides is not None and not sides[0].deps:
             found.append(sides[0])
-    return AllOf(why, tuple(found)) if found else Unknown(why)
+    asks, optional = (mixed.asks, mixed.optional) if isinstance(mixed, Mixed) else ("", False)
+    return AllOf(mixed.why, asks, True, optional, tuple(found)) if found else mixed
 
 
 def known(run: Any, step: Step) -> bool | None:

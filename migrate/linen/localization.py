@@ -10,7 +10,7 @@ from . import localize, mutation
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
-from .presence import Presence, condition_text
+from .presence import Mixed, Presence, condition_text
 from .replacing import sayable
 from .sites import (
     Abs,
@@ -254,4 +254,4 @@ class Localization(Evaluation):
         localized = None if test.flags and not of_shapes else self.localize(node, env)
         if localized is not None:
             return localized, "", None
-        return None, test.value.text if isinstance(test.value, Presence) else "", None
+        return None, test.value.text if isinstance(test.value, Presence | Mixed) else "", None

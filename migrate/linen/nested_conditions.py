@@ -1,12 +1,20 @@
-"""`if self.cross and memory is not None:` as two conditions, one within the other: the constructor asks each by itself."""
+"""What a field and an optional array decide together.
+
+`if self.cross and memory is not None:` becomes two conditions, one within the other: the constructor asks each by itself.
+Where the other side has statements too, or the condition is no statement, it asks all of it at once.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from ..trees import subtree
-from .presence import Presence
+from .arguments import is_self
+from .presence import GIVEN, Mixed, Presence, asked, condition_text
+from .sites import Abs
+from .values import Unknown, Value
 
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _ASKS = frozenset({"len", "isinstance", "hasattr", "getattr", "bool", "any", "all"})
@@ -27,13 +35,45 @@ def nested(run: Any, node: ast.If, env: Any) -> ast.If | None:
         return None
     found = [run.evaluate(part, env) for part in test.values]
     said = [run.condition(part, value, env)[:2] for part, value in zip(test.values, found)]
-    if not any(isinstance(value.value, Presence) for value in found) or any(s == (None, "") for s in said):
+    if not any(isinstance(value.value, Presence) for value in found) or all(s == (None, "") for s in said):
         return None
     body = node.body
     for part in reversed(test.values):
         body = [ast.copy_location(ast.If(part, body, []), node)]
     run.analyser.nested[node] = body[0]
     return body[0] if isinstance(body[0], ast.If) else None
+
+
+def together(run: Any, node: ast.BoolOp, values: Sequence[Abs], env: Any) -> Unknown:
+    """What `and` or `or` of fields and of whether arrays are given is."""
+    why = ast.unparse(node)
+    if not any(_asks_presence(v.value) for v in values):
+        return Unknown(why)
+    open_ones = [(part, v) for part, v in zip(node.values, values) if run.truth(v.value) is None]
+    parts = [_part(run, part, v, env) for part, v in open_ones]
+    both = isinstance(node.op, ast.And)
+    if not all(parts) or run.in_setup or run.apart:
+        return Mixed(why, "", both)
+    return Mixed(why, f"({(' and ' if both else ' or ').join(parts)})")
+
+
+def _asks_presence(value: Value) -> bool:
+    return isinstance(value, Presence) or (isinstance(value, Mixed) and value.optional) or bool(condition_text(value))
+
+
+def _part(run: Any, node: ast.expr, value: Abs, env: Any) -> str:
+    """One part as the constructor asks it; "" where it cannot."""
+    if isinstance(value.value, Mixed):
+        return value.value.text
+    said = value.value.text if isinstance(value.value, Presence) else condition_text(value.value)
+    question = asked(said)
+    if question is not None:
+        return f"{'' if question[1] else 'not '}{GIVEN}.{question[0]}"
+    if said or not value.static or value.flags or run.localize(node, env) is None:
+        return f"({said})" if said else ""
+    own, deps = run.self_text(node, env)
+    fields = {n.attr for n in ast.walk(ast.parse(own)) if isinstance(n, ast.Attribute) and is_self(n.value, env)}
+    return "" if deps or not fields <= set(run.fields) else f"({own})" if isinstance(node, ast.IfExp) else str(own)
 
 
 def _is_plain(node: ast.AST) -> bool:
@@ -43,4 +83,4 @@ def _is_plain(node: ast.AST) -> bool:
     return not isinstance(node, ast.NamedExpr | ast.Await)
 
 
-__all__ = ["nested"]
+__all__ = ["nested", "together"]

@@ -16,7 +16,8 @@ from .given_functions import ChosenFunction
 from .kind_results import OUT
 from .lost_factories import one_of
 from .merging import Choice, OptionalModule, chosen_apart, decided, either, of_other_modules, question, under_step
-from .presence import Known, OptionalArray, Presence, certain, step_of, whole_argument
+from .nested_conditions import together
+from .presence import Known, Mixed, OptionalArray, Presence, certain, step_of, untold, whole_argument
 from .scalars import widened
 from .sites import (
     Abs,
@@ -124,7 +125,7 @@ class Operators(Evaluation):
             certain = self.truth(value.value)
             if certain is not None:
                 return Abs(Const(not certain), value.static, value.flags)
-            if isinstance(value.value, Presence | Known):
+            if isinstance(value.value, Presence | Known | Mixed):
                 return Abs(value.value.negated(), False, value.flags)
             found: Value = Unknown("")
         else:
@@ -165,9 +166,8 @@ class Operators(Evaluation):
                 return Abs(Int(Dim.cond(text, first.dim, second.dim, deps)), False, flags)
         if not is_and and len(values) == 2 and isinstance(values[1].value, Array):
             return Abs(values[1].value, False, flags)
-        if is_and:
-            return Abs(all_of(self, node.values, values, ast.unparse(node), env), False, flags)
-        return Abs(Unknown(ast.unparse(node)), False, flags)
+        mixed = together(self, node, values, env)
+        return Abs(all_of(self, node.values, values, mixed, env) if is_and else mixed, False, flags)
 
     def _operand(self, node: ast.BoolOp, element: ast.expr, before: Sequence[Abs], env: Any) -> Abs:
         """A part of `self.head and nn.Dense(4)(x)`: what it makes is made where the parts before it let it come to that."""
@@ -249,10 +249,11 @@ class Operators(Evaluation):
         self.narrow(node.test, env_then, True)
         self.narrow(node.test, env_else, False)
         sides = step_of(self, node.test, test, text, env)
-        with self.under(sides, True):
+        way = sides or untold(self, test.value)
+        with self.under(way, True):
             a = self.evaluate(node.body, env_then)
         self.block, self.mark = orelse, (orelse, 0)
-        with self.under(sides, False):
+        with self.under(way, False):
             b = self.evaluate(node.orelse, env_else)
         self.block, self.mark = outer, place
         branch = Branch(localized, then, orelse, env.source, text)
@@ -333,9 +334,9 @@ class Operators(Evaluation):
                     there = asked.present == holds
                     env.names[name] = dataclasses.replace(held, value=certain(held.value)) if there else Abs(Const(None))
             return
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and holds:
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if holds else ast.Or):
             for value in test.values:
-                self.narrow(value, env, True)
+                self.narrow(value, env, holds)
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             self.narrow(test.operand, env, not holds)
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.NotEq):

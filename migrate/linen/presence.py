@@ -16,6 +16,7 @@ from .sites import CallRecord, Localized, Site, Table
 from .values import Array, Const, Shape, Tup, Unknown, Value
 
 _PRESENT, _ABSENT = "\0present:", "\0absent:"
+GIVEN = "__given__"  # `__given__.memory`, in a condition of several parts: is it there?
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,26 @@ class Known(Unknown):
 
     def negated(self) -> Known:
         return dataclasses.replace(self, present=not self.present)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixed(Unknown):
+    """What fields and optional arrays decide together; `asks`: as the constructor asks it, "" where it cannot.
+
+    `__given__.memory` stands in it for whether it was given the size of `memory`. Where it cannot be asked, `holds` is the
+    side on which all parts of an `and` hold, or none of an `or`.
+    """
+
+    asks: str = ""
+    holds: bool = True
+    optional: bool = True  # is one of the parts whether an array is given?
+
+    @property
+    def text(self) -> str:
+        return self.asks if self.holds or not self.asks else f"not {self.asks}"
+
+    def negated(self) -> Mixed:
+        return Mixed(self.why, self.asks, not self.holds, self.optional)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,13 +146,24 @@ def step_of(run: Any, node: Any, test: Any, text: str, env: Any) -> tuple[Step, 
     if text:
         question = asked(text)
         if question is None:
-            return None
+            if not isinstance(test.value, Mixed):
+                return None
+            yes = Step(test.value.asks, frozenset(), test.value.holds)
+            return yes, dataclasses.replace(yes, holds=not yes.holds)
         argument, present = question
         return Step(_PRESENT + argument, frozenset(), present), Step(_PRESENT + argument, frozenset(), not present)
     if not test.static or test.flags:
         return None
     said, deps = run.self_text(node, env)
     return Step(said, deps, True), Step(said, deps, False)
+
+
+def untold(run: Any, test: Value) -> tuple[Step, Step] | None:
+    """The two sides of a condition on fields and optional arrays together that the constructor cannot ask."""
+    if not isinstance(test, Mixed) or test.asks or not test.optional or run.in_setup or run.apart:
+        return None
+    yes = Step(test.why, frozenset({GIVEN}), test.holds)
+    return yes, dataclasses.replace(yes, holds=not yes.holds)
 
 
 def merged_call(site: Site, path: Sequence[Step], record: CallRecord, method: Any = None) -> None:
@@ -146,7 +178,7 @@ def merged_call(site: Site, path: Sequence[Step], record: CallRecord, method: An
     for position, (a, b) in enumerate(zip(first, path)):
         if a == b:
             continue
-        if a.text != b.text or (site.in_setup and a.deps):
+        if a.text != b.text or (site.in_setup and a.deps) or GIVEN in a.deps:
             break  # not the same question, or one that setup cannot ask
         then, other = (site.call, record) if a.holds else (record, site.call)
         combined = _either(a, *_filled_in(then, other, method))

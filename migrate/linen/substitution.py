@@ -12,7 +12,7 @@ from .dims import Atom, Dim
 from .kind_results import asked_inside
 from .mapped_axes import drop_axis
 from .merging import Either, dependencies_of, members
-from .presence import Step, asked, substituted
+from .presence import GIVEN, Step, asked, substituted
 from .sites import Abs, BoundArg, Module, Repeated, Site, Static, Table
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
@@ -202,6 +202,9 @@ class Substitution:
         if text is None:
             return None
         said, deps = text
+        if atom.kind == "cond" and said in ("True", "False"):
+            taken: Dim = atom.args[1] if said == "True" else atom.args[2]
+            return taken
         if atom.kind == "cond":
             return Dim.cond(said, atom.args[1], atom.args[2], deps)
         return _dim_from_text(said, deps)
@@ -264,6 +267,11 @@ class Substitution:
                         deps.update(value.dim.dependencies())
                     parsed: ast.AST = ast.parse(said, mode="eval").body
                     return parsed
+                if isinstance(node.value, ast.Name) and node.value.id == GIVEN:
+                    given = substituted(outer._input(node.attr), frozenset(outer.run.optional_arguments))
+                    question = asked(given) if isinstance(given, str) else None
+                    failed |= question is None and not isinstance(given, bool)
+                    return ast.Attribute(node.value, question[0], node.ctx) if question else ast.Constant(given is True)
                 kept = outer._argument_of(node)
                 if kept is not None:
                     said = outer.run.text_of_value(kept)
@@ -275,6 +283,17 @@ class Substitution:
                     return read
                 self.generic_visit(node)
                 return node
+
+            def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+                self.generic_visit(node)
+                if f"{GIVEN}." not in text:
+                    return node
+                decides = isinstance(node.op, ast.Or)  # what is known of one part may be the answer, or is left out
+                said = [v.value if isinstance(v, ast.Constant) else None for v in node.values]
+                node.values = [v for v, known in zip(node.values, said) if known is not (not decides)]
+                if decides in said or not node.values:
+                    return ast.Constant(decides in said if decides else not node.values)
+                return node.values[0] if len(node.values) == 1 else node
 
             def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
                 self.generic_visit(node)

@@ -199,6 +199,7 @@ class ClassText:
         self.built.clear()
         all_but_last.check(self.run)
         uncalled_items.check(self.run)
+        setup_conditions.check_told(self)
         for site in self.run.sites:
             if site in self.again:
                 self.built[site] = self.built[self.again[site]]
@@ -361,14 +362,12 @@ class ClassText:
             test, then, other = atom.args
             question = asked(test)
             if question is not None:  # whether an optional argument is given: whether its size is
-                self.optional.add(question[0])
-                self.used.setdefault(question[0], {-1})
-                test = f"{self.size_name(question[0])} is not None"
+                test = setup_conditions.is_given(self, question[0])
             return f"({then.text(self._atom)} if {self.own_text(condition(test))} else {other.text(self._atom)})"
         return None
 
     def own_text(self, text: str) -> str:
-        """`self.field` → the constructor's argument."""
+        """`self.field` → the constructor's argument; `__given__.memory` → whether it was given the size of `memory`."""
 
         def said(match: re.Match[str]) -> str:
             field, attribute = match[1], match[2].removeprefix(".")
@@ -380,7 +379,7 @@ class ClassText:
                 return self.field(field)
             return f"{self.field(field)}.{self._held_path(self.run, field, attribute.split('.'))}"
 
-        return re.sub(r"\bself\.(\w+)((?:\.\w+)*)", said, text)
+        return setup_conditions.asking_sizes(self, re.sub(r"\bself\.(\w+)((?:\.\w+)*)", said, text))
 
     def _held_path(self, run: Execution, field: str, attributes: list[str]) -> str:
         """How NNX calls an attribute of what a field holds, which may be that of what is handed on to it in turn."""

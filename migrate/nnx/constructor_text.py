@@ -197,13 +197,12 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
     if step.test is not None:
         test = text.said(step.test)
     elif question is None:  # a condition in terms of the fields
-        test = (text.own_text(step.text),)
+        opened = bare((step.text.removeprefix("not "),))
+        negative = not then and step.text.startswith("not (") and opened[0] != step.text[4:]  # `not (...)`, all of it
+        test = (text.own_text(str(opened[0]) if negative else step.text),)
     else:
         argument, present = question
-        text.optional.add(argument)
-        text.used.setdefault(argument, {-1})
-        name = text.size_name(argument)
-        test = (f"{name} is not None",)
+        test = (setup_conditions.is_given(text, argument),)
         negative = not present
     lines: list[tuple[int, Parts]] = []
     if negative:
@@ -219,7 +218,7 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
             lines += orelse
     else:
         alone = is_name(test, text.source.text)
-        lines.append((depth, ("if not ", *test, ":") if alone else ("if not (", *test, "):")))
+        lines.append((depth, ("if not ", *test, ":") if alone else ("if not (", *bare(test), "):")))
         lines += orelse
     return lines, a | b | text.needs
 

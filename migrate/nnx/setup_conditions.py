@@ -6,13 +6,14 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from ..linen.presence import Step, asked
+from ..linen.presence import GIVEN, Step, asked
 from ..linen.sites import (
     Site,
     Unmigratable,
 )
 from ..source import SourceFile
 from ..trees import subtree
+from .text_parts import bare
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -44,6 +45,18 @@ def made_when(text: ClassText, site: Site) -> str | None:
                 if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
                     return None  # it is read for something else
     return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+
+
+def check_told(text: ClassText) -> None:
+    """Refuse a module that is made or called under several conditions together that the constructor cannot ask."""
+    for site in text.run.sites:
+        paths = site.renders.get("paths", ()) if site.in_setup else (site.renders.get("made_under", ()),)
+        if site.kind not in ("layer", "class") or site.target.rpartition(".")[2] == "Dropout" or not paths:
+            continue
+        for step in paths[0]:
+            if GIVEN in step.deps and step.holds and all(step in path for path in paths):
+                reason = f"whether a module is there is decided by an optional array and more: `{step.text}`"
+                raise Unmigratable("NNX110", reason, site.node)
 
 
 def _goes_through(source: SourceFile, read: ast.AST, site: Site) -> bool:
@@ -109,9 +122,19 @@ def step_text(text: ClassText, step: Step | None, site: Site) -> str:
     question = asked(step.text)
     if question is None:
         said = text.own_text(step.text)
-        simple = re.fullmatch(r"[\w.]+", said) is not None
+        simple = re.fullmatch(r"[\w.]+", said) is not None or bare((said,)) != (said,)
         return said if step.holds else f"not {said}" if simple else f"not ({said})"
     argument, present = question
+    return is_given(text, argument, present == step.holds)
+
+
+def is_given(text: ClassText, argument: str, present: bool = True) -> str:
+    """Whether an optional array is given (or not), as the constructor asks it."""
     text.optional.add(argument)
     text.used.setdefault(argument, {-1})
-    return f"{text.size_name(argument)} is {'not ' if present == step.holds else ''}None"
+    return f"{text.size_name(argument)} is {'not ' if present else ''}None"
+
+
+def asking_sizes(text: ClassText, condition: str) -> str:
+    """A condition of several parts, where `__given__.memory` becomes whether the size of `memory` is given."""
+    return re.sub(rf"\b(not )?{GIVEN}\.(\w+)", lambda m: is_given(text, m[2], m[1] is None), condition)

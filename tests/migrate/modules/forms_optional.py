@@ -165,7 +165,64 @@ class MixedCompact(nn.Module):
         return nn.Dense(3)(x)
 
 
+class Together(nn.Module):
+    """Both sides make something, and a function and a name ask it again."""
+
+    cross: bool = True
+
+    @nn.compact
+    def __call__(self, x, memory=None):
+        def given(m):
+            return self.cross and m is not None
+
+        both = memory is not None and self.cross
+        if self.cross and memory is not None:
+            x = jnp.concatenate([x, nn.Dense(7)(memory)], -1)
+        else:
+            x = nn.Dense(4)(x)
+        x = x + nn.Dense(1)(memory) if given(memory) else x
+        if both:
+            return nn.Dense(3)(x)
+        return nn.Dense(2)(nn.Dense(5)(x))
+
+
+class TogetherInSetup(nn.Module):
+    cross: bool = True
+
+    def setup(self):
+        self.a = nn.Dense(3)
+        self.b = nn.Dense(3)
+        self.kv = nn.Dense(3)
+        self.alone = nn.Dense(3)
+
+    def __call__(self, x, memory=None):
+        x = self.kv(memory) if self.cross and memory is not None else self.alone(x)
+        if not self.cross or memory is None:
+            return x
+        return self.a(x) + self.b(memory)
+
+
+class CallsTogether(nn.Module):
+    """The sizes of what it calls are told by its own names."""
+
+    other: bool = True
+
+    @nn.compact
+    def __call__(self, x, context=None):
+        y = Together(self.other)(x, context)
+        z = Together(cross=True)(x)
+        if not (self.other and context is not None):
+            return nn.Dense(2)(y) + z
+        return nn.Dense(3)(y) + nn.Dense(3)(z) + nn.Dense(3)(TogetherInSetup(self.other)(x, context))
+
+
 CASES = [
+    ("TogetherInSetup", {}, [(2, 3)], {"memory": None}),
+    ("TogetherInSetup", {}, [(2, 3), (2, 5)], {}),
+    ("TogetherInSetup", {"cross": False}, [(2, 3), (2, 5)], {}),
+    ("CallsTogether", {}, [(2, 3)], {"context": None}),
+    ("CallsTogether", {}, [(2, 3), (2, 5)], {}),
+    ("CallsTogether", {"other": False}, [(2, 3), (2, 5)], {}),
     ("Mixed", {}, [(2, 3)], {"memory": None}),
     ("Mixed", {}, [(2, 3), (2, 5)], {}),
     ("Mixed", {"cross": False}, [(2, 3), (2, 5)], {}),

@@ -520,4 +520,35 @@ class M(nn.Module):
     return nn.Dense(3)(hs[-1])
 """,
     ),
+    "a return by a flag and an optional array": (
+        "NNX110",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, memory=None, train=False):
+    if not train or memory is None:
+      return x
+    return x + nn.Dense(3)(memory)
+""",
+    ),
+    "a choice by a flag and an optional array": (
+        "NNX110",
+        """class M(nn.Module):
+  def setup(self):
+    self.kv = nn.Dense(3)
+  def __call__(self, x, memory=None, train=False):
+    return x + self.kv(memory) if train and memory is not None else x
+""",
+    ),
+    "what a variable of the call and an optional array decide together": (
+        "NNX110",
+        """class M(nn.Module):
+  kind: str = "a"
+  @nn.compact
+  def __call__(self, x, memory=None):
+    cross = self.kind == "a"
+    if cross and memory is not None:
+      return x + nn.Dense(3)(memory)
+    return x
+""",
+    ),
 }
