@@ -76,6 +76,7 @@ class Analyser:
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
         self.special: dict[tuple[str, str, str], Execution | None] = {}
         self.kinds = Kinds(classes)
+        self.fallbacks: dict[tuple[str, str], Factory] = {}  # class, field → what stands in for it, see `fallback_factories`
         self.functions = GivenFunctions()
         self.carried_scans: set[ast.AST] = set()  # in helpers: scans over modules of which some change from step to step
         self.plain_results: dict[object, Value] = {}  # methods of objects that are no modules, on arguments → what they give

@@ -11,7 +11,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..trees import subtree
-from . import alternatives, chains, conditional_items, correlated, last_pass, reentry, size_lists, unpacking
+from . import (
+    alternatives,
+    chains,
+    conditional_items,
+    correlated,
+    fallback_factories,
+    last_pass,
+    reentry,
+    size_lists,
+    unpacking,
+)
 from .choices import FactoryChoice, chosen, or_raises
 from .dims import Dim
 from .environment import Env, Returned
@@ -227,6 +237,7 @@ def _choose(
         left, right = then.names.get(name), orelse.names.get(name)
         if left is None or right is None or left.value is right.value:
             continue
+        fallback_factories.note(run, node.test, left.value, right.value, env)
         if _is_factory(left.value) and _is_factory(right.value):
             value = chosen(run, node.test, localized, text, left.value, right.value, env)
             env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)

@@ -51,7 +51,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     options = (then, orelse)
     if not all(isinstance(o, Factory | FactoryChoice | MakesNothing) for o in options) or (localized is None and not text):
         return Several(options)
-    if any(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
+    if all(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
         return Several(options)
     own, home = test, None
     if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
@@ -227,7 +227,9 @@ def check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None
 
 
 def map_choice(choice: FactoryChoice, change: Callable[[Factory], Factory]) -> FactoryChoice | None:
-    """Every option changed alike; None where one is no factory."""
+    """Every option changed alike; None where one is no factory, or where one is a field's and the other is not."""
+    if len({bool(o.field) for o in (choice.then, choice.orelse) if isinstance(o, Factory)}) > 1:
+        return None
     options: list[Value] = []
     for option in (choice.then, choice.orelse):
         new: Value | None = RAISED if option is RAISED else None
@@ -244,7 +246,7 @@ def map_choice(choice: FactoryChoice, change: Callable[[Factory], Factory]) -> F
 def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     """`nn.remat(Block) if test else Block`: one factory whose transform has a condition."""
     a, b = choice.then, choice.orelse
-    if not isinstance(a, Factory) or not isinstance(b, Factory):
+    if not isinstance(a, Factory) or not isinstance(b, Factory) or bool(a.field) != bool(b.field):
         return None
     more, less, holds = (a, b, True) if len(a.lifted) > len(b.lifted) else (b, a, False)
     around = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] is pair[1], zip(more.lifted, less.lifted)))

@@ -236,6 +236,9 @@ def _partial_choice(run: Any, choice: FactoryChoice, node: ast.Call, arguments: 
             sides.append(option)
         elif not isinstance(option, Factory):
             raise Unmigratable("NNX132", f"`{ast.unparse(node)}` is a partial of one of several functions", node)
+        elif option.field:
+            reason = f"`{ast.unparse(node)}` is a partial of what a field holds, or of something else"
+            raise Unmigratable("NNX132", reason, node)
         else:
             sides.append(_partial_of(run, option, node, arguments, env)[0])
     return dataclasses.replace(choice, then=sides[0], orelse=sides[1])

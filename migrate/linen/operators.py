@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import alternatives, branch_execution, bundles, chains, factory_functions, shapes
+from . import alternatives, branch_execution, bundles, chains, factory_functions, fallback_factories, shapes
 from .choices import FactoryChoice, chosen
 from .conditional_items import all_of
 from .dims import Dim
@@ -151,6 +151,13 @@ class Operators(Evaluation):
             return values[-1]
         if all(self.truth(v.value) is not None for v in values[:-1]):
             return values[-1]  # `None or x.shape[-1]`
+        if not is_and and len(values) == 2:  # `self.norm or nn.LayerNorm`
+            held, other = values
+            fallback_factories.note(self, node.values[0], held.value, other.value, env)
+            if isinstance(held.value, Factory) and isinstance(other.value, Factory):
+                localized, text, _ = self.condition(node.values[0], held, env)
+                factory = chosen(self, node.values[0], localized, text, held.value, other.value, env)
+                return Abs(factory, False, held.flags | other.flags)
         kinds = one_of([v.value for v in values])
         if kinds is not None:
             return Abs(kinds, False, frozenset().union(*[v.flags for v in values]))
@@ -292,6 +299,7 @@ class Operators(Evaluation):
         outside = factory_functions.of_outside(self, node.test, localized, text, (a, b), env)
         if outside is not None:
             return outside
+        fallback_factories.note(self, node.test, a.value, b.value, env)
         if isinstance(a.value, Factory | FactoryChoice) and isinstance(b.value, Factory | FactoryChoice):
             return Abs(chosen(self, node.test, localized, text, a.value, b.value, env), static, flags)
         merged = self.merge_values([a, b])

@@ -39,6 +39,10 @@ def write(writer: ClassWriter, site: Site) -> None:
         _check_uses(writer, site)
     if site.in_setup:
         _stack_functions(writer, built)
+        if len({one.renders.get("pass_name") for one in built} - {None}) > 1:
+            raise Unmigratable("NNX132", "the sizes of one of several modules need several names for a loop", site.node)
+        for one in built:
+            writer.name_pass(one)
         made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
         writer.put(site.node, *writer.laid_out_at(site, made), source=source)
     else:

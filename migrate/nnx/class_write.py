@@ -309,7 +309,7 @@ class ClassWriter:
     def _setup_site(self, site: Site) -> None:
         expression = self.text.built[site][0].expression
         self.put_functions(site)
-        self._name_pass(site)
+        self.name_pass(site)
         for name, option in lifted.kept_options(self.text, site).values():
             statement = site.source.statement_of(site.node)
             after = f"{site.source.newline}{site.source.indent_of(statement)}"
@@ -336,7 +336,7 @@ class ClassWriter:
             return
         self.put(call, *self.laid_out(expression, source.indent_of(source.statement_of(call))), source=source)
 
-    def _name_pass(self, site: Site) -> None:
+    def name_pass(self, site: Site) -> None:
         """The name that a size, or a condition of the call, has for the pass of setup's loop that makes an item."""
         passes, name = site.renders.get("passes"), site.renders.get("pass_name")
         loop = site.loops[-1].node if site.loops else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..context import FileContext, Options
 from ..diagnostics import Severity
 from ..edits import Conflict, Edit, Span
-from ..linen import local_classes, outside
+from ..linen import fallback_factories, local_classes, outside
 from ..linen.analyser import Analyser, internal_error
 from ..linen.classes import Classes, ClassModel
 from ..linen.first_updates import updated_at_init
@@ -136,7 +136,7 @@ def _execute_all(analyser: Analyser, classes: Classes) -> None:
         known, analyser.revised = analyser.kinds.version, False
         for model in classes:
             _try_execution(analyser, model)
-        if analyser.kinds.version == known and not analyser.revised:
+        if analyser.kinds.version == known and not analyser.revised and not fallback_factories.learn(analyser):
             return
 
 

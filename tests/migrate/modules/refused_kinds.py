@@ -1,7 +1,10 @@
 """Questions for a class that NNX does not have apart from others, or has under another name."""
 
 INDENT = 0
-HEAD = """from flax import linen as nn
+HEAD = """import functools
+from typing import Callable
+
+from flax import linen as nn
 
 ONE = nn.Dense
 ATTENTIONS = (nn.SelfAttention, nn.Dense)
@@ -108,6 +111,49 @@ class M(nn.Module):
     @nn.compact
     def __call__(self, x):
         return self.attn(2)(x) * (2 if self.attn is nn.SelfAttention else 3)
+""",
+    ),
+    "what stands in for a field is told by the call": (
+        "NNX132",
+        """
+class M(nn.Module):
+    norm: Callable = None
+
+    @nn.compact
+    def __call__(self, x, train=False):
+        norm = self.norm or functools.partial(nn.BatchNorm, use_running_average=not train)
+        return norm()(x)
+""",
+    ),
+    "a name that is bound again where the field is None": (
+        "NNX132",
+        """
+class M(nn.Module):
+    norm: Callable = None
+
+    @nn.compact
+    def __call__(self, x):
+        norm = self.norm
+        if norm is None:
+            norm = nn.LayerNorm
+        return norm()(x)
+""",
+    ),
+    "what a field holds or a class, under nn.remat": (
+        "NNX138",
+        """
+class B(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(x)
+
+
+class M(nn.Module):
+    block: Callable = None
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.remat(self.block or B)()(x)
 """,
     ),
 }
