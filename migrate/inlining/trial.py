@@ -98,6 +98,8 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
     stack = [
         function for _, call in calls_in(source, model) if (function := callee(project, source, model, call)) is not None
     ]
+    if plan.code == "NNX110" and not any(function.kind == "static" for function in stack):
+        return set()  # sizes are followed through all but methods that are called by their class's name
     while stack:
         function = stack.pop()
         if function.key in found or not makes(project, source, model, function, set()):
