@@ -53,6 +53,8 @@ def check_told(text: ClassText) -> None:
         paths = site.renders.get("paths", ()) if site.in_setup else (site.renders.get("made_under", ()),)
         if site.kind not in ("layer", "class") or site.target.rpartition(".")[2] == "Dropout" or not paths:
             continue
+        if site.in_setup and site.conditions:
+            continue  # made as setup says: by its own conditions
         for step in paths[0]:
             if GIVEN in step.deps and step.holds and all(step in path for path in paths):
                 reason = f"whether a module is there is decided by an optional array and more: `{step.text}`"
