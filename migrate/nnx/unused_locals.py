@@ -47,7 +47,7 @@ def drop(writer: ClassWriter) -> None:
                 n.id
                 for n in method.nodes
                 if isinstance(n, ast.Name)
-                and isinstance(n.ctx, ast.Load)
+                and not isinstance(n.ctx, ast.Store)  # `del width` needs it, too
                 and n not in own_reads
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             } | {  # `width *= 2` that has to stay reads its name, too

@@ -81,7 +81,37 @@ class Plain(nn.Module):
     return dense(3, name="hidden")(x)
 
 
+class Bias(nn.Module):
+  @nn.compact
+  def __call__(self, n):
+    return n * self.param("w", nn.initializers.ones, (3,))
+
+
+class Given(nn.Module):
+  shared: nn.Module
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x) + self.shared(2)
+
+
+class Forgetful(nn.Module):
+  """Names that the method forgets are bound until then, though only constructors read them."""
+
+  @nn.compact
+  def __call__(self, x):
+    shared = Bias(name="rel")
+    for i in range(2):
+      x = Given(shared=shared, name=f"layer_{i}")(x)
+    del shared
+    width = x.shape[-1] * 2
+    x = nn.Dense(width)(x)
+    del width
+    return x
+
+
 CASES = [
+  ("Forgetful", {}, [(2, 3)], {}),
   ("Plain", {}, [(2, 5)], {}),
   ("UNet", {}, [(1, 8, 8, 3)], {}),
   ("UNet", {"depth": 2}, [(1, 8, 8, 3)], {"train": True}),
