@@ -150,6 +150,15 @@ class _Resolver:
                     return found
             if base == self.top:
                 break
+        return self._above(parts)
+
+    def _above(self, parts: list[str]) -> str | None:
+        """What an import says from a folder above all files: `nets.norms` of files that lie in a folder `nets`."""
+        if parts[0] in _INSTALLED:
+            return None
+        for base in (self.top, *self.top.parents):
+            if base.name == parts[0] and (found := self._within(base.parent, parts)) is not None:
+                return found
         return None
 
     def _within(self, base: Path, parts: list[str]) -> str | None:

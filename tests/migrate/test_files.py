@@ -232,6 +232,18 @@ def test_namespace_directories_are_found_from_the_top(tmp_path: Path) -> None:
     }
 
 
+def test_a_folder_above_all_files_is_the_head_of_their_imports(tmp_path: Path) -> None:
+    names_in(tmp_path, "nets/models/net.py", "nets/libs/layers.py")
+    assert imported(tmp_path, "nets/models/net.py", "from nets.libs import layers\nimport nets.libs.layers as l") == {
+        "layers": "layers",
+        "l": "layers",
+    }
+    assert imported(tmp_path, "nets/models/net.py", "from other.libs import layers") == {"layers": "other.libs.layers"}
+    names_in(tmp_path / "x", "jax/models/net.py", "jax/nn/layers.py")
+    names = module_names(list((tmp_path / "x").rglob("*.py")))
+    assert names[tmp_path / "x/jax/models/net.py"].resolve("jax.nn.layers") == "jax.nn.layers"  # as installed
+
+
 def test_two_packages_of_one_name(tmp_path: Path) -> None:
     names = names_in(tmp_path, "a/core/__init__.py", "a/core/net.py", "b/core/__init__.py", "b/core/net.py", "b/go.py")
     assert names["a/core/net.py"] == "a.core.net" and names["b/core/net.py"] == "b.core.net"
