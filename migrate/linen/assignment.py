@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ..trees import subtree
-from . import asked_values, list_ends, size_lists
+from . import asked_values, list_ends, mutation, size_lists
 from .arguments import is_self
 from .dims import Dim
 from .environment import Env
@@ -60,7 +60,8 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
             copied = True
             if not value.static and len(names) == 1 and isinstance(targets[0], ast.Name):
                 value = named_after(targets[0].id, value.value, is_sequence(value_node, env))
-            if dependencies_of(value.value) & names:  # `size = 2 * size`: from here on the name means the new one
+            once = value.static and bool(mutation.changed_names(statement))  # `n = sizes.pop()`: not said again
+            if once or dependencies_of(value.value) & names:  # `size = 2 * size`: from here on the name means the new one
                 (name,) = names if len(names) == 1 else ("",)
                 renamed: Value = Unknown(ast.unparse(statement))
                 if name and isinstance(value.value, Int):

@@ -421,12 +421,14 @@ class Execution(LoopExecution):
         self.mark = (self.block, len(self.block.steps))
         mutation.check_given(self, node, env)
         names = frozenset() if self.in_setup else mutation.changed_names(node)
-        changed = {n for n in names if env.is_local(n) and not size_lists.variable_of(env.get(n).value)}  # type: ignore[union-attr]
+        lists = {n: env.get(n) for n in names if env.is_local(n)}
+        changed = {n for n, held in lists.items() if held is None or not size_lists.variable_of(held.value)}
         if changed:
             assignment.keep_stale(self, set(changed), env)
         done = self._run_statement(node, env, returned)
         if self.in_setup:
             mutation.forget_object(node, env)
+        changed |= mutation.no_arrays(lists, changed, env)
         if changed:
             mutation.record(self, node, frozenset(changed), env)
         if names - changed:

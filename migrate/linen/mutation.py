@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from ..trees import subtree
+from . import size_lists
 from .bundles import Bundle
 from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Static, Table, Unmigratable
 from .values import Array, Tup, Unknown, Value
@@ -90,7 +92,29 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
         followed = _sets_item(statement, held.value) or (_is_append(statement) and isinstance(held.value, Tup))
         kept = isinstance(held.value, Array) or followed
         scope.names[name] = Abs(held.value if kept else Unknown(name), False, held.flags)
-        run.block.steps.append(Local(statement, names, localized, env.source, changes=True))
+        last = run.block.steps[-1] if run.block.steps else None
+        both = names
+        if isinstance(last, Local) and last.statement is statement and not last.changes:  # `n = sizes.pop()`
+            run.block.steps.pop()
+            both |= last.names
+        run.block.steps.append(Local(statement, both, localized, env.source, changes=True))
+
+
+def no_arrays(lists: Mapping[str, Abs | None], known: set[str], env: Any) -> set[str]:
+    """The lists that were taken for lists of arrays and are none after a statement: `shape = []`, `shape.append(1)`.
+
+    One that has had arrays put in is the constructor's no more: it has none of them.
+    """
+    found = set[str]()
+    for name, before in lists.items():
+        now = env.get(name)
+        if before is None or name in known or now is None or size_lists.variable_of(now.value):
+            continue
+        if isinstance(before.value, Tup) and not before.value.items:
+            found.add(name)
+        else:
+            scope_of(name, env).local.discard(name)
+    return found
 
 
 def check_given(run: Any, statement: ast.stmt, env: Any) -> None:

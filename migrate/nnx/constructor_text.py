@@ -10,6 +10,7 @@ import tokenize
 from typing import TYPE_CHECKING, Any
 
 from ..edits import Parts, Span
+from ..linen.arguments import stored_names
 from ..linen.presence import asked
 from ..linen.sites import (
     Block,
@@ -130,7 +131,10 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
             text.emitted |= step.names
         text.needs = set()
         parts = text.said(_indented(text, step, depth))
-        kept = live if step.changes or isinstance(step.statement, ast.AugAssign) else live - step.names
+        if isinstance(step.statement, ast.AugAssign):
+            kept = live
+        else:
+            kept = live - (stored_names(step.statement) if step.changes else step.names)
         return [(depth, parts)], kept | text.needs
     if isinstance(step, Track):
         if step.name not in live or step.name in carried.followed(text.run):

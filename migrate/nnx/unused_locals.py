@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..edits import Span
+from ..linen.arguments import stored_names
 from ..linen.classes import Method
 from ..linen.sites import Local
 from ..trees import subtree
@@ -40,6 +41,13 @@ def drop(writer: ClassWriter) -> None:
                 n
                 for s in own
                 if statements[s].changes and _going(writer, s) is not None
+                if not any(  # `n = sizes.pop()`, of which the call needs `n`
+                    isinstance(n, ast.Name)
+                    and isinstance(n.ctx, ast.Load)
+                    and n.id in stored_names(s)
+                    and not is_gone(writer, writer.source.span(n), gone, kept_inside)
+                    for n in method.nodes
+                )
                 for n in subtree(s)
                 if isinstance(n, ast.Name) and n.id in statements[s].names
             }

@@ -1,0 +1,40 @@
+"""Lists of sizes that the call changes in ways that the constructor cannot repeat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+MODULE = """import flax.linen as nn
+
+
+class M(nn.Module):
+  sizes: tuple = (1, 4)
+
+  @nn.compact
+  def __call__(self, x, train: bool = True, more=None):
+    shape = []
+{body}
+    return x + self.param('table', nn.initializers.ones, shape)
+"""
+
+REFUSED = {
+    "a flag of the call": "    if train:\n      shape.append(1)",
+    "an argument of the call": "    shape.append(more)",
+    "under another name": "    other = shape\n    other.append(4)",
+    "two names of one list": "    a = shape = []\n    a.append(4)",
+    "an item is deleted": "    shape.append(3)\n    shape.append(4)\n    del shape[0]",
+    "a loop that is no `for`": "    i = 0\n    while i < 2:\n      i += 1\n      shape.append(4)",
+    "a loop over what arrays hold": "    for d in x:\n      shape.append(1)",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_list_that_the_constructor_cannot_fill(what: str) -> None:
+    text = MODULE.format(body=REFUSED[what])
+    result = migrate_project([SourceFile.parse(Path("net.py"), "net", text)])
+    (plan,) = result.classes
+    assert plan.outcome == "bridged" and plan.code in ("NNX111", "NNX113"), (plan.code, plan.reason)
