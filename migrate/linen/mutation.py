@@ -14,7 +14,7 @@ from ..trees import subtree
 from . import size_lists
 from .bundles import Bundle
 from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Static, Table, Unmigratable
-from .values import Array, Tup, Unknown, Value
+from .values import Array, Const, Int, Tup, Unknown, Value
 
 _CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "fill", "add"}
@@ -103,18 +103,27 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
 def no_arrays(lists: Mapping[str, Abs | None], known: set[str], env: Any) -> set[str]:
     """The lists that were taken for lists of arrays and are none after a statement: `shape = []`, `shape.append(1)`.
 
-    One that has had arrays put in is the constructor's no more: it has none of them.
+    One with arrays, functions or modules in it is the constructor's no more: it has none of them.
     """
     found = set[str]()
     for name, before in lists.items():
         now = env.get(name)
         if before is None or name in known or now is None or size_lists.variable_of(now.value):
             continue
-        if isinstance(before.value, Tup) and not before.value.items:
+        if isinstance(before.value, Tup) and not before.value.items and _has_sizes(now.value):
             found.add(name)
         else:
             scope_of(name, env).local.discard(name)
     return found
+
+
+def _has_sizes(listed: Value) -> bool:
+    """Is nothing in a list that the constructor could not have put there?"""
+    if isinstance(listed, Repeated):
+        return _has_sizes(listed.element)
+    if isinstance(listed, Tup):
+        return all(_has_sizes(item) for item in listed.items)
+    return isinstance(listed, Int | Static | Const | Unknown)
 
 
 def check_given(run: Any, statement: ast.stmt, env: Any) -> None:
