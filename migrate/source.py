@@ -32,6 +32,7 @@ class SourceFile:
     resolve: Callable[[str], str] | None = None
     # What the project's names of modules beside this file have in front that import statements must not say.
     prefix: str = ""
+    _spans: dict[ast.AST, Span] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def parse(
@@ -108,10 +109,14 @@ class SourceFile:
 
     def span(self, node: ast.AST) -> Span:
         """Where `node` stands. Decorators are not part of a class or function; see `full_span`."""
-        return Span(
-            self.offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
-            self.offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
-        )
+        span = self._spans.get(node)
+        if span is None:
+            span = Span(
+                self.offset(node.lineno, node.col_offset),  # type: ignore[attr-defined]
+                self.offset(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
+            )
+            self._spans[node] = span
+        return span
 
     def full_span(self, node: ast.AST) -> Span:
         """As `span`, with the decorators (and their `@`) of a class or function."""

@@ -102,6 +102,7 @@ def _held(value: ast.expr) -> Iterable[str]:
         yield from _held(value.func.value)
 
 
+@functools.lru_cache(maxsize=256)
 def changed_parameters(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """Parameters (and names of around it) that a function changes in place."""
     found: set[str] = set()

@@ -12,7 +12,7 @@ from .arguments import is_self
 from .dims import Dim
 from .environment import Env
 from .localization import is_sequence, named_after
-from .merging import dependencies_of, map_dims
+from .merging import dependencies_of, map_dims, mentions
 from .presence import assigned_when
 from .sites import (
     Abs,
@@ -122,9 +122,8 @@ def keep_stale(run: Execution, names: set[str], env: Env) -> None:
     for place in around:
         for name, bound in list(place.names.items()):
             if name not in names or place is not env:
-                changed = map_dims(bound.value, saved)
-                if changed is not bound.value:
-                    place.names[name] = dataclasses.replace(bound, value=changed)
+                if mentions(bound.value, names):
+                    place.names[name] = dataclasses.replace(bound, value=map_dims(bound.value, saved))
 
 
 def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:

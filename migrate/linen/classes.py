@@ -42,7 +42,7 @@ class Method:
         return self.owner.source
 
     @functools.cached_property
-    def nodes(self) -> list[ast.AST]:
+    def nodes(self) -> Sequence[ast.AST]:
         """The definition and all below it, breadth first."""
         return subtree(self.node)
 
@@ -115,7 +115,7 @@ class ClassModel:
         return self.info.node
 
     @property
-    def nodes(self) -> list[ast.AST]:
+    def nodes(self) -> Sequence[ast.AST]:
         """The definition and all below it, breadth first."""
         return self.info.nodes
 

@@ -79,6 +79,7 @@ Monomial = tuple[Atom, ...]
 DimLike = Union["Dim", int]
 
 _SUM, _QUOTIENT, _PRODUCT, ATOM = 1, 2, 3, 4  # precedence of the printed text
+_PLAIN = frozenset({"field", "input", "local"})  # kinds of atoms that hold no sizes themselves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,18 +180,19 @@ class Dim:
 
     def atoms(self) -> frozenset[Atom]:
         """Every atom in it, nested ones too."""
-        found: frozenset[Atom] = frozenset()
-        for monomial, _ in self.terms:
-            for atom in monomial:
-                found |= atom.atoms()
-        return found
+        return self._atoms
+
+    @functools.cached_property
+    def _atoms(self) -> frozenset[Atom]:
+        return frozenset().union(*[atom.atoms() for monomial, _ in self.terms for atom in monomial])
 
     def dependencies(self) -> frozenset[str]:
-        found: frozenset[str] = frozenset()
-        for monomial, _ in self.terms:
-            for atom in monomial:
-                found |= atom.dependencies()
-        return found
+        """The local names that it is made of."""
+        return self._dependencies
+
+    @functools.cached_property
+    def _dependencies(self) -> frozenset[str]:
+        return frozenset().union(*[atom.dependencies() for monomial, _ in self.terms for atom in monomial])
 
     def lower_bound(self, *, fields: bool = True) -> int | None:
         """A number that the size is never below, where one is known.
@@ -337,6 +339,11 @@ class Dim:
 
     def substitute(self, change: Callable[[Atom], Dim | None]) -> Dim:
         """Replace atoms, innermost first; None keeps an atom."""
+        if self.value is not None:
+            return self
+        alone = self.single_atom()
+        if alone is not None and alone.kind in _PLAIN and change(alone) is None:  # by far the most common
+            return self
         total = Dim.of(0)
         for monomial, coefficient in self.terms:
             product = Dim.of(coefficient)
@@ -362,6 +369,9 @@ class Dim:
     def _text(self, render: Render | None) -> tuple[str, int]:
         if not self.terms:
             return "0", ATOM
+        alone = self.single_atom()
+        if alone is not None and alone.kind in _PLAIN:
+            return _atom_text(alone, render)
         shifted = _with_shift(self)
         if shifted is not None:
             return _floordiv_text(*shifted, render)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import said, subtree
 from . import asked_values
 from .chains import Chain, Cycle
 from .conditional_items import AllOf, Sometimes
@@ -138,33 +138,9 @@ class Evaluation:
 
     def self_text(self, node: ast.expr, env: Any) -> tuple[str, frozenset[str]]:
         """Source with fields as `self.f` and other local names replaced by what they are."""
-        run = self
-
-        class Names(ast.NodeTransformer):
-            def __init__(self) -> None:
-                self.deps: set[str] = set()
-
-            def visit_Name(self, name: ast.Name) -> ast.AST:
-                bound = env.get(name.id)
-                if bound is None or name.id == "self":
-                    return name
-                if isinstance(bound.value, SelfModule):
-                    return ast.copy_location(ast.Name("self", name.ctx), name)
-                if env.is_local(name.id):
-                    self.deps.add(name.id)
-                    return name
-                text = run.text_of_value(bound.value)
-                if text is None:
-                    self.deps.add(name.id)
-                    return name
-                if isinstance(bound.value, Static | Int):
-                    value = bound.value
-                    self.deps |= value.deps if isinstance(value, Static) else value.dim.dependencies()
-                return ast.parse(text, mode="eval").body
-
         if not any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(node)):
-            return ast.unparse(node), frozenset()
-        names = Names()
+            return said(node), frozenset()
+        names = _LocalNames(self, env)
         copied = ast.parse(ast.unparse(node), mode="eval").body
         return ast.unparse(names.visit(copied)), frozenset(names.deps)
 
@@ -257,3 +233,30 @@ def _pieces(value: Repeated, element: Array) -> Pieces:
     names = {n.id for n in subtree(target) if isinstance(n, ast.Name)} if target is not None else set()
     whole = not value.part
     return Pieces(without(element, names), value.count if whole else None, value.widths if whole else None)
+
+
+class _LocalNames(ast.NodeTransformer):
+    """Puts what local names hold in their place; `deps`: those that stay, and what the values depend on."""
+
+    def __init__(self, run: Evaluation, env: Any) -> None:
+        self.run = run
+        self.env = env
+        self.deps: set[str] = set()
+
+    def visit_Name(self, name: ast.Name) -> ast.AST:
+        bound = self.env.get(name.id)
+        if bound is None or name.id == "self":
+            return name
+        if isinstance(bound.value, SelfModule):
+            return ast.copy_location(ast.Name("self", name.ctx), name)
+        if self.env.is_local(name.id):
+            self.deps.add(name.id)
+            return name
+        text = self.run.text_of_value(bound.value)
+        if text is None:
+            self.deps.add(name.id)
+            return name
+        if isinstance(bound.value, Static | Int):
+            value = bound.value
+            self.deps |= value.deps if isinstance(value, Static) else value.dim.dependencies()
+        return ast.parse(text, mode="eval").body

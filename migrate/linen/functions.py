@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from ..catalog import layers, shape_table
+from ..trees import said
 from . import (
     aliases,
     caller_words,
@@ -52,7 +53,7 @@ from .values import Const, Global, Int, Tup, Unknown, Value
 
 def global_value(run: Any, qualname: str, node: ast.expr, env: Any) -> Abs | None:
     """What a global name means: a layer or class as a factory, a function, a constant."""
-    text = ast.unparse(node)
+    text = said(node)
     variant = layer_class(run.analyser.classes, qualname)
     if variant is not None:
         held = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ..names import canonical
 from ..plan import follow_aliases
@@ -43,7 +43,7 @@ class ClassInfo:
     bases: tuple[str, ...]  # canonical names; project classes as <module>.<Class>
 
     @functools.cached_property
-    def nodes(self) -> list[ast.AST]:
+    def nodes(self) -> Sequence[ast.AST]:
         """The definition and all below it, breadth first."""
         return subtree(self.node)
 
@@ -59,6 +59,7 @@ class Project:
         self.unread = frozenset(unread)
         self.aliases: dict[str, str] = {}
         self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
+        self._qualnames: dict[ast.AST, str | None] = {}  # answers of `qualname`, from then on
         self._complete = False
         for source in sorted(files, key=lambda f: str(f.path)):
             self.files[source.module] = source
@@ -112,6 +113,14 @@ class Project:
 
     def qualname(self, source: SourceFile, node: ast.AST) -> str | None:
         """Canonical dotted name of an expression of `source`, across files."""
+        if node in self._qualnames:
+            return self._qualnames[node]
+        name = self._qualname(source, node)
+        if self._complete and node in source.parents:  # code that was put together may still change
+            self._qualnames[node] = name
+        return name
+
+    def _qualname(self, source: SourceFile, node: ast.AST) -> str | None:
         found = source.names.qualname(node)
         if found is None and isinstance(node, ast.Name) and not source.names.is_hidden(node.id, node):
             for base in source.names.star_imports:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..trees import subtree
+from ..trees import children, subtree
 from . import localize, mutation
 from .arguments import is_self, substituted
 from .dims import Dim
@@ -206,7 +206,7 @@ class Localization(Evaluation):
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
             inner = bound | {n.id for g in node.generators for n in subtree(g.target) if isinstance(n, ast.Name)}
         asked = set[str]()
-        said = all(self._localize(child, env, inner, replaced, asked) for child in ast.iter_child_nodes(node))
+        said = all(self._localize(child, env, inner, replaced, asked) for child in children(node))
         needs |= asked - (inner - bound)  # sizes may say the names of a comprehension
         return said
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from typing import Any
 
 from .bundles import Bundle, common, map_values
@@ -328,6 +328,21 @@ def map_dims(value: Value, change: Callable[[Dim], Dim]) -> Value:
         same = all(entries[key] is item for key, item in value.items.items())
         return value if same else dataclasses.replace(value, items=entries)
     return value
+
+
+def mentions(value: Value, names: Collection[str]) -> bool:
+    """Is one of the sizes in a value made of one of these local names?"""
+    if isinstance(value, Int):
+        return not value.dim.dependencies().isdisjoint(names)
+    if isinstance(value, Array):
+        return any(d is not None and not d.dependencies().isdisjoint(names) for d in value.shape.dims)
+    if isinstance(value, Bundle):
+        return not dependencies_of(value).isdisjoint(names)
+    if isinstance(value, Tup):
+        return any(mentions(item, names) for item in value.items)
+    if isinstance(value, Table):
+        return any(mentions(item, names) for item in value.items.values())
+    return False
 
 
 def dependencies_of(value: Value) -> frozenset[str]:

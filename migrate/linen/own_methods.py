@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..trees import subtree
+from ..trees import said, subtree
 from .classes import ClassModel, Method
 from .presence import whole_argument
 from .sites import CallRecord, Site
@@ -100,10 +100,10 @@ def is_only_asked(model: ClassModel, site: Site) -> bool:
     target = made.targets[0] if isinstance(made, ast.Assign) and len(made.targets) == 1 else None
     if not isinstance(target, ast.Attribute | ast.Name) or (isinstance(target, ast.Name) and site.in_setup):
         return False
-    held = ast.unparse(target)
+    held = said(target)
     for method in model.methods().values():
         for node in subtree(method.node):
-            if type(node) is type(target) and isinstance(node.ctx, ast.Load) and ast.unparse(node) == held:
+            if type(node) is type(target) and isinstance(node.ctx, ast.Load) and said(node) == held:
                 if not isinstance(method.source.parents.get(node), ast.Attribute):
                     return False
     return True

@@ -119,6 +119,7 @@ class ClassText:
         self.moved: list[Span] = []
         # Fields whose names the constructor gives to something else: they are said as `self.<field>`.
         self.bound: frozenset[str] = constructor_names.bound_names(run)
+        self.gave_way = False  # did a size take another name for one of `bound`?
         self.inner = constructor_names.inner_names(run)
         self.shadowed = (self.bound | self.inner) & run.fields.keys()
         self.emitted: set[str] = set()
@@ -178,8 +179,10 @@ class ClassText:
         for entry in self.run.blocks:
             constructor_text.constructor_lines(self, entry)
         self.bound = constructor_names.bound_in_setup(self.run) | self.emitted
-        self.shadowed = (self.bound | self.inner) & self.run.fields.keys()
-        self._build_all()
+        shadowed = (self.bound | self.inner) & self.run.fields.keys()
+        if shadowed != self.shadowed or self.gave_way:
+            self.shadowed = shadowed
+            self._build_all()
 
     def variable_read(self, read: VariableRead) -> Parts:
         """A variable that Linen looked up by collection and names, as an attribute."""
@@ -299,6 +302,7 @@ class ClassText:
         if argument in self.run.number_arguments:
             name = argument
         while name in self.run.fields or name in self.bound:
+            self.gave_way |= name in self.bound
             name += "_"
         return name
 

@@ -10,12 +10,12 @@ import ast
 import dataclasses
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..names import Names
 from ..source import SourceFile
-from ..trees import FlatTree, parse_text, subtree
+from ..trees import FlatTree, parse_text
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -56,8 +56,7 @@ def finish_imports(
     """
     tree = parse_text(text)
     flat = FlatTree(tree)
-    nodes = flat.nodes
-    used = _used_names(nodes)
+    used = _used_names(flat.by_kind)
     now = Names(tree, source.module, is_package=source.is_package, resolve=source.resolve, flat=flat)
     wanted = [
         spell(source, local, dotted)
@@ -67,7 +66,7 @@ def finish_imports(
     unused = _fresh_unused(source, tree, used, frozenset(keep))
     if not wanted and not unused:
         return text
-    return _Editor(source, text, tree, nodes).apply(wanted, unused)
+    return _Editor(source, text, tree, flat).apply(wanted, unused)
 
 
 def _is_bound(now: Names, local: str, dotted: str, prefix: str) -> bool:
@@ -101,22 +100,18 @@ def _uses_relative_imports(tree: ast.Module) -> bool:
     return any(isinstance(stmt, ast.ImportFrom) and stmt.level for stmt in tree.body)
 
 
-def _used_names(nodes: Iterable[ast.AST]) -> set[str]:
+def _used_names(by_kind: Mapping[type[ast.AST], Sequence[ast.AST]]) -> set[str]:
     """Names that the code refers to, in quoted annotations and `__all__` too."""
-    used: set[str] = set()
-    alone: set[ast.expr] = set()  # docstrings
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            used.add(node.id)
-        elif isinstance(node, ast.Expr):
-            alone.add(node.value)
-        elif node in alone:
-            continue
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 400:
+    used: set[str] = {node.id for node in by_kind.get(ast.Name, ())}  # type: ignore[attr-defined]
+    docstrings = {node.value for node in by_kind.get(ast.Expr, ())}  # type: ignore[attr-defined]
+    for node in by_kind.get(ast.Constant, ()):
+        assert isinstance(node, ast.Constant)
+        if isinstance(node.value, str) and len(node.value) < 400 and node not in docstrings:
             if _LIKE_CODE.fullmatch(node.value):
                 used.update(_WORD.findall(node.value))
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            used.update(node.names)
+    for kind in (ast.Global, ast.Nonlocal):
+        for node in by_kind.get(kind, ()):
+            used.update(node.names)  # type: ignore[attr-defined]
     return used
 
 
@@ -137,18 +132,18 @@ def _fresh_unused(source: SourceFile, tree: ast.Module, used: set[str], keep: fr
     candidates = {name: count for name, count in candidates.items() if name not in used and name not in keep}
     if not candidates:
         return frozenset()
-    before = _used_names(source.nodes)
+    before = _used_names(source.by_kind)
     return frozenset(name for name in candidates if name in before)
 
 
 class _Editor:
     """Splices changed import statements into the text."""
 
-    def __init__(self, source: SourceFile, text: str, tree: ast.Module, nodes: list[ast.AST]) -> None:
+    def __init__(self, source: SourceFile, text: str, tree: ast.Module, flat: FlatTree) -> None:
         self.view = SourceFile(source.path, source.module, text, tree, source.is_package, source.resolve, source.prefix)
         self.text = text
         self.tree = tree
-        self.nodes = nodes
+        self.by_kind = flat.by_kind
         self.newline = self.view.newline
         self.statements = [stmt for stmt in tree.body if isinstance(stmt, ast.Import | ast.ImportFrom)]
         self.removed: dict[ast.stmt, set[str]] = {}
@@ -245,12 +240,10 @@ class _Editor:
 
     def _first_use(self, name: str) -> int:
         """Line of the first top-level statement that needs `name` while the module is being imported."""
-        for stmt in self.tree.body:
-            if isinstance(stmt, ast.Import | ast.ImportFrom):
-                continue
-            for node in subtree(stmt):
-                if isinstance(node, ast.Name) and node.id == name:
-                    return stmt.lineno
+        lines = [n.lineno for n in self.by_kind.get(ast.Name, ()) if n.id == name]  # type: ignore[attr-defined]
+        for stmt in self.tree.body if lines else ():
+            if not isinstance(stmt, ast.Import | ast.ImportFrom) and (stmt.end_lineno or stmt.lineno) >= min(lines):
+                return stmt.lineno
         return len(self.view.lines) + 1
 
     def _line(self, stmt: ast.stmt) -> str:

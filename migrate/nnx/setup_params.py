@@ -175,8 +175,9 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
     bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
     classes = [(info.source.text, info.source.span(info.node)) for info in run.project.linen_classes.values()]
-    return any(own.search(text, span.start, span.end) for text, span in classes) or any(
-        bound.search(file.text) for file in run.project.files.values()
+    said = f".{attribute}"
+    return any(said in text and own.search(text, span.start, span.end) for text, span in classes) or any(
+        said in file.text and ".bind(" in file.text and bound.search(file.text) for file in run.project.files.values()
     )
 
 
