@@ -125,7 +125,8 @@ class Containers(Evaluation):
         if isinstance(value, Static):
             if static:
                 return self._static_text(node, True, flags, env)
-            return Abs(Unknown(ast.unparse(node)), False, flags)
+            numbered = _with_numbers(value, key.value) if base.static and not flags else None
+            return Abs(numbered, True) if numbered is not None else Abs(Unknown(ast.unparse(node)), False, flags)
         if isinstance(value, SizeList):
             return Abs(indexed(self, value, node, env), False, flags)
         if isinstance(value, Variable):
@@ -279,7 +280,8 @@ class Containers(Evaluation):
             return [Abs(inner.item(i), False, value.flags) for i in range(count)]
         if isinstance(inner, Tup) and len(inner.items) == count:
             kept = [frozenset() if _is_known_size(inner, item) else value.flags for item in inner.items]
-            return [Abs(item, value.static, flags) for item, flags in zip(inner.items, kept, strict=True)]
+            said = [value.static or (type(item) is Static and not value.flags) for item in inner.items]
+            return [Abs(item, static, flags) for item, static, flags in zip(inner.items, said, kept, strict=True)]
         if isinstance(inner, Static):
             return [Abs(Static(f"{inner.text}[{i}]", inner.deps), value.static, value.flags) for i in range(count)]
         if isinstance(inner, Repeated):
@@ -309,6 +311,17 @@ class Containers(Evaluation):
     def elements(self, node: ast.expr, iterated: Abs, env: Any) -> Abs:
         """The abstract element of what a loop runs over, for its target."""
         return iteration.elements(self, node, iterated, env)
+
+
+def _with_numbers(value: Static, key: Value) -> Static | None:
+    """`self.axes[-len(features):]` where that is known to be `self.axes[-2:]`, by items that are no text themselves."""
+    ends = (key.start, key.stop, key.step) if isinstance(key, Slice) else ()
+    said = [None if end in (None, Const(None)) else end.dim.value if isinstance(end, Int) else "" for end in ends]
+    if not said or "" in said or any(end is None and given not in (None, Const(None)) for end, given in zip(said, ends)):
+        return None
+    parts = ["" if end is None else str(end) for end in said]
+    base = value.text if value.text.replace(".", "").isidentifier() else f"({value.text})"
+    return Static(f"{base}[{':'.join(parts if parts[2] else parts[:2])}]", value.deps, True)
 
 
 def _is_run_at_once(parent: ast.AST | None, generator: ast.expr) -> bool:

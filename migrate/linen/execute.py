@@ -59,6 +59,7 @@ from .sites import (
 )
 from .values import DTYPES, Array, Const, DtypeOf, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import VariableRead
+from .variable_starts import made_by_calls
 
 if TYPE_CHECKING:
     from .analyser import Analyser
@@ -163,7 +164,7 @@ class Execution(LoopExecution):
         self.used_streams: set[str] = set()
         self.super_calls: list[tuple[ast.Call, Method]] = []
         self.all_names: frozenset[str] = model.local_names
-        self.lazy: set[str] = set()  # collections whose variables come to be when called
+        self.lazy = made_by_calls(model)  # collections whose variables come to be when called
         self.loose: set[str] = set()  # arrays whose leading dimensions a loop changes
         self.sows: list[ast.Call] = []
         self.initial_carries: dict[ast.Call, InitialCarry] = {}  # of cells that are made for nothing else

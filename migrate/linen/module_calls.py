@@ -12,6 +12,7 @@ from ..source import SourceFile
 from . import all_but_last, chains, layer_calls, own_chains, own_methods, rest_arguments, shapes
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
+from .attended import attended_by
 from .classes import ClassModel
 from .dims import Dim
 from .environment import Env
@@ -135,6 +136,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     result = given_back(run, site, node, module_output(run, site, method, known), env)
     if site.kind == "class":
         result = rotated(site.target, [*known.args, *known.keywords.values()], result)
+        result = attended_by(run, site, method, known, result)
     return Abs(result, False, arguments.flags)
 
 

@@ -18,15 +18,15 @@ _NAME = re.compile(r"(^|_)(rotary|rotated?|rope|rot)(_|$)")
 def rotated(name: str, given: Sequence[Value], result: Value) -> Value:
     """`result` of a call of `name`, with the shapes of what was given where it rotates and they are not known."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.rpartition(".")[2]).lower()
-    if not _NAME.search(words) or not _is_vague(result):
+    if not _NAME.search(words) or not is_vague(result):
         return result
-    arrays = [v for v in given if isinstance(v, Array) and _is_of_heads(v.shape)]
+    arrays = [v for v in given if isinstance(v, Array) and is_of_heads(v.shape)]
     if isinstance(result, Tup) and 0 < len(result.items) <= len(arrays) and all(_is_array(i) for i in result.items):
         return Tup(tuple(Array(v.shape) for v in arrays[: len(result.items)]), result.kind)
     return Array(arrays[0].shape) if len(arrays) == 1 and _is_array(result) else result
 
 
-def _is_of_heads(shape: Shape) -> bool:
+def is_of_heads(shape: Shape) -> bool:
     """Are the last two dimensions known, as those of queries are, and of positions and tables are not?"""
     return len(shape.dims) >= (3 if shape.lead is None else 2) and None not in shape.dims[-2:]
 
@@ -35,13 +35,14 @@ def _is_array(value: Value) -> bool:
     return isinstance(value, Array) or type(value) is Unknown
 
 
-def _is_vague(value: Value) -> bool:
+def is_vague(value: Value) -> bool:
+    """Is there a size in it that is not known?"""
     if isinstance(value, Array):
         lead: Lead | None = value.shape.lead
         return None in value.shape.dims or (lead is not None and not lead.known)
     if isinstance(value, Tup):
-        return any(_is_vague(item) for item in value.items)
+        return any(is_vague(item) for item in value.items)
     return type(value) is Unknown
 
 
-__all__ = ["rotated"]
+__all__ = ["is_of_heads", "is_vague", "rotated"]

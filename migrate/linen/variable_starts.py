@@ -1,7 +1,8 @@
-"""Variables that start from another variable's value: `self.variable("vq", "average", lambda: embedding.value)`.
+"""When and from what variables start: those that start from another variable's value, and caches that calls make.
 
-The constructor reads what it has just made. It makes the other variable with the value that it starts from, so this is right
-where nothing has given it another one when Linen makes the second.
+`self.variable("vq", "average", lambda: embedding.value)`: the constructor reads what it has just made. It makes the other
+variable with the value that it starts from, so this is right where nothing has given it another one when Linen makes the
+second.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from .classes import ClassModel
 from .sites import Site, Variable
 
 _LOOPS = (ast.For, ast.While)
@@ -35,6 +37,22 @@ def is_unchanged(run: Any, site: Site, read: ast.Attribute, env: Any) -> bool:
     return True
 
 
+def made_by_calls(model: ClassModel) -> set[str]:
+    """The collections whose variables come to be when the module is called in a certain way: a cache of which any method
+    asks whether it is there, before or after the code that makes it.
+    """
+    own = [method for name, method in model.methods().items() if name != "setup"]
+    asks = any(_asks_for_cache(node) for method in own for node in method.nodes)
+    return {"cache"} if asks else set()
+
+
+def _asks_for_cache(node: ast.AST) -> bool:
+    """`self.has_variable("cache", "key")`"""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "has_variable":
+        return False
+    return len(node.args) == 2 and isinstance(node.args[0], ast.Constant) and node.args[0].value == "cache"
+
+
 def _is_setup_alone(run: Any, read: ast.Attribute) -> bool:
     """Does `read` stand in a setup that calls no method of its class?"""
     setup = run.model.method("setup")
@@ -56,4 +74,4 @@ def _changes(run: Any, node: ast.AST, held: str, site: Site) -> bool:
     return False
 
 
-__all__ = ["is_unchanged"]
+__all__ = ["is_unchanged", "made_by_calls"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from jax import lax
@@ -141,7 +142,45 @@ class RunningTwice(nn.Module):
         return Running(3, name="last")(x, init_cache=init_cache)
 
 
+class FilledBefore(nn.Module):
+    """A cache that filling makes, of which the steps ask behind that whether it is there."""
+
+    width: int
+
+    def _cache(self, shape, dtype):
+        key = self.variable("cache", "cached_key", jnp.zeros, shape, dtype)
+        value = self.variable("cache", "cached_value", jnp.zeros, shape, dtype)
+        return key, value, self.variable("cache", "index", jnp.zeros, (1,), jnp.int32)
+
+    def _fill(self, key, value):
+        cached_key, cached_value, index = self._cache(key.shape, key.dtype)
+        cached_key.value, cached_value.value = jnp.zeros_like(key), jnp.zeros_like(value)
+        index.value = jnp.zeros((1,), jnp.int32)
+        return key, value
+
+    def _step(self, key, value):
+        if not self.has_variable("cache", "cached_key"):
+            raise ValueError("no cache yet")
+        cached_key, cached_value, index = self._cache(key.shape, key.dtype)
+        place = (0, index.value[0], 0)
+        cached_key.value = lax.dynamic_update_slice(cached_key.value, key, place)
+        cached_value.value = lax.dynamic_update_slice(cached_value.value, value, place)
+        index.value = index.value + 1
+        return cached_key.value, cached_value.value
+
+    @nn.compact
+    def __call__(self, x, init_cache: bool = False):
+        query, key, value = (nn.Dense(self.width, name=name)(x) for name in ("query", "key", "value"))
+        if init_cache:
+            key, value = self._fill(key, value)
+        elif x.shape[1] == 1:
+            key, value = self._step(key, value)
+        weights = jax.nn.softmax(jnp.einsum("bqd,bkd->bqk", query, key))
+        return nn.Dense(3, name="out")(weights @ value)
+
+
 DECODED = [
+    ("FilledBefore", {"width": 4}, (2, 6, 8)),
     ("CachedAttention", {"width": 8, "heads": 2, "length": 6}, (2, 6, 8)),
     ("CachedBlock", {"width": 8, "length": 6}, (2, 6, 8)),
     ("CachedLayers", {"width": 8, "length": 6}, (2, 6, 8)),

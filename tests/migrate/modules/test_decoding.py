@@ -54,6 +54,7 @@ def test_decoding_step_by_step(name: str, fields: dict[str, Any], shape: tuple[i
     params = module.init(jax.random.key(0), x)["params"]
     model = _model(name, fields, x, params)
     _same(module.apply({"params": params}, x), model(x))  # a call that makes no cache
+    assert not jax.tree.leaves(nnx.state(model, nnx.Cache))
 
     expected, state = module.apply({"params": params}, x, init_cache=True, mutable=["cache"])
     _same(expected, model(x, init_cache=True))
@@ -74,7 +75,7 @@ def test_decoding_step_by_step(name: str, fields: dict[str, Any], shape: tuple[i
 
 def test_decoding_compiled() -> None:
     """The same under nnx.jit, where the first call makes the cache."""
-    name, fields, shape = LINEN.DECODED[2]
+    name, fields, shape = next(case for case in LINEN.DECODED if case[0] == "CachedLayers")
     x = jax.random.normal(jax.random.key(3), shape)
     module = getattr(LINEN, name)(**fields)
     params = module.init(jax.random.key(0), x)["params"]
