@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...edits import Span
 from ...linen.classes import Classes
@@ -187,19 +187,29 @@ class Kitchen:
             return
         found = list(import_statements(source.tree.body, source, root.id))
         if not found:
-            if root.id not in source.names.module_imports and root.id in source.names.imports:
-                guarded = list(_guarded_statements(source, root.id))
-                if not guarded:
-                    return  # imported in the function that uses it
-                for statement in guarded:
-                    recipe.guarded.setdefault(statement, set()).add(root.id)
-                recipe.postponed = True
+            if any(True for _ in import_statements(_module_level(source.tree.body), source, root.id)):
+                self._use_conditional(recipe, reference)
                 return
-            raise Uncopyable(f"the import of `{root.id}` is conditional")
+            guarded = list(_guarded_statements(source, root.id))
+            if not guarded:
+                return  # imported in the function that uses it
+            for statement in guarded:
+                recipe.guarded.setdefault(statement, set()).add(root.id)
+            recipe.postponed = True
+            return
         for statement in found:
             if self._reaches_user(source, statement):
                 raise Uncopyable(f"`{ast.unparse(statement)}` is part of a circle of imports")
             recipe.statements.setdefault(statement, set()).add(root.id)
+
+    def _use_conditional(self, recipe: Recipe, reference: Reference) -> None:
+        """What the original imports or not, under `try` or a condition, is read off the original where it is used."""
+        source, root = recipe.source, reference.root
+        if reference.when is When.IMPORT or may_be_run(source):
+            raise Uncopyable(f"the import of `{root.id}` is conditional")
+        recipe.back.append(source.span(root))
+        if reference.when is When.ANNOTATION:
+            recipe.postponed = True
 
     def _imported_plainly(self, source: SourceFile, local: str) -> bool:
         return any(isinstance(s, ast.ImportFrom) for s in import_statements(source.tree.body, source, local))
@@ -262,7 +272,7 @@ def may_be_run(source: SourceFile) -> bool:
     return "__main__" in source.text
 
 
-def import_statements(body: list[ast.stmt], source: SourceFile, local: str) -> Iterator[ast.Import | ast.ImportFrom]:
+def import_statements(body: Iterable[ast.stmt], source: SourceFile, local: str) -> Iterator[ast.Import | ast.ImportFrom]:
     """The unconditional imports that bind `local`."""
     for statement in body:
         if isinstance(statement, ast.Import | ast.ImportFrom):

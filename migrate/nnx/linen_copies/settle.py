@@ -17,6 +17,7 @@ from . import lifted_outside
 from .behind import behind
 from .recipe import SUFFIX, Kitchen, Recipe, Uncopyable, unsuitable_file
 from .references import Reference, References, When
+from .within import imported_within
 
 MARK = "Linen copies of what became flax.nnx, written by nnx-migrate"
 
@@ -124,7 +125,7 @@ class _Demand:
         self._asked: set[ast.AST] = set()
         self.references = references
         self.copies = Copies()
-        self.users: dict[str, set[str]] = {}  # module → modules that refer to copies of its definitions
+        self.users: dict[str, set[str]] = {}  # module → modules that import copies of its definitions as they are imported
         self._tainted: dict[str, bool] = {}
         self._by_copies: set[str] = set()  # keys that copies use, too
 
@@ -146,7 +147,9 @@ class _Demand:
         if reference.node not in self._asked and self._needs_copy(reference):
             self._asked.add(reference.node)
             self.copies.redirects.append((source, reference))
-            self.users.setdefault(reference.key.rpartition(".")[0], set()).add(source.module)
+            module = reference.key.rpartition(".")[0]
+            if imported_within(source, self.project.files[module], reference.node) is None:
+                self.users.setdefault(module, set()).add(source.module)
             self._need(reference.key, outer)
 
     def _need(self, key: str, outer: str) -> None:

@@ -19,6 +19,7 @@ from ..imports import finish_imports, spell
 from . import derived
 from .recipe import SUFFIX, Recipe
 from .settle import MARK, Copies, copy_name
+from .within import imported_within, imports_of
 
 _WIDTH = 100
 _OTHERS = ("NNX2", "NNX4")  # rules for code that becomes NNX: a copy stays Linen
@@ -31,7 +32,7 @@ def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, F
         context = contexts[source.module]
         module, _, name = reference.key.rpartition(".")
         original = project.files[module]
-        statement = _import_within(context.source, original, reference.node)
+        statement = imported_within(context.source, original, reference.node)
         if statement is None:
             local = _import_copies(project, context, original)
         else:
@@ -124,35 +125,10 @@ def _import_copies(project: Project, context: FileContext, original: SourceFile)
     return local
 
 
-def _import_within(source: SourceFile, original: SourceFile, at: ast.AST) -> ast.stmt | None:
-    """The `from . import blocks` in a function around `at`, where the file imports `original` nowhere else.
-
-    Such an import often stands there because the modules import each other: at the top it would come too early.
-    """
-    found = [node for node in _imports(source) if _imports_module(source, node, original.module)]
-    if any(source.parents.get(node) is source.tree for node in found):
-        return None
-    around, start = set(source.ancestors(at)), source.span(at).start
-    before = [n for n in found if source.parents.get(n) in around and source.span(n).end <= start]
-    return max(before, key=lambda n: source.span(n).end, default=None)
-
-
-def _imports_module(source: SourceFile, node: ast.Import | ast.ImportFrom, module: str) -> bool:
-    """Does a statement import a module, or names of it?"""
-    if isinstance(node, ast.Import):
-        return any((source.resolve(a.name) if source.resolve is not None else a.name) == module for a in node.names)
-    return any(module in (known, known.rpartition(".")[0]) for _, known in source.names.bindings(node))
-
-
-def _imports(source: SourceFile) -> list[ast.Import | ast.ImportFrom]:
-    found = [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]
-    return [node for node in found if isinstance(node, ast.Import | ast.ImportFrom)]
-
-
 def spelled(project: Project, source: SourceFile, original: SourceFile, is_script: bool) -> str:
     """The dotted name by which `source` imports the module of copies of `original`: as it imports `original` itself."""
     names = source.names
-    for node in _imports(source) if source is not original else ():
+    for node in imports_of(source) if source is not original else ():
         if isinstance(node, ast.ImportFrom):
             if any(original.module in (known, known.rpartition(".")[0]) for _, known in names.bindings(node)):
                 dots = "." * node.level

@@ -456,6 +456,120 @@ def test_what_is_imported_within_a_function_has_its_copies_imported_there(tmp_pa
         assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
 
 
+# As `CYCLE`, of a class that needs the other module while it is imported.
+DEFAULTS = {
+    "pkg/__init__.py": "",
+    "pkg/blocks.py": """from flax import linen as nn
+
+from . import model
+
+
+class Norm(nn.Module):
+  epsilon: float = model.EPSILON
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.LayerNorm(epsilon=self.epsilon, name="own")(model.scaled(x))
+""",
+    "pkg/model.py": """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+EPSILON = 0.1
+
+
+def scaled(x):
+  return 2 * x
+
+
+class Stays(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    from . import blocks
+    return blocks.Norm()(x) + len(self.path)
+
+
+def run():
+  x = jnp.arange(8.0).reshape(2, 4)
+  return Stays().init_with_output(jax.random.key(0), x)
+""",
+}
+
+
+@pytest.mark.usefixtures("fresh")
+def test_what_is_imported_within_a_function_may_import_what_uses_it(tmp_path: Path) -> None:
+    before = write(tmp_path / "before", DEFAULTS)
+    result = migrate(before, tmp_path / "after")
+    assert outcomes(result) == {"Norm": "native", "Stays": "bridged"}
+    expected = load(before, "pkg.blocks", "pkg.model").run()
+    for first in ("pkg.model", "pkg.blocks", "pkg.blocks_linen"):
+        assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
+
+
+def test_what_is_imported_at_the_top_may_not(tmp_path: Path) -> None:
+    at_the_top = DEFAULTS["pkg/model.py"].replace("    from . import blocks\n", "")
+    files = {**DEFAULTS, "pkg/model.py": at_the_top.replace("\n\ndef scaled", "\nfrom . import blocks\n\n\ndef scaled")}
+    result = migrate(write(tmp_path / "before", files), tmp_path / "after")
+    assert outcomes(result) == {"Norm": "bridged", "Stays": "bridged"}
+
+
+CONDITIONAL = {
+    "pkg/__init__.py": "",
+    "pkg/blocks.py": """from flax import linen as nn
+
+try:
+  from jax.nn import relu as act
+except ImportError:
+  pass
+
+if nn.__name__ == "nothing":
+  from numpy import sin as other
+else:
+  from numpy import cos as other
+  from numpy import tan as last
+
+
+class Block(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return act(nn.Dense(3)(x)) + other(3.0) + last(2.0)
+""",
+    "pkg/model.py": """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+from .blocks import Block
+
+
+class Stays(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Block()(x) + len(self.path)
+
+
+def run():
+  x = jnp.arange(8.0).reshape(2, 4)
+  return Stays().init_with_output(jax.random.key(0), x)
+""",
+}
+
+
+@pytest.mark.usefixtures("fresh")
+def test_what_is_imported_conditionally_is_read_off_the_original(tmp_path: Path) -> None:
+    before = write(tmp_path / "before", CONDITIONAL)
+    result = migrate(before, tmp_path / "after")
+    assert outcomes(result) == {"Block": "native", "Stays": "bridged"}
+    expected = load(before, "pkg.blocks", "pkg.model").run()
+    for first in ("pkg.model", "pkg.blocks", "pkg.blocks_linen"):
+        assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
+
+
+def test_what_is_imported_conditionally_may_not_be_needed_at_once(tmp_path: Path) -> None:
+    block = CONDITIONAL["pkg/blocks.py"].replace("  @nn.compact", "  by: object = last\n\n  @nn.compact")
+    result = migrate(write(tmp_path / "before", {**CONDITIONAL, "pkg/blocks.py": block}), tmp_path / "after")
+    assert outcomes(result) == {"Block": "bridged", "Stays": "bridged"}
+
+
 WAYS = {
     "several at once": ("from . import blocks, other", "blocks.Norm(), other.Scale()"),
     "by name": ("from .blocks import Norm; from .other import Scale as S", "Norm(), S()"),
