@@ -15,6 +15,7 @@ from . import (
     agreeing,
     constructor_text,
     drawn,
+    imported_in_methods,
     inheritance,
     inherited_fields,
     kept_fields,
@@ -82,6 +83,7 @@ def write(writer: ClassWriter) -> None:
     signature = _signature(writer, fields, indent, body)
     _remove_fields(writer, setup)
     newline = source.newline
+    lines = [*imported_in_methods.lines(writer, [*lines, *compact]), *lines]
     everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else streams)]
     if setup is not None:
         head = Span(source.full_span(setup.node).start, source.span(setup.node.body[0]).start)

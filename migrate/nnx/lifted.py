@@ -21,6 +21,7 @@ from ..linen.values import Const
 from ..trees import subtree
 from . import elsewhere, lifted_options, whole_transforms
 from .drawn import names_unknown, streams_of
+from .imported_in_methods import late_name
 from .sown import check as check_sown
 from .text_parts import InitLines
 
@@ -53,7 +54,17 @@ def base_text(writer: ClassText, site: Site) -> Parts:
     module, _, name = site.target.rpartition(".")
     if module == writer.source.module:
         return (name,)
-    return (writer.namer.name(site.target),)
+    return (late_name(writer.run, writer.source, site.target) or writer.namer.name(site.target),)
+
+
+def unbound(writer: ClassText, site: Site, method: str, module: Parts) -> Parts:
+    """`Block.__call__`, to be called with the module first; of a class that another function has imported, by the module."""
+    if site.kind == "layer" or late_name(writer.run, writer.source, site.target) is None:
+        return (*base_text(writer, site), f".{method}")
+    if not module:
+        name = site.target.rpartition(".")[2]
+        raise Unmigratable("NNX135", f"{name} is needed in a method that does not import it", site.node)
+    return ("type(", *module, f").{method}")
 
 
 def _local(site: Site, node: ast.expr) -> bool:
@@ -268,12 +279,14 @@ def snake(name: str) -> str:
 
 
 # calls -----------------------------------------------------------------------------------------------------------
-def remat_call(writer: ClassText, site: Site, remats: Sequence[Lifted], method: str, place: ast.AST) -> Parts:
+def remat_call(
+    writer: ClassText, site: Site, remats: Sequence[Lifted], method: str, place: ast.AST, module: Parts = ()
+) -> Parts:
     """`nnx.remat(Block.__call__, ...)`: to be called with the module first."""
     if not remats:
         return ()
     options = remat_options(writer, site, remats[0], place, _left_out(writer, site, method, place))
-    called: Parts = (*base_text(writer, site), f".{method}")
+    called = unbound(writer, site, method, module)
     layer = layers.lookup(site.target) if site.kind == "layer" else None
     if layer is not None and len(layer.call_parameters) > 1:  # keywords alone in NNX, which nnx.remat does not take
         if not isinstance(place, ast.Call) or place.keywords or any(isinstance(a, ast.Starred) for a in place.args):
@@ -358,5 +371,5 @@ def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr
 
 __all__ = [
     "Lines", "Used", "base_text", "constructor", "kept_options", "label_of", "not_in_comprehension",
-    "outside_setup", "remat_call", "remat_options", "snake", "stack_metadata", "treatment", "used_by",
+    "outside_setup", "remat_call", "remat_options", "snake", "stack_metadata", "treatment", "unbound", "used_by",
 ]  # fmt: skip

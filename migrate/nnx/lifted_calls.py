@@ -18,7 +18,6 @@ from ..trees import subtree
 from . import lifted_options, whole_transforms
 from .lifted import (
     Lines,
-    base_text,
     label_of,
     not_in_comprehension,
     outside_setup,
@@ -27,6 +26,7 @@ from .lifted import (
     snake,
     stack_metadata,
     treatment,
+    unbound,
     used_by,
 )
 
@@ -60,14 +60,14 @@ def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, metho
         one: Parts = (first.source.span(node),)
         yes, no = (stack, one) if then is stacks[0] else (one, stack)
         return lines, ("(", *yes, " if ", first.source.span(test), " else ", *no, ")")
-    name = base_text(writer, then)
+    module = called_module(writer, first, node, method)
     sides: list[Parts] = []
     for site in (then, other):
         remats = [l for l in transforms_of(site.lifted, method) if l.kind == "remat"]
-        sides.append(remat_call(writer, site, remats, method, node) or (*name, f".{method}"))
+        sides.append(remat_call(writer, site, remats, method, node, module) or unbound(writer, then, method, module))
     source = first.source
     parts: list[Part] = ["(", *sides[0], " if ", source.span(test), " else ", *sides[1], ")("]
-    parts += called_module(writer, first, node, method)
+    parts += module
     for argument in node.args:
         parts += [", ", source.span(argument)]
     for keyword in node.keywords:
@@ -237,7 +237,7 @@ def _is_computed(writer: ClassText, node: ast.expr) -> bool:
 
 def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: list[Parts]) -> Parts:
     """The module itself is called, perhaps under nnx.remat."""
-    remat = remat_call(call.writer, call.site, remats, call.method, call.node)
+    remat = remat_call(call.writer, call.site, remats, call.method, call.node, module)
     inner: list[Part] = []
     for argument in arguments:
         inner += [", ", *argument]
@@ -246,7 +246,7 @@ def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: 
         test, holds = remats[0].condition
         if call.site.in_setup and not outside_setup(call.writer, call.site, test):
             raise Unmigratable("NNX130", "whether a module is under nn.remat is known to setup only", test)
-        plain: Parts = (*base_text(call.writer, call.site), f".{call.method}")
+        plain = unbound(call.writer, call.site, call.method, module)
         yes, no = (remat, plain) if holds else (plain, remat)
         return ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")(", *module, *inner, ")")
     if remat:
