@@ -95,6 +95,7 @@ class Names:
         self.star_names: dict[str, str] = {}  # what stars bring from the project's files; the project fills it in
         self.definitions: dict[str, ast.stmt] = {}  # module-level class, def or single-target assignment
         self._aliases: dict[str, ast.expr] = {}
+        self._bound: dict[str, int]  # by how many statements at module level each of these is bound
         self._scopes: dict[ast.AST, ast.AST | None] = {}  # answers of `scope_of`
         self._binding: dict[str, frozenset[ast.AST]] = {}  # answers of `_scopes_that_bind`
         self._flat = flat if flat is not None else FlatTree(tree)
@@ -177,6 +178,7 @@ class Names:
                 self.definitions[stmt.target.id] = stmt
                 self._aliases[stmt.target.id] = stmt.value
                 counts[stmt.target.id] = counts.get(stmt.target.id, 0) + 1
+        self._bound = counts
         # An alias is followed only where the name is bound once: `Dense = nn.Dense`.
         for name, count in counts.items():
             if count > 1:
@@ -316,6 +318,8 @@ class Names:
             return starred
         if self.is_hidden(node.id, node):
             return self._local_class(node)
+        if self._is_taken_over(node):
+            return self.module_imports.get(node.id) if self._bound[node.id] == 1 else None
         if node.id in self._aliases and depth < 8:
             target = self._raw(self._aliases[node.id], depth + 1)
             if target and target != f"{self.module}.{node.id}":
@@ -325,6 +329,16 @@ class Names:
         if node.id in self.imports:
             return self.imports[node.id]
         return None
+
+    def _is_taken_over(self, node: ast.Name) -> bool:
+        """`class TrainState(TrainState)`: the name still means what it meant before this class takes it."""
+        owner = self.definitions.get(node.id)
+        if not isinstance(owner, ast.ClassDef) or self.scope_of(node) is not None:
+            return False
+        parent: ast.AST | None = node
+        while parent is not None and parent is not owner:
+            parent = self._flat.parents.get(parent)
+        return parent is owner
 
     def _local_class(self, node: ast.Name) -> str | None:
         """The full name of the one class that a function binds to a name; None for any other local name."""

@@ -51,9 +51,16 @@ class ClassFacts:
     def lineage(self, owner: ast.AST) -> list[tuple[str, ast.ClassDef]]:
         """The classes that a class derives from, the nearest first."""
         found: list[tuple[str, ast.ClassDef]] = []
-        for base in self.bases.get(owner, []):
-            found += [b for b in [base, *self.lineage(base[1])] if b not in found]
+        self._derive(owner, found, {owner})
         return found
+
+    def _derive(self, owner: ast.AST, found: list[tuple[str, ast.ClassDef]], met: set[ast.AST]) -> None:
+        """`met`: a name that is bound twice can make a class its own base (`class A`, `class B(A)`, `class A(B)`)."""
+        for base in self.bases.get(owner, []):
+            if base[1] not in met:
+                met.add(base[1])
+                found.append(base)
+                self._derive(base[1], found, met)
 
     def family(self, owner: ast.ClassDef) -> list[tuple[str, ast.ClassDef]]:
         """A class, those that it derives from and those that derive from it."""

@@ -207,6 +207,9 @@ class Project:
         for source, node in self._plausible_classes():
             bases = tuple(self.qualname(source, base) or "" for base in node.bases)
             qualname = source.names.nested_name(node)
+            above = candidates.get(qualname)
+            if above is not None and any(not base or base in candidates for base in bases):
+                bases += above.bases  # `class Block(Block)`, of the one above it, which has no name any more
             candidates[qualname] = ClassInfo(qualname, node, source, bases)
         linen = {"flax.linen.Module"}
         while True:

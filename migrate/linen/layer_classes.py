@@ -11,6 +11,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..trees import subtree
+from . import local_classes
 from .classes import Classes, ClassModel, Field
 from .values import Unknown
 
@@ -53,7 +54,9 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
     call = model.own_methods.get("__call__")
     if call is not None and not (name in _ONE_WIDTH and set(call.decorators) <= _COMPACT and _calls_only(call.node)):
         return None
-    return LayerClass(model, name, model.own_fields) if _has_defaults(layer, model.own_fields) else None
+    if not _has_defaults(layer, model.own_fields) or local_classes.unfit(classes.project, model):
+        return None
+    return LayerClass(model, name, model.own_fields)
 
 
 def _has_defaults(layer: Any, fields: tuple[Field, ...]) -> bool:

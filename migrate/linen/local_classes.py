@@ -44,6 +44,13 @@ def refusal(project: Project, model: ClassModel) -> str:
     return _closure(project, model)
 
 
+def unfit(project: Project, model: ClassModel) -> str:
+    """Why a class stays Linen for where it is defined or what its name is; "" where it need not."""
+    if "." in model.qualname.removeprefix(f"{model.source.module}."):
+        return refusal(project, model)
+    return "its file binds its name more than once" if bound_twice(project, model) else ""
+
+
 def bound_twice(project: Project, model: ClassModel) -> bool:
     """Is the name of a class of the module's own bound to something else in the same file, perhaps another class?
 

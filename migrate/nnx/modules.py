@@ -229,13 +229,9 @@ def _decide_class(
     name = model.qualname
     if name in reasons or name in texts or name in path:
         return
-    if "." in name.removeprefix(f"{model.source.module}."):
-        why = local_classes.refusal(analyser.classes.project, model)
-        if why:
-            reasons[name] = Unmigratable("NNX175", why, model.node)
-            return
-    elif local_classes.bound_twice(analyser.classes.project, model):
-        reasons[name] = Unmigratable("NNX175", "its file binds its name more than once", model.node)
+    why = local_classes.unfit(analyser.classes.project, model)
+    if why:
+        reasons[name] = Unmigratable("NNX175", why, model.node)
         return
     variant = layer_class(analyser.classes, name)
     if variant is not None:

@@ -41,6 +41,7 @@ from . import (
     jitted_apply,
     leaf_order,
     loops,
+    lost_gradients,
     makers,
     masks,
     methods,
@@ -144,6 +145,7 @@ class _Native(Rewrite):
         self.uses = list(self.tracked())
         if any(isinstance(p, ast.JoinedStr) for node, _ in self.uses for p in self.source(node).ancestors(node)):
             raise Unsupported(self.site, "a use within an f-string")
+        lost_gradients.check(self)
         self.fields: frozenset[str] = frozenset()  # that the project's class of states adds, besides batch_stats
         self.roles = {
             symbol: value for symbol, value in self.flow.uses.symbols(self.component.sites) if isinstance(value, Tracked)
@@ -562,17 +564,9 @@ class _Native(Rewrite):
 
     def _gradients(self, node: ast.AST, parent: ast.AST) -> None:
         holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
-        if self.passed_on(node):
+        if self.passed_on(node) or (isinstance(holder, ast.Call) and trees.use(self, holder, node)):
             return
-        if isinstance(holder, ast.Call):
-            if trees.use(self, holder, node):
-                return
-            name = self.flow.name(holder.func) or ""
-            if name.startswith(("jax.tree", "optax.")) and not name.endswith("with_path"):
-                return
-            if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
-                return
-        raise Unsupported(node, "gradients that are taken apart")
+        lost_gradients.check_use(self, node)
 
     def _tree(self, node: ast.Name, parent: ast.AST) -> None:
         """A name for a tree made of params: new arrays, which go where gradients may go."""

@@ -51,6 +51,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "class_of_states_under_its_bases_name": "NNX602",
     "classes_that_trainers_are_derived_with": "NNX603",
     "loops_over_the_state": "NNX602",
     "an_ensemble_handed_its_inputs": "NNX602",

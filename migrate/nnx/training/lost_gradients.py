@@ -1,0 +1,120 @@
+"""Gradients under names that hold other things too, where the flow of values does not know them any more.
+
+    loss, grads = jax.value_and_grad(loss_fn)(state.params)
+    grads = jax.tree_util.tree_map_with_path(lambda path, g: g * 0 if path[-1].key == 'bias' else g, grads)
+
+In the NNX idiom they are an `nnx.State`, whose paths are others than those of Linen's dictionaries: leaf by leaf is the
+same, by path is not, and nothing would say so.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow_values import Gradients, Items, Symbol, Value
+from . import leaf_order
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
+
+_LEAF_BY_LEAF = ("jax.tree", "optax.", "jax.lax.p")
+_NUMBERS = {"optax.global_norm", "optax.tree.norm", "optax.tree_utils.tree_l2_norm"}
+_NUMBERS |= {"jax.tree.reduce", "jax.tree_util.tree_reduce"}
+
+
+def check(form: _Native) -> None:
+    """Unsupported where such gradients go where more than their leaves may count."""
+    lost = _Lost(form)
+    for node in lost.loads():
+        check_use(form, node)
+    for value in lost.returned():
+        raise Unsupported(value, "gradients that a function returns, and that are not followed")
+
+
+def check_use(form: _Native, node: ast.AST) -> None:
+    """Unsupported where gradients go where more than their leaves may count."""
+    holder = form.parent(node)
+    while isinstance(holder, ast.keyword | ast.Tuple | ast.List):  # `jax.lax.pmean((loss, grads), 'batch')`
+        holder = form.parent(holder)
+    if isinstance(holder, ast.Call) and node is not holder.func:
+        name = form.flow.name(holder.func) or ""
+        if name.startswith(_LEAF_BY_LEAF) and not name.endswith("with_path"):
+            return
+        if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
+            return
+    raise Unsupported(node, "gradients that are taken apart")
+
+
+class _Lost:
+    """The names that are given gradients of the component, of which the flow says something else."""
+
+    def __init__(self, form: _Native) -> None:
+        self.form = form
+        self.names: set[Symbol] = set()
+        modules = {form.source(node).module for node, value in form.uses}
+        self.sources = [form.flow.project.files[module] for module in sorted(modules)]
+        kinds = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
+        assigned = [n for source in self.sources for kind in kinds for n in source.by_kind.get(kind, ())]
+        before = -1
+        while before < len(self.names):  # until what is made of them is known, too
+            before = len(self.names)
+            for node in assigned:
+                if isinstance(node, kinds) and node.value is not None and node in form.flow.source_of:
+                    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                        self._bind(target, node.value, form.flow.value(node.value))
+
+    def loads(self) -> list[ast.Name]:
+        found: list[ast.Name] = []
+        wanted = {name for _, _, name in self.names}
+        for source in self.sources:
+            for node in source.by_kind.get(ast.Name, ()):
+                if isinstance(node, ast.Name) and node.id in wanted and isinstance(node.ctx, ast.Load):
+                    if self._is_lost(node):
+                        found.append(node)
+        return found
+
+    def returned(self) -> list[ast.expr]:
+        """What functions return of such gradients."""
+        found = [n.value for source in self.sources for n in source.by_kind.get(ast.Return, ()) if isinstance(n, ast.Return)]
+        parts = [part for value in found if value for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
+        return [p for p in parts if self._holds(p) and not self._is_gradients(self.form.flow.value(p))]
+
+    def _is_lost(self, node: ast.Name) -> bool:
+        return node in self.form.flow.source_of and self.form.flow.symbol(self.form.source(node), node) in self.names
+
+    def _bind(self, target: ast.expr, given: ast.expr | None, value: Value) -> None:
+        if isinstance(target, ast.Tuple):
+            items = value.items if isinstance(value, Items) else ()
+            several = _elements(given, len(target.elts))
+            whole = not items and not several and given is not None and self._holds(given)
+            for index, element in enumerate(target.elts):
+                item = items[index] if index < len(items) else value
+                said = several[index] if index < len(several) else given if whole else None
+                self._bind(element, said, item)
+        elif isinstance(target, ast.Name) and not self._is_gradients(self.form.flow.value(target)):
+            if self._is_gradients(value) or (given is not None and self._holds(given)):
+                self.names.add(self.form.flow.symbol(self.form.source(target), target))
+
+    def _is_gradients(self, value: Value) -> bool:
+        return isinstance(value, Gradients) and self.form.component.holds(value)
+
+    def _holds(self, node: ast.expr) -> bool:
+        """Is it gradients, or a tree that is made of them leaf by leaf?"""
+        if self._is_gradients(self.form.flow.value(node)) or (isinstance(node, ast.Name) and self._is_lost(node)):
+            return True
+        if isinstance(node, ast.Tuple | ast.List):
+            return any(map(self._holds, node.elts))
+        if not isinstance(node, ast.Call):
+            return False
+        name = self.form.flow.name(node.func) or ""
+        if not name.startswith(_LEAF_BY_LEAF) or name in _NUMBERS | leaf_order.LEAVES:
+            return False
+        return any(map(self._holds, [*node.args, *(k.value for k in node.keywords)]))
+
+
+def _elements(given: ast.expr | None, count: int) -> list[ast.expr]:
+    """`(loss, grads)`, also where `jax.lax.pmean((loss, grads), 'batch')` makes a pair of a pair."""
+    shown = [given, *given.args] if isinstance(given, ast.Call) else [given]
+    return next((node.elts for node in shown if isinstance(node, ast.Tuple) and len(node.elts) == count), [])
