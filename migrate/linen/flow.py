@@ -1,7 +1,7 @@
 """Data flow of modules, variables and training states outside of module classes, over a whole project.
 
-Flow-insensitive: every name has one abstract value, the join of all that is assigned to it, and functions are
-followed through calls, `jit`, `partial`, `grad`, `eval_shape` and attributes of `self`. Runs nothing.
+Flow-insensitive: every name has one abstract value, the join of all that is assigned to it (but see `flow_versions`), and
+functions are followed through calls, `jit`, `partial`, `grad`, `eval_shape` and attributes of `self`. Runs nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from ..trees import subtree
-from . import flow_classes, flow_control, flow_gradients, flow_records, records
+from . import flow_classes, flow_control, flow_gradients, flow_records, flow_versions, module_code, records
 from .flow_uses import Uses, restored_target
 from .flow_values import (
     ANY,
@@ -81,7 +81,7 @@ class Flow:
         self.site_source: dict[ast.Call, SourceFile] = {}
         self.callers: dict[ast.AST, dict[ast.Call, SourceFile]] = {}  # function → calls that reach it
         self.partials: dict[ast.AST, dict[ast.Call, None]] = {}  # function → functools.partial of it, which calls nothing
-        self._module_code = self._inside_modules()
+        self._module_code = module_code.inside(project, plan)
         self.state_classes = StateClasses(project)
         self.records = records.find(project)
         self.class_facts = flow_classes.ClassFacts(project)
@@ -97,7 +97,14 @@ class Flow:
                         own.append(node)
         self._memo: dict[ast.AST, Value] = {}
         self._makers: dict[ast.AST, str] = {}
+        self._clashes: dict[Symbol, None] = {}  # names that are given what does not go together
+        self._versions: dict[ast.AST, str] = {}
         self._settle(statements)
+        self._versions = flow_versions.find(self, self._clashes)
+        if self._versions:
+            for known in (self.env, self.returns, self._makers):
+                known.clear()  # type: ignore[attr-defined]
+            self._settle(statements)
 
     def _settle(self, statements: Mapping[str, list[ast.AST]]) -> None:
         """Evaluate all statements until nothing changes any more.
@@ -142,24 +149,6 @@ class Flow:
             todo = [module for module in statements if module in reached]
         self._memo = {}
 
-    # what belongs to module classes ----------------------------------------------------------------------------
-    def _inside_modules(self) -> set[ast.AST]:
-        """Linen classes, and project functions that only their methods call (layers made in the caller's scope)."""
-        roots: set[ast.AST] = {info.node for info in self.project.linen_classes.values()}
-        called: dict[ast.AST, set[bool]] = {}
-        for source in self.project.files.values():
-            for node in source.by_kind.get(ast.Call, ()):
-                assert isinstance(node, ast.Call)
-                if node.func in self.plan.redirected:
-                    continue
-                found = self.project.qualname(source, node.func)
-                where = self.project.definition(found) if found else None
-                if where is None or not isinstance(where[1], ast.FunctionDef):
-                    continue
-                inside = any(parent in roots for parent in source.ancestors(node))
-                called.setdefault(where[1], set()).add(inside)
-        return roots | {function for function, sides in called.items() if sides == {True}}
-
     def is_module_code(self, node: ast.AST) -> bool:
         """Is it the definition of a Linen class, or of a function that only their methods call?"""
         return node in self._module_code
@@ -180,7 +169,7 @@ class Flow:
                 module, _, name = target.rpartition(".")
                 if module in self.project.files:
                     return module, None, name
-        return source.module, scope, node.id
+        return source.module, scope, self._versions.get(node, node.id)
 
     def _self_symbol(self, source: SourceFile, node: ast.Attribute) -> Symbol | None:
         if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
@@ -209,9 +198,12 @@ class Flow:
             self._bind(source, target.value, ANY)
 
     def join(self, symbol: Symbol, value: Value) -> None:
-        joined = join(self.env.get(symbol), value)
+        held = self.env.get(symbol)
+        joined = join(held, value)
         if joined is not None:
             self.env[symbol] = joined
+        if joined is not held and joined is not value and flow_versions.clash(held, value, joined):
+            self._clashes[symbol] = None
 
     # statements ------------------------------------------------------------------------------------------------
     def _statement(self, source: SourceFile, node: ast.AST) -> None:

@@ -28,6 +28,7 @@ from ...linen.flow_values import (
     Value,
     Variables,
 )
+from ...linen.flow_versions import is_later
 from ...source import SourceFile
 from ...trees import subtree
 from ..text_parts import with_arguments
@@ -150,6 +151,8 @@ class _Native(Rewrite):
         self.roles = {
             symbol: value for symbol, value in self.flow.uses.symbols(self.component.sites) if isinstance(value, Tracked)
         }
+        if any(map(is_later, (symbol for symbol, _ in self.flow.uses.symbols(self.component.sites)))):
+            raise Unsupported(self.site, "a name that holds one thing and then another")
         self.state_class = state_fields.find(self)
         if self.state_class is not None:
             self.fields = frozenset(field.name for field in self.state_class.fields)

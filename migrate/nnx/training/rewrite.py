@@ -269,6 +269,7 @@ class Rewrite:
     ) -> list[str]:
         """`["in_features=x.shape[-1]"]` from the inputs of a call. Unsupported where an input is not at hand."""
         plan = plan or self.plan
+        args = self._spread(args)
         given: dict[str, ast.expr] = {n: ast.parse(d, mode="eval").body for n, d in plan.call_defaults.items() if d}
         given.update(zip(plan.call_arguments, args))
         given.update({k.arg: k.value for k in keywords if k.arg})
@@ -290,6 +291,30 @@ class Rewrite:
                 raise Unsupported(call, f"{argument.name} is of an input that this call does not give") from None
             out.append(f"{argument.name}={ast.unparse(said)}")
         return out
+
+    def _spread(self, args: list[ast.expr]) -> list[ast.expr]:
+        """`*inputs` as `inputs[0], inputs[1]`, where the one thing that the name holds is a tuple of as many."""
+        out: list[ast.expr] = []
+        for argument in args:
+            shown = self._one_tuple(argument.value) if isinstance(argument, ast.Starred) else None
+            if isinstance(argument, ast.Starred) and shown is not None:
+                items = range(len(shown.elts))
+                out += [ast.Subscript(argument.value, ast.Constant(index), ast.Load()) for index in items]
+            else:
+                out.append(argument)
+        return out
+
+    def _one_tuple(self, node: ast.expr) -> ast.Tuple | None:
+        """The tuple that is all that a name is ever given."""
+        if not isinstance(node, ast.Name) or node.id in self.source(node).names.imports:
+            return None
+        source = self.source(node)
+        scope = source.names.binding_scope(node.id, node)
+        binders = [b for b in source.names.binders(node.id) if source.names.bound_by(b) is scope]
+        statement = source.parents.get(binders[0]) if len(binders) == 1 else None
+        value = statement.value if isinstance(statement, ast.Assign) and binders[0] in statement.targets else None
+        plain = isinstance(value, ast.Tuple) and not any(isinstance(element, ast.Starred) for element in value.elts)
+        return value if plain and isinstance(value, ast.Tuple) else None
 
     def rngs(self, node: ast.expr, streams: tuple[str, ...] = (), plan: ClassPlan | None = None) -> str:
         """`nnx.Rngs(key)` from the first argument of `init`."""

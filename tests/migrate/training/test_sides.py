@@ -181,6 +181,7 @@ OTHERS = {
     "pmap_ensemble_of_states": "NNX602",
     "pmap_keys_of_each_device": "NNX603",
     "pmap_statistics_and_keys_of_each_device": "NNX602",
+    "run_of_a_state_in_tuples_of_tuples": "NNX602",
     "rematerialized_loss": "NNX602",
     "scan_over_steps_with_a_body_of_its_own": "NNX602",
     "steps_in_a_scan": "NNX601",
