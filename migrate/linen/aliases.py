@@ -13,7 +13,7 @@ from . import mutation, size_lists
 from .chains import Chain
 from .merging import Either
 from .sites import Abs, Module, ModuleField, Repeated, SomeItems, Static, Table
-from .values import Tup, Unknown, Value
+from .values import ShapeOf, Tup, Unknown, Value
 
 _VIEWS = frozenset({"setdefault", "get", "values", "items"})
 _WALKS = frozenset({"enumerate", "zip", "reversed"})
@@ -126,7 +126,7 @@ def _grown(statement: ast.stmt, env: Any) -> set[str]:
 
 
 def _is_changeable(value: Value) -> bool:
-    if isinstance(value, Tup):
+    if isinstance(value, Tup | ShapeOf):
         return value.kind != "tuple"
     return isinstance(value, Table | SomeItems | Repeated | Chain | size_lists.SizeList | Static)
 

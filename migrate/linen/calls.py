@@ -73,6 +73,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         qualname = run.project.qualname(env.source, func)
     if qualname == "functools.partial":
         return partial_factory(run, node, env)
+    if qualname is not None and qualname.endswith(".setup") and run.analyser.classes.get(qualname[: -len(".setup")]):
+        raise Unmigratable("NNX161", f"`{ast.unparse(node)}` runs the setup of a class by its name, not by super()", node)
     if qualname in LIFTED:
         return lifted_factory(run, LIFTED[qualname], node, env)
     if qualname in CONTROL:

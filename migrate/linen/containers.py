@@ -18,6 +18,7 @@ from .merging import Choice
 from .shape_args import is_number
 from .sites import (
     Abs,
+    Factory,
     For,
     Function,
     NumberList,
@@ -95,6 +96,8 @@ class Containers(Evaluation):
         flags = base.flags | key.flags
         static = base.static and key.static
         value = base.value
+        if isinstance(value, Factory):  # `Encoder[int]` is the class
+            return base
         if isinstance(value, bundles.Bundle):
             return Abs(bundles.index(value, key.value), False, flags)
         if isinstance(value, chains.Chain):

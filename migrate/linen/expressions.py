@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ..trees import subtree
-from . import calls, left_over, plain_objects, shapes
+from . import calls, left_over, mutation, plain_objects, shapes
 from .arguments import child_env, is_self, parameters_of
 from .bundles import Bundle
 from .containers import Containers
@@ -172,6 +172,8 @@ class Expressions(Containers, Operators, Localization):
 
     def _eval_NamedExpr(self, node: ast.NamedExpr, env: Any) -> Abs:
         value = self.evaluate(node.value, env)
+        if _in_comprehension(node, env):
+            return mutation.forget_name(node.target.id, value, env)
         env.names[node.target.id] = Abs(value.value, False, value.flags)
         env.local.discard(node.target.id)
         return Abs(value.value, False, value.flags)
@@ -206,3 +208,13 @@ class Expressions(Containers, Operators, Localization):
 
     def _eval_Await(self, node: ast.Await, env: Any) -> Abs:
         raise Unmigratable("NNX128", "a module method is a coroutine", node)
+
+
+def _in_comprehension(node: ast.expr, env: Any) -> bool:
+    """Does an expression bind a name around the comprehension that it stands in?"""
+    for above in env.source.ancestors(node):
+        if isinstance(above, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            return True
+        if isinstance(above, ast.stmt | ast.Lambda):
+            break
+    return False

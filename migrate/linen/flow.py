@@ -327,7 +327,7 @@ class Flow:
         return Variables(sites) if "params" in names else ANY
 
     def _subscript(self, base: Value, index: ast.expr) -> Value:
-        if isinstance(base, Nothing):
+        if isinstance(base, Nothing | ClassValue):  # `Encoder[int]` is the class
             return base
         if isinstance(base, Table):
             return base.classes

@@ -128,7 +128,19 @@ class Project:
                     found = f"{source.module}.{node.id}"
                 elif base == "flax.linen" and node.id[:1].isupper():
                     found = f"flax.linen.{node.id}"
+        if found is None and isinstance(node, ast.Subscript):
+            return self._generic(source, node)
         return self.canonical(found) if found else None
+
+    def _generic(self, source: SourceFile, node: ast.Subscript) -> str | None:
+        """The class that `Encoder[int]` is with one of its types said: makers and bases may name it so."""
+        name = self.qualname(source, node.value)
+        defined = self.definition(name) if name else None
+        if defined is None or not isinstance(defined[1], ast.ClassDef):
+            return None
+        # An enumeration is asked by key in the same words.
+        generic = any(isinstance(base, ast.Subscript) for base in defined[1].bases)
+        return name if generic else None
 
     def definition(self, qualname: str) -> tuple[SourceFile, ast.stmt] | None:
         """The module-level statement that defines a canonical project name."""
@@ -254,7 +266,7 @@ class Project:
 
 
 def _has_base_named(source: SourceFile, node: ast.ClassDef, names: set[str]) -> bool:
-    for base in node.bases:
+    for base in (b.value if isinstance(b, ast.Subscript) else b for b in node.bases):
         if isinstance(base, ast.Attribute):
             last = base.attr
         elif isinstance(base, ast.Name):

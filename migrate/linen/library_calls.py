@@ -91,6 +91,8 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
             return Abs(inner.reversed(), arguments.static, arguments.flags)
     if name == "sum" and len(args) == 1 and not keywords and isinstance(args[0], SizeList):
         return Abs(summed(run, args[0]), False, arguments.flags)
+    if _is_kept_iterator(name, node, env):
+        return Abs(Unknown("an item of an iterator"), False, arguments.flags)
     if arguments.starred():
         found: Value = Unknown(name)
     else:
@@ -98,6 +100,14 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
     if isinstance(found, Unknown) and arguments.static:
         return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     return Abs(found, arguments.static, arguments.flags)
+
+
+def _is_kept_iterator(name: str, node: ast.Call, env: Any) -> bool:
+    """`it = iter(sizes)`, `next(it)`: what is left of one depends on every line that takes an item."""
+    if name == "iter":
+        taker = env.source.parents.get(node)
+        return not (isinstance(taker, ast.Call) and isinstance(taker.func, ast.Name) and taker.func.id == "next")
+    return name == "next" and not (node.args and isinstance(node.args[0], ast.Call | ast.GeneratorExp))
 
 
 def _converted(node: ast.Call, values: Sequence[Value], env: Any) -> Tup | None:

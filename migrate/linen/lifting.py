@@ -180,9 +180,20 @@ def variable_axis(lifted: Lifted, used: Collection[str] | None = None) -> tuple[
         return ("carried" if carried else "shared"), 0
     if carried:
         raise Unmigratable("NNX168", "a scan carries some variables and maps others (variable_carry)", lifted.node)
-    if len(numbers) > 1 or None in numbers:
+    if len(numbers) > 1 or None in numbers or any(_is_broadcast(lifted, c) for c in set(used or ()) - set(axes)):
         raise Unmigratable("NNX168", "collections are mapped along different axes", lifted.node)
     return "stacked", next(n for n in numbers if n is not None)
+
+
+def _is_broadcast(lifted: Lifted, collection: str) -> bool:
+    """Do all steps share the variables of a collection, while others are stacked?"""
+    given = lifted.abs.get("variable_broadcast")
+    if given is None or (isinstance(given.value, Const) and given.value.value in (None, False)):
+        return False
+    names = given.value.items if isinstance(given.value, Tup) else (given.value,)
+    if not all(isinstance(name, Const) and isinstance(name.value, str) for name in names):
+        return collection not in ("params", "intermediates", "params_axes")
+    return Const(collection) in names
 
 
 def axes_by_collection(lifted: Lifted) -> Mapping[str, int | None]:

@@ -36,6 +36,8 @@ _AXES_HELPERS = frozenset({"_canonicalize_tuple", "_normalize_axes", "_canonical
 def bracketed(node: ast.AST, parts: tuple[InitPart, ...], env: Any) -> tuple[InitPart, ...]:
     """What takes the place of an expression, bracketed where the operator around it would bind it otherwise."""
     parent = env.source.parents.get(node)
+    if isinstance(node, ast.GeneratorExp):  # its span takes in the brackets of a call that it is alone in
+        return ("(", *parts, ")")
     if len(parts) != 1 or not _binds(parent, node):
         return parts
     part = parts[0]

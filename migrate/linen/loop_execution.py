@@ -17,6 +17,7 @@ from .iteration import name_elements, unrolled
 from .left_over import leave_behind
 from .loop_names import hidden_by
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
+from .mutation import leave_to_the_call
 from .presence import NoneAtFirst
 from .shape_args import is_number
 from .sites import Abs, Block, For, Local, Localized, Repeated, Site, Static, Track, Unmigratable, steps_of
@@ -389,7 +390,7 @@ class LoopExecution(Expressions):
         lost: set[str],
         targets: set[str],
     ) -> bool:
-        found = False
+        found = not self.in_setup and leave_to_the_call(start, after, targets)
         for name in start.names:
             before, now = entry.names.get(name), after.names.get(name)
             if name in targets or name in lost or before is None or now is None or before.value == now.value:

@@ -24,7 +24,7 @@ from .list_items import check_call, given_back
 from .mapped_axes import drop_axes, handed_on, insert_axes, mapped_size
 from .merging import Choice, Either, merge_by
 from .nothing_made import GivesBack
-from .presence import merged_call
+from .presence import Step, merged_call
 from .rotations import rotated
 from .shape_keeping import keeps_shape
 from .sites import (
@@ -70,8 +70,17 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
         for step in run.path:  # under the very condition by which it is the one or the other
             if step.text == value.test[0] and not step.deps:
                 return result(value.sides[0 if step.holds else 1])
-        a, b = result(value.sides[0]), result(value.sides[1])
+        a, b = (on_side(value, value.test, holds) for holds in (True, False))
         return Abs(merge_by(value.test, a.value, b.value), False, a.flags | b.flags)
+
+    def on_side(value: Either, test: tuple[str, frozenset[str]], holds: bool) -> Abs:
+        """The call of the one or the other, which is made under that condition wherever the module comes from."""
+        assert value.sides is not None
+        run.path.append(Step(*test, holds))
+        try:
+            return result(value.sides[0 if holds else 1])
+        finally:
+            run.path.pop()
 
     return result(either)
 

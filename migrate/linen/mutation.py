@@ -6,15 +6,16 @@ A name that the constructor holds too must change there as well, or stop being o
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from ..trees import subtree
 from . import size_lists
 from .bundles import Bundle
 from .sites import Abs, InitPart, Local, Localized, Repeated, SomeItems, Static, Table, Unmigratable
-from .values import Array, Const, Int, Tup, Unknown, Value
+from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
 
 _CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "fill", "add"}
@@ -117,6 +118,10 @@ def no_arrays(lists: Mapping[str, Abs | None], known: set[str], env: Any) -> set
     return found
 
 
+def _is_list_of_sizes(held: Value) -> bool:
+    return isinstance(held, ShapeOf) or (isinstance(held, Tup) and all(isinstance(i, Int | Const) for i in held.items))
+
+
 def _has_sizes(listed: Value) -> bool:
     """Is nothing in a list that the constructor could not have put there?"""
     if isinstance(listed, Repeated):
@@ -174,18 +179,42 @@ def forget_object(statement: ast.stmt, env: Any) -> None:
 
 
 def forget_items(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> None:
-    """Dicts of the method's own that a call or `del` changes: nothing is known of their items any more."""
+    """Dicts that a call or `del` changes, lists of sizes that `+=` does: nothing is known of their items any more."""
     called = {
         node.func.value.id
         for node in subtree(statement)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
     }
+    for name in names if isinstance(statement, ast.AugAssign) else ():  # `sizes[0] *= 2`
+        scope = scope_of(name, env)
+        held = scope.names.get(name)
+        if held is not None and _is_list_of_sizes(held.value):
+            scope.names[name] = Abs(Unknown(name), False, held.flags)
     for name in names if isinstance(statement, ast.Delete) else names & called:
         scope = scope_of(name, env)
         held = scope.names.get(name)
         if held is not None and isinstance(held.value, Table | SomeItems) and not run.holds_module(held.value):
             if not any(run.holds_module(item) for item in held.value.items.values()):
                 scope.names[name] = Abs(Unknown(name), False, held.flags)
+
+
+def leave_to_the_call(start: Any, after: Any, targets: Set[str]) -> bool:
+    """Names that a pass of a loop gives what the constructor cannot say are the call's alone from the first pass on."""
+    gone = {n for n in start.names if n in start.local and n not in targets and n in after.names and n not in after.local}
+    for name in gone:
+        start.local.discard(name)
+        start.names[name] = dataclasses.replace(start.names[name], static=False)
+    return bool(gone)
+
+
+def forget_name(name: str, value: Abs, env: Any) -> Abs:
+    """A comprehension gives a name of the function around it another value in every pass (`[w := w + 1 for ...]`)."""
+    scope = env
+    while scope is not None:
+        scope.local.discard(name)
+        scope.names[name] = Abs(Unknown(name), False, value.flags)
+        scope = scope.parent
+    return Abs(Unknown(name), False, value.flags)
 
 
 def _is_append(statement: ast.stmt) -> bool:

@@ -98,7 +98,7 @@ def _base_name(text: ClassText, owner: ClassModel) -> str:
     for model in text.model.mro():
         for node, base in zip(model.node.bases, model.info.bases):
             if base == owner.qualname and model is text.model:
-                return ast.unparse(node)
+                return ast.unparse(node.value if isinstance(node, ast.Subscript) else node)
     if owner.source is text.source:
         return owner.name
     raise Unmigratable("NNX161", f"{owner.name}, whose setup is inherited, has no name in this file")

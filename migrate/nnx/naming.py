@@ -17,6 +17,7 @@ from ..edits import Parts
 from ..linen import name_tests
 from ..linen.compact_calls import group_of, made_again
 from ..linen.execute import Execution
+from ..linen.mutation import changed_anywhere
 from ..linen.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
 from ..names import is_attribute_name
 from ..trees import subtree
@@ -434,6 +435,7 @@ def _unchanged(site: Site, condition: ast.AST) -> bool:
     test = getattr(condition, "test", condition)
     loop = site.loops[0].node
     changed = {n.id for n in subtree(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    changed |= changed_anywhere(loop)
     return not any(isinstance(n, ast.Name) and n.id in changed for n in subtree(test))
 
 

@@ -16,6 +16,7 @@ from ..source import SourceFile
 from ..trees import subtree
 from . import (
     cells,
+    made_once,
     names_in_messages,
     protocols,
     templates,
@@ -45,6 +46,7 @@ def nothing_left(text: ClassText) -> None:
     known += [node for statement in run.uncalled for node in subtree(statement)]
     followed = {id(node) for node in known}
     for site in run.sites:
+        made_once.refuse(site)
         named = _named_within(site) if not site.in_setup else None
         if named is not None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
@@ -65,6 +67,7 @@ def nothing_left(text: ClassText) -> None:
         for node in method.nodes:
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                 found = _helper(text, text.source, node)
+                found = found or _class_method(text, node)
                 if found is not None and found[1] not in run.executed and _makes_modules(text, *found, set()):
                     raise Unmigratable("NNX135", f"`{short(node)}` makes submodules where it is not followed", node)
 
@@ -88,6 +91,14 @@ def _helper(text: ClassText, source: SourceFile, node: ast.expr) -> tuple[Source
     return (found[0], found[1]) if found is not None and isinstance(found[1], ast.FunctionDef) else None
 
 
+def _class_method(text: ClassText, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
+    """The method of a module class of the project that `Encoder.from_config` means."""
+    owner, _, name = (text.run.project.qualname(text.source, node) or "").rpartition(".")
+    method = found.method(name) if (found := text.analyser.classes.get(owner)) is not None else None
+    made = method is not None and {"classmethod", "staticmethod"} & set(method.decorators)
+    return (method.source, method.node) if method is not None and made else None
+
+
 def _makes_modules(text: ClassText, source: SourceFile, function: ast.FunctionDef, seen: set[ast.AST]) -> bool:
     """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?"""
     seen.add(function)
@@ -95,7 +106,8 @@ def _makes_modules(text: ClassText, source: SourceFile, function: ast.FunctionDe
         if not isinstance(node, ast.Call):
             continue
         name = text.run.project.qualname(source, node.func) or ""
-        if layers.lookup(name) is not None or name in text.run.project.linen_classes:
+        own = isinstance(node.func, ast.Name) and node.func.id == "cls"  # of a class method
+        if own or layers.lookup(name) is not None or name in text.run.project.linen_classes:
             return not _is_whole_model(source, function, node)
         inner = _helper(text, source, node.func)
         if inner is not None and inner[1] not in seen and _makes_modules(text, *inner, seen):

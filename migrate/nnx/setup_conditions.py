@@ -84,22 +84,53 @@ def called_when(text: ClassText, site: Site) -> str:
 
     `norm = nn.LayerNorm()`, and further on `if self.normalize: x = norm(x)`.
     """
-    place, statement = text.names.places[site], site.source.parents.get(site.node)
-    named = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
-    if site.in_setup or site.kind not in ("layer", "class") or place.kind != "attribute" or not named or site.loops:
+    place, target = text.names.places[site], _name_given(site)
+    if site.in_setup or site.kind not in ("layer", "class") or place.kind != "attribute" or target is None or site.loops:
         return ""
     asked_of = _asked_of_calls(text, site)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     function = site.source.function_of(site.node)
-    if not asked_of or not isinstance(target, ast.Name) or function is None or site.through:
+    if not asked_of or function is None or site.through:
         return ""
-    calls = {node.func for node, _, _ in site.calls}
-    for node in subtree(function):
-        if isinstance(node, ast.Name) and node.id == target.id and node is not target:
-            held = site.source.parents.get(node)
-            if node not in calls and held not in calls:
-                return ""  # it is assigned anew, or read for something else
+    if not _is_only_called(site, function, {target.id}):
+        return ""
     return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+
+
+def _name_given(site: Site) -> ast.Name | None:
+    """`norm` of `norm = nn.LayerNorm()`, and of `norm, proj = nn.LayerNorm(), nn.Dense(4)`."""
+    made: ast.AST = site.node
+    statement = site.source.parents.get(made)
+    place = None
+    if isinstance(statement, ast.Tuple) and site.node in statement.elts:
+        place, made = statement.elts.index(site.node), statement
+        statement = site.source.parents.get(made)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not made:
+        return None
+    target: ast.expr = statement.targets[0]
+    if place is not None:
+        if not isinstance(target, ast.Tuple) or any(isinstance(e, ast.Starred) for e in target.elts):
+            return None
+        target = target.elts[place]
+    return target if isinstance(target, ast.Name) else None
+
+
+def _is_only_called(site: Site, function: ast.AST, names: set[str]) -> bool:
+    """Do a function's lines call what has one of the names, or give it another name (`d = a if self.flag else b`) alone?"""
+    calls, more = {node.func for node, _, _ in site.calls}, set(names)
+    for node in subtree(function):
+        if not isinstance(node, ast.Name) or node.id not in names or isinstance(node.ctx, ast.Store):
+            continue
+        held = site.source.parents.get(node)
+        if node in calls or held in calls:
+            continue
+        part: ast.AST = node
+        while isinstance(held, ast.IfExp) and part is not held.test:
+            part, held = held, site.source.parents.get(held)
+        target = held.targets[0] if isinstance(held, ast.Assign) and len(held.targets) == 1 else None
+        if not isinstance(target, ast.Name):
+            return False  # it is read for something else
+        more.add(target.id)
+    return more == names or _is_only_called(site, function, more)
 
 
 def _asked_of_calls(text: ClassText, site: Site) -> list[Step]:

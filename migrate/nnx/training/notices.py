@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ...context import FileContext
 from ...diagnostics import Severity
 from ...linen import flow_classes
 from ...linen.flow import Flow
 from ...linen.flow_values import ClassValue, Function, Model, Table
-from ...plan import Outcome
+from ...plan import ClassPlan, Outcome
 
 _CHECKS = {"isinstance", "issubclass", "type"}
 _INIT = {"init", "apply", "init_with_output", "lazy_init", "bind", "tabulate"}
@@ -27,6 +28,21 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
             _dynamic(context, flow, node)
             _given_to_linen(context, flow, node)
             _layer(context, flow, node)
+    for qualname, info in flow.project.linen_classes.items():
+        plan = flow.plan.module_class(qualname)
+        if plan is not None and plan.outcome is Outcome.NATIVE:
+            for call in _made_by_class_methods(info.node):
+                _unsized(contexts[info.source.module], plan, call)
+
+
+def _made_by_class_methods(owner: ast.ClassDef) -> Iterator[ast.Call]:
+    """`cls(config.width)`, in a class method of a module class."""
+    for function in owner.body:
+        if isinstance(function, ast.FunctionDef) and "classmethod" in map(flow_classes.kind_of, function.decorator_list):
+            first = next((a.arg for a in [*function.args.posonlyargs, *function.args.args]), None)
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == first:
+                    yield node
 
 
 def _escapes(flow: Flow, node: ast.expr) -> bool:
@@ -109,13 +125,17 @@ def _escaped(context: FileContext, flow: Flow, node: ast.expr, value: ClassValue
     plan = flow.plan.module_class(qualname)
     if plan is None or plan.outcome is not Outcome.NATIVE:
         return
+    _unsized(context, plan, node)
+
+
+def _unsized(context: FileContext, plan: ClassPlan, node: ast.AST) -> None:
     sizes = ", ".join([*(a.name for a in plan.added_arguments), "rngs"])
     context.report(
         node,
         "NNX604",
-        f"{qualname.rpartition('.')[2]} is an nnx.Module now: whatever constructs it here must give {sizes}",
+        f"{plan.qualname.rpartition('.')[2]} is an nnx.Module now: whatever constructs it here must give {sizes}",
         severity=Severity.WARNING,
-        help="The class goes into a container or an unknown function, so its construction could not be rewritten.",
+        help="A container, an unknown function or a class method constructs it, which could not be rewritten.",
     )
 
 

@@ -62,6 +62,14 @@ def test_text_is_formatted_and_typed_throughout() -> None:
             assert not untyped and node.returns is not None, (node.name, untyped)
 
 
+def test_no_two_parts_define_one_name() -> None:
+    """They may stand in one file, where the later definition would take the earlier one's place."""
+    defined: dict[str, str] = {}
+    for part in parity.parts().values():
+        for name in part.definitions:
+            assert defined.setdefault(name, part.name) == part.name, name
+
+
 def test_order_does_not_matter() -> None:
     assert parity.render(["keep", "GRUCell"]) == parity.render(["GRUCell", "keep", "keep"])
 

@@ -234,4 +234,33 @@ class M(nn.Module):
     return layer(4)(x)
 """,
     ),
+    "a collection that all steps share, beside stacked parameters": (
+        "NNX168",
+        """class Step(nn.Module):
+  @nn.compact
+  def __call__(self, carry, x):
+    k = self.variable('consts', 'k', lambda: jnp.full((), 2.0))
+    return nn.Dense(4)(carry) * k.value + x, None
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, xs):
+    layers = nn.scan(Step, variable_axes={'params': 0}, variable_broadcast='consts', split_rngs={'params': True})
+    return layers()(x, xs)[0]
+""",
+    ),
+    "statistics that all steps of a function share, beside stacked parameters": (
+        "NNX168",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    def step(mdl, carry, _):
+      return nn.BatchNorm(use_running_average=True)(nn.Dense(4)(carry)), None
+    layers = nn.scan(
+        step, variable_axes={'params': 0}, variable_broadcast=('batch_stats',), split_rngs={'params': True}, length=2
+    )
+    return layers(self, x, None)[0]
+""",
+    ),
 }

@@ -10,6 +10,7 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from . import (
+    refused_changed_in_loops,
     refused_compact_lists,
     refused_conditional_items,
     refused_config_objects,
@@ -44,6 +45,7 @@ from .outside_code import named_outside
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 TABLES = (
+    refused_changed_in_loops,
     refused_compact_lists,
     refused_config_objects,
     refused_conditional_items,
