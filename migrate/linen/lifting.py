@@ -7,6 +7,7 @@ its first argument, stacked along an axis where the transform maps the variables
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from .sites import (
     Module,
     PartialLift,
     SelfModule,
+    Static,
     Table,
     Unmigratable,
 )
@@ -157,10 +159,14 @@ def _methods(lifted: Lifted) -> Collection[str]:
     return [str(n) for n in names]
 
 
-def variable_axis(lifted: Lifted, used: Collection[str] | None = None) -> tuple[str, int]:
+Axis = int | Dim  # a number, or a field that holds one
+
+
+def variable_axis(lifted: Lifted, used: Collection[str] | None = None, apart: bool = False) -> tuple[str, Axis]:
     """What a scan or vmap does with the variables: `stacked` along an axis, `shared` by all, or `carried` along.
 
-    Collections that are not among those `used`, where these are known, do not matter.
+    Collections that are not among those `used`, where these are known, do not matter. `apart`: they may be stacked along
+    other axes than the parameters, see `axes_apart`, and the axis may be a field's.
     """
     axes = axes_by_collection(lifted)
     carry = lifted.abs.get("variable_carry")
@@ -180,9 +186,13 @@ def variable_axis(lifted: Lifted, used: Collection[str] | None = None) -> tuple[
         return ("carried" if carried else "shared"), 0
     if carried:
         raise Unmigratable("NNX168", "a scan carries some variables and maps others (variable_carry)", lifted.node)
-    if len(numbers) > 1 or None in numbers or any(_is_broadcast(lifted, c) for c in set(used or ()) - set(axes)):
+    axis = found["params"]
+    broadcast = any(_is_broadcast(lifted, c) for c in set(used or ()) - set(axes))
+    if axis is None or None in numbers or broadcast or (len(numbers) > 1 and not apart):
         raise Unmigratable("NNX168", "collections are mapped along different axes", lifted.node)
-    return "stacked", next(n for n in numbers if n is not None)
+    if isinstance(axis, Dim) and not apart:
+        raise Unmigratable("NNX168", "variable_axes of a lifted transform is not a literal", lifted.node)
+    return "stacked", axis
 
 
 def _is_broadcast(lifted: Lifted, collection: str) -> bool:
@@ -196,7 +206,16 @@ def _is_broadcast(lifted: Lifted, collection: str) -> bool:
     return Const(collection) in names
 
 
-def axes_by_collection(lifted: Lifted) -> Mapping[str, int | None]:
+def axes_apart(lifted: Lifted, used: Collection[str]) -> dict[str, Axis]:
+    """Of the collections `used`, those that are stacked along another axis than the parameters."""
+    axes = axes_by_collection(lifted)
+    everything = axes.get("True")
+    params = axes.get("params", everything)
+    found = {name: axes.get(name, everything) for name in used if name not in ("params", "params_axes")}
+    return {name: axis for name, axis in found.items() if axis is not None and axis != params}
+
+
+def axes_by_collection(lifted: Lifted) -> Mapping[str, Axis | None]:
     """`variable_axes` of a scan or vmap."""
     axes = _collections(lifted.abs.get("variable_axes"))
     if axes is None:
@@ -204,19 +223,23 @@ def axes_by_collection(lifted: Lifted) -> Mapping[str, int | None]:
     return axes
 
 
-def _collections(found: Abs | None) -> Mapping[str, int | None] | None:
-    """`{'params': 0, 'batch_stats': 0}` as axes by collection; None if it is not a literal."""
+def _collections(found: Abs | None) -> Mapping[str, Axis | None] | None:
+    """`{'params': 0, 'batch_stats': self.axis}` as axes by collection; None where one is neither a number nor a field."""
     if found is None:
         return {}
     value = found.value
     if not isinstance(value, Table):
         return None
-    out: dict[str, int | None] = {}
+    out: dict[str, Axis | None] = {}
     for key, axis in value.items.items():
         if isinstance(axis, Int) and axis.dim.value is not None:
             out[str(key)] = axis.dim.value
         elif isinstance(axis, Const) and axis.value is None:
             out[str(key)] = None
+        elif isinstance(axis, Int) and (atom := axis.dim.single_atom()) is not None and atom.kind == "field":
+            out[str(key)] = axis.dim
+        elif isinstance(axis, Static) and not axis.deps and re.fullmatch(r"self(\.\w+)+", axis.text):
+            out[str(key)] = Dim.opaque(axis.text)
         else:
             return None
     return out

@@ -19,6 +19,7 @@ from . import (
     layer_variants,
     lifted_calls,
     merged_flags,
+    stack_axes,
     uncalled_flags,
 )
 from .text_parts import joined, length
@@ -32,6 +33,7 @@ _LINE = 80  # characters of a line that arguments are moved up to
 def write(writer: ClassWriter, site: Site) -> None:
     """The edits to all calls of what a site makes."""
     seen: set[ast.Call] = set()
+    writer.asked |= stack_axes.fields_read(site.lifted) & writer.run.fields.keys()
     for node, method, env in site.calls:
         if node in seen or env.source.path != site.source.path:
             continue

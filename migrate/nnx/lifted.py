@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.axis_rules import stacked_axis
-from ..linen.lifting import members_needed, variable_axis
+from ..linen.lifting import Axis, members_needed, variable_axis
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Const
 from ..trees import subtree
-from . import elsewhere, lifted_options, whole_transforms
+from . import elsewhere, lifted_options, stack_axes, whole_transforms
 from .drawn import names_unknown, streams_of
 from .imported_in_methods import late_name
 from .sown import check as check_sown
@@ -102,14 +102,17 @@ def used_by(writer: ClassText, site: Site) -> Used:
     return Used(frozenset(layer.collections), streams_of(site), unnamed=names_unknown([site], writer.plans))
 
 
-def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:
-    """As `variable_axis`, with what random streams ask for: `streams` is a vmap whose members share all but these."""
-    how, axis = variable_axis(lifted, used.collections)
-    check_sown(lifted, how, axis, used.sown)
+def treatment(lifted: Lifted, used: Used, apart: bool = False) -> tuple[str, Axis]:
+    """As `variable_axis`, with what random streams ask for: `streams` is a vmap whose members share all but these.
+
+    `apart`: a class's own transform, for which axes and streams can be told apart (`stack_axes`).
+    """
+    how, axis = variable_axis(lifted, used.collections, apart)
+    check_sown(lifted, how, axis, used.sown, apart)
     if used.unnamed:
         reason = f"a module under nn.{lifted.kind} draws from a stream whose name is not written out"
         raise Unmigratable("NNX168", reason, lifted.node)
-    if how == "stacked" and axis not in (0, -1) and used.streams:
+    if how == "stacked" and axis not in (0, -1) and used.streams and not apart:
         # The keys and counts of the streams are scalars: NNX stacks them with the parameters.
         reason = f"nn.{lifted.kind} stacks the variables along axis {axis} of a module that draws random numbers"
         raise Unmigratable("NNX168", reason, lifted.node)
@@ -122,9 +125,8 @@ def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:
         if how == "shared" and lifted.kind == "scan" and "batch_stats" in used.collections:
             return "carried", 0
         return how, axis
-    for stream in drawn:
-        given = table.get(stream, table.get(True))
-        if not (isinstance(given, Const) and given.value is True):
+    for stream in stack_axes.not_always_split(lifted, drawn):
+        if not (apart and how == "stacked" and _split(lifted)):
             reason = f"every step or member of nn.{lifted.kind} draws the same numbers from the stream {stream!r}"
             raise Unmigratable("NNX168", reason, lifted.node)
     if how == "shared":
@@ -133,6 +135,11 @@ def treatment(lifted: Lifted, used: Used) -> tuple[str, int]:
         reason = f"nn.{lifted.kind} starts every member from the same parameters and gives it random numbers of its own"
         raise Unmigratable("NNX168", reason, lifted.node)
     return how, axis
+
+
+def axes_said(writer: ClassText, lifted: Lifted, used: Used, axis: Axis, *, method: bool) -> str:
+    """The axes of a stack of a class's own: its variables', what it sows, its random streams'."""
+    return stack_axes.said(writer, lifted, axis, used.collections | used.sown, bool(used.streams), method)
 
 
 # the constructor --------------------------------------------------------------------------------------------------
@@ -146,7 +153,7 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
         (lifted, axis)
         for lifted in (*site.scopes, *site.lifted)
         if lifted.kind in ("scan", "vmap")
-        for how, axis in [treatment(lifted, used)]
+        for how, axis in [treatment(lifted, used, not site.scopes)]
         if how == "stacked"
     ]
     if not stacks:
@@ -160,17 +167,27 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
         count: Parts = (writer.dim(members_needed(writer.run, lifted)),)
         metadata = stack_metadata(writer, lifted)
         nnx_vmap = writer.namer.name("flax.nnx.vmap")
+        axes = axes_said(writer, lifted, used, axis, method=False)
         head: Lines
-        if _split(lifted):
+        given: Parts = ("rngs",)
+        if _split(lifted) and stack_axes.not_always_split(lifted, used.streams):
+            given, streams = stack_axes.own_streams(writer, used.streams), f"split_for_{name.partition('_')[2]}"
+            split = f"{writer.namer.name('flax.nnx.StateAxes')}({{{streams}: 0, ...: None}})"
+            head = [
+                (0, (f"{streams} = {stack_axes.split_streams(writer, lifted, used.streams)}",)),
+                (0, (f"@{writer.namer.name('flax.nnx.split_rngs')}(splits=", *count, f", only={streams})")),
+                (0, (f"@{nnx_vmap}(in_axes=({split},), out_axes={axes}", *metadata, ")")),
+            ]
+        elif _split(lifted):
             head = [
                 (0, (f"@{writer.namer.name('flax.nnx.split_rngs')}(splits=", *count, ")")),
-                (0, (f"@{nnx_vmap}(in_axes=0, out_axes={axis}", *metadata, ")")),
+                (0, (f"@{nnx_vmap}(in_axes=0, out_axes={axes}", *metadata, ")")),
             ]
         else:
-            head = [(0, (f"@{nnx_vmap}(in_axes=None, out_axes={axis}, axis_size=", *count, *metadata, ")"))]
+            head = [(0, (f"@{nnx_vmap}(in_axes=None, out_axes={axes}, axis_size=", *count, *metadata, ")"))]
         head.append((0, (f"def {name}(rngs: {writer.namer.name('flax.nnx.Rngs')}):",)))
         lines = [*head, *((depth + 1, parts) for depth, parts in lines), (1, ("return ", *expression))]
-        expression = (f"{name}(rngs)",)
+        expression = (f"{name}(", *given, ")")
     return InitLines(tuple(lines), expression)
 
 
@@ -325,7 +342,7 @@ def remat_options(writer: ClassText, site: Site, remat: Lifted, place: ast.AST, 
             options += [f", {name}=self.{kept[name][0]}"]
         elif node is not None:
             said = lifted_options.said(site.source, remat, name, place)
-            if name == "static_argnums" and (static or _counts_without_self(writer, site, remat)):
+            if name == "static_argnums" and (static or _counts_without_self(writer, site, remat) or _counts_back(node)):
                 said = _counted_with_self(node, remat, int(_counts_without_self(writer, site, remat)), static)
             assert said is not None
             options += [f", {name}=", said]
@@ -346,15 +363,26 @@ def _counts_without_self(writer: ClassText, site: Site, lifted: Lifted) -> bool:
     return name == "flax.linen.partitioning.remat"
 
 
+def _counts_back(node: ast.expr) -> bool:
+    """Are there negative numbers among those of `static_argnums`?"""
+    return any(isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.USub) for n in subtree(node))
+
+
 def _counted_with_self(node: ast.expr, lifted: Lifted, shift: int, more: Sequence[int]) -> str:
-    """`static_argnums` with the module counted, and `more` of them."""
+    """`static_argnums` with the module counted, and `more` of them.
+
+    nn.remat adds 1 to each number, as it has two arguments of its own instead of the module: -2 is the last one, and -1 its
+    own first. `partitioning.remat` has no use for negative numbers.
+    """
     try:
         given = ast.literal_eval(node)
     except ValueError as error:
         raise Unmigratable("NNX168", "static_argnums of a remat is not a literal", lifted.node) from error
-    if not more and not isinstance(given, tuple | list):
-        return repr(given + shift)
-    numbers = [n + shift for n in (given if isinstance(given, tuple | list) else (given,))]
+    plain = not isinstance(given, tuple | list)
+    numbers = [n if n >= 0 else n + 1 for n in ((given,) if plain else given) if n >= 0 or (n < -1 and not shift)]
+    numbers = [n + shift for n in numbers]
+    if not more and plain and numbers:
+        return repr(numbers[0])
     return repr((*numbers, *[n for n in more if n not in numbers]))
 
 
@@ -370,6 +398,6 @@ def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr
 
 
 __all__ = [
-    "Lines", "Used", "base_text", "constructor", "kept_options", "label_of", "not_in_comprehension",
+    "Lines", "Used", "axes_said", "base_text", "constructor", "kept_options", "label_of", "not_in_comprehension",
     "outside_setup", "remat_call", "remat_options", "snake", "stack_metadata", "treatment", "unbound", "used_by",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog import layers
 from ..edits import Part, Parts
-from ..linen.lifting import WHOLE, transforms_of, variable_axis
+from ..linen.lifting import WHOLE, Axis, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Array, Const, Int, NeedsRank, Tup, Value
@@ -18,6 +18,7 @@ from ..trees import subtree
 from . import lifted_options, whole_transforms
 from .lifted import (
     Lines,
+    axes_said,
     label_of,
     not_in_comprehension,
     outside_setup,
@@ -101,11 +102,15 @@ def levels_of(writer: ClassText, site: Site, node: ast.Call, method: str) -> lis
     """The transforms that a call of one of the module's methods goes through, from the outermost in."""
     applied = transforms_of(site.lifted, method)
     for one in site.lifted:
-        if one not in applied and one.kind in ("scan", "vmap") and treatment(one, used_by(writer, site))[0] == "stacked":
+        if one not in applied and one.kind in ("scan", "vmap") and _treated(writer, site, one)[0] == "stacked":
             raise Unmigratable("NNX130", f"`{method}` of a stack of modules is called and not lifted by nn.{one.kind}", node)
         if one not in applied and one.kind in WHOLE:
             raise Unmigratable("NNX130", f"`{method}` of a module is called and not lifted by nn.{one.kind}", node)
     return [l for l in applied if l.kind in ("scan", "vmap", "remat", *WHOLE)]
+
+
+def _treated(writer: ClassText, site: Site, lifted: Lifted) -> tuple[str, Axis]:
+    return treatment(lifted, used_by(writer, site), not site.scopes)
 
 
 def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
@@ -190,7 +195,7 @@ def _level(
         return [], _innermost(call, levels, module, arguments)
     lifted, inner = levels[0], levels[1:]
     writer, site = call.writer, call.site
-    how, _ = treatment(lifted, used_by(writer, site)) if lifted.kind != "remat" else ("stacked", 0)
+    how, _ = _treated(writer, site, lifted) if lifted.kind != "remat" else ("stacked", 0)
     scan = lifted.kind == "scan"
     if scan and not arguments:
         raise Unmigratable("NNX141", "a scanned module is called without a carry", lifted.node)
@@ -261,15 +266,20 @@ def _decorator(call: _Call, lifted: Lifted, how: str, axes: list[Value]) -> Part
         options = remat_options(writer, call.site, lifted, call.node)
         remat = writer.namer.name("flax.nnx.remat")
         return (f"@{remat}",) if not options else (f"@{remat}(", *_without_comma(options), ")")
-    name, said = transform_options(writer, lifted, how, axes, source, call.node)
+    stack = ""
+    if how == "stacked":
+        used = used_by(writer, call.site)
+        stack = axes_said(writer, lifted, used, _treated(writer, call.site, lifted)[1], method=True)
+    name, said = transform_options(writer, lifted, how, axes, source, call.node, stack)
     return (f"@{name}(", *said, ")")
 
 
 def transform_options(
-    writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: SourceFile, place: ast.AST
+    writer: ClassText, lifted: Lifted, how: str, axes: Sequence[Value], source: SourceFile, place: ast.AST, stack: str = ""
 ) -> tuple[str, Parts]:
     """The function that maps (`nnx.scan`, or its counterpart in linen_parity where the module changes), and its options
-    as they are said at `place`. `axes` are those of the arguments behind the module, the carry included."""
+    as they are said at `place`. `axes` are those of the arguments behind the module, the carry included; `stack` is that of
+    the module's variables, where that is no number of `variable_axes`."""
     carry = writer.namer.name("flax.nnx.Carry")
     scan = lifted.kind == "scan"
     helper = how in ("carried", "streams")
@@ -278,7 +288,7 @@ def transform_options(
         texts = texts[1:] if scan else texts
         name = writer.namer.parity("scan_with_state" if scan else "vmap_with_streams")
     else:
-        texts = [str(variable_axis(lifted, ())[1]) if how == "stacked" else "None", *texts]
+        texts = [(stack or str(variable_axis(lifted, ())[1])) if how == "stacked" else "None", *texts]
         name = writer.namer.name(f"flax.nnx.{lifted.kind}")
     options: list[Part] = [f"in_axes=({', '.join(texts)}{',' if len(texts) == 1 else ''})"]
     out = lifted.abs.get("out_axes")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Set
 
-from ..linen.lifting import axes_by_collection
+from ..linen.lifting import Axis, axes_by_collection
 from ..linen.sites import Lifted, Site, Unmigratable
 from ..plan import ClassPlan
 
@@ -38,15 +38,18 @@ def check_names(sows: Iterable[ast.Call], taken: Set[str]) -> None:
             raise Unmigratable("NNX156", f"a value is sown under {name.value!r}, which is an attribute's name", node)
 
 
-def check(lifted: Lifted, how: str, axis: int, sown: Iterable[str]) -> None:
-    """Refuse a scan or vmap under which sown values would be stacked along another axis, or could not be kept."""
+def check(lifted: Lifted, how: str, axis: Axis, sown: Iterable[str], apart: bool = False) -> None:
+    """Refuse a scan or vmap under which sown values would be stacked along another axis, or could not be kept.
+
+    `apart`: other axes can be said.
+    """
     declared = axes_by_collection(lifted)
     for collection in sorted(sown):
         if how != "stacked":
             reason = f"values are sown into {collection!r} by steps or members of nn.{lifted.kind} that share variables"
             raise Unmigratable("NNX168", reason, lifted.node)
         wanted = declared.get(collection, declared.get("True"))
-        if wanted is not None and wanted != axis:
+        if wanted is not None and wanted != axis and not apart:
             reason = f"values sown into {collection!r} are stacked along another axis than the parameters"
             raise Unmigratable("NNX168", reason, lifted.node)
 
