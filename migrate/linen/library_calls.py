@@ -197,7 +197,7 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         found_size = rounding.rounded(run, qualname.replace("numpy.", "math."), arguments, env)
         if found_size is not None:
             return found_size
-    if qualname in _INPUT_AXES:
+    if _said_elsewhere(run, qualname) in _INPUT_AXES:
         return _input_axis(arguments, env)
     run_functions(run, arguments)
     args, keywords = arguments.values(run)
@@ -257,6 +257,13 @@ _OF_ARRAYS = frozenset(
 )
 _NEW_ARRAYS = frozenset(f"{module}.{n}" for module in ("jax.numpy", "numpy") for n in ("zeros", "ones", "empty", "full"))
 _INPUT_AXES = frozenset({"flax.core.lift.In", "flax.linen.partitioning.ScanIn", "flax.linen.transforms.In"})
+
+
+def _said_elsewhere(run: Any, qualname: str) -> str:
+    """`common.ScanIn`, where that file has `ScanIn = partitioning.ScanIn`."""
+    found = run.project.definition(qualname)
+    value = found[1].value if found is not None and isinstance(found[1], ast.Assign) else None
+    return (run.project.qualname(found[0], value) if isinstance(value, ast.Attribute | ast.Name) else None) or qualname
 
 
 def _input_axis(arguments: Arguments, env: Any) -> Abs:
