@@ -246,9 +246,9 @@ RULES = (
         "NNX168",
         "lifted-collections",
         "how a lifted transform treats the collections cannot be written in NNX",
-        "`variable_axes`, `split_rngs` or metadata that are not literals, `variable_carry` beside stacked variables, "
-        "collections along different axes, mapped collections beside parameters that are not mapped, or random numbers that "
-        "are the same for every step or member.",
+        "`variable_axes`, `split_rngs` or metadata that are neither literals nor fields, `variable_carry` beside stacked "
+        "variables, mapped collections beside parameters that are not mapped; under a lifted function also collections "
+        "along different axes, and random numbers that are the same for every step or member.",
         UNFOLLOWED,
         "write literals; map all collections along the axis of the parameters.",
     ),

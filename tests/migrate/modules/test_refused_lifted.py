@@ -137,20 +137,44 @@ REFUSED = {
     return nn.scan(Named, variable_broadcast='params', split_rngs=split, length=3)()(x, None)
 """,
     ),
-    "the keys of members that are stacked along the second axis": (
-        "NNX168",
-        """  @nn.compact
-  def __call__(self, x):
-    split = {'params': True, 'dropout': True}
-    return nn.vmap(Drop, variable_axes={'params': 1}, split_rngs=split, in_axes=None, axis_size=3)()(x)
-""",
-    ),
-    "sown values along another axis than the parameters": (
+    "sown values along another axis than a function's parameters": (
         "NNX168",
         """  @nn.compact
   def __call__(self, x):
     axes = {'params': 0, 'intermediates': 1}
-    return nn.vmap(Outer, variable_axes=axes, split_rngs={'params': True}, in_axes=None, axis_size=3)()(x)
+    member = lambda mdl, x: Outer(name='outer')(x)
+    return nn.vmap(member, variable_axes=axes, split_rngs={'params': True}, in_axes=None, axis_size=3)(self, x)
+""",
+    ),
+    "an axis that is computed": (
+        "NNX168",
+        """  axis: int = 0
+
+  @nn.compact
+  def __call__(self, x):
+    axes = {'params': self.axis + 1}
+    return nn.vmap(Drop, variable_axes=axes, split_rngs={'params': True}, in_axes=None, axis_size=3)()(x)
+""",
+    ),
+    "an axis of a function that a field says": (
+        "NNX168",
+        """  axis: int = 0
+
+  @nn.compact
+  def __call__(self, x):
+    member = lambda mdl, x: Outer(name='outer')(x)
+    axes = {'params': self.axis}
+    return nn.vmap(member, variable_axes=axes, split_rngs={'params': True}, in_axes=None, axis_size=3)(self, x)
+""",
+    ),
+    "a stream that a computed flag splits": (
+        "NNX168",
+        """  rate: float = 0.5
+
+  @nn.compact
+  def __call__(self, x):
+    split = {'params': True, 'dropout': self.rate > 0.1}
+    return nn.vmap(Drop, variable_axes={'params': 0}, split_rngs=split, in_axes=None, axis_size=3)()(x)
 """,
     ),
     "values sown by members that share their parameters": (
