@@ -33,6 +33,9 @@ class Net(nnx.Module):
         for _ in range(n):
             self.more.append(nnx.Linear(2, 2, rngs=rngs))
         self.named = {'a': nnx.Linear(2, 2, rngs=rngs)}
+        self.filled = {}
+        for name in 'bc':
+            self.filled[name] = nnx.Linear(2, 2, rngs=rngs)
         self.head = nnx.Linear(2, 1, rngs=rngs)
         self.sizes = [1, 2]
 
@@ -41,7 +44,7 @@ class Net(nnx.Module):
             x = layer(x)
         for layer in self.more:
             x = layer(x)
-        return self.head(self.named['a'](x))
+        return self.head(self.filled['b'](self.named['a'](x)))
 
 
 net = Net(2, nnx.Rngs(0))
@@ -59,6 +62,9 @@ class Net(nnx.Module):
         for _ in range(n):
             self.more.append(nnx.Linear(2, 2, rngs=rngs))
         self.named = nnx.Dict({'a': nnx.Linear(2, 2, rngs=rngs)})
+        self.filled = nnx.Dict({})
+        for name in 'bc':
+            self.filled[name] = nnx.Linear(2, 2, rngs=rngs)
         self.head = nnx.Linear(2, 1, rngs=rngs)
         self.sizes = [1, 2]
 
@@ -67,7 +73,7 @@ class Net(nnx.Module):
             x = layer(x)
         for layer in self.more:
             x = layer(x)
-        return self.head(self.named['a'](x))
+        return self.head(self.filled['b'](self.named['a'](x)))
 
 
 net = Net(2, nnx.Rngs(0))
@@ -119,6 +125,8 @@ def _wrapper(value: ast.expr, attribute: str, cls: ast.ClassDef, types: Types, c
         return "List"
     if isinstance(value, ast.Tuple) and any(_is_data(item, types) for item in value.elts):
         return "data"
+    if isinstance(value, ast.Dict) and not value.keys:
+        return "Dict" if _filled(attribute, cls, types) else ""
     if isinstance(value, ast.Dict) and any(_is_data(item, types) for item in value.values):
         return "Dict"
     if isinstance(value, ast.DictComp) and _is_data(value.value, types):
@@ -139,4 +147,14 @@ def _appended(attribute: str, cls: ast.ClassDef, types: Types) -> bool:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             if node.func.attr == "append" and is_self_attribute(node.func.value, attribute):
                 return _is_data(node.args[0], types)
+    return False
+
+
+def _filled(attribute: str, cls: ast.ClassDef, types: Types) -> bool:
+    """`self.heads[name] = nnx.Linear(...)`"""
+    for node in subtree(cls):
+        if isinstance(node, ast.Assign) and _is_data(node.value, types):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and is_self_attribute(target.value, attribute):
+                    return True
     return False
