@@ -25,7 +25,7 @@ from .sites import (
     Variable,
 )
 from .unpacking import entry, merged
-from .values import OPAQUE, Array, Const, Int, Led, Tup, Unknown, Value
+from .values import OPAQUE, Array, Const, Int, Led, ShapeOf, Tup, Unknown, Value
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -193,6 +193,12 @@ def _assign_attribute(run: Execution, target: ast.Attribute, value: Abs, env: En
                 raise Unmigratable("NNX127", reason, target)
 
 
+def _is_size(node: ast.expr, value: Abs) -> bool:
+    """Is it a size of an input, or computed from sizes: `x.shape[i]`, the variable of a loop over a shape?"""
+    plain = type(value.value) is not Array and not any(isinstance(n, ast.Call) for n in subtree(node))
+    return not value.flags and (isinstance(value.value, Int | Tup | ShapeOf) or (plain and isinstance(value.value, Unknown)))
+
+
 def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
     """Follow `a += value`."""
     op = type(node.op).__name__
@@ -226,7 +232,7 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
         value = Abs(run.extended(left.value, right.value, node), left.static, left.flags | right.flags)
         env.names[name] = value
         return
-    if left.static and right.static and env.is_local(name):
+    if left.static and (right.static or _is_size(node.value, right)) and env.is_local(name):
         keep_stale(run, {name}, env)
         said = run.localize(node.value, env)
         if said is not None:

@@ -92,11 +92,13 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     run.block = then
     with run.under(way, True), run.knowing(test.value):
         done_then = run.run_block(node.body, env_then, given[0])
+    of_then = len(run.sites)
     attributes_then = run.attributes
     run.attributes = dict(attributes_before)
     run.block = orelse
     with run.under(way, False):
         done_else = run.run_block(node.orelse, env_else, given[1])
+    of_both, rest_holds = len(run.sites), done_else
     ways = ((True, done_then, given[0]), (False, done_else, given[1]))
     ended = [side for side, done, found in ways if done and not found.values]
     branch.raises = ended[0] if len(ended) == 1 else None
@@ -120,8 +122,10 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     returned.values += [factories] if factories is not None else _of_both(run, given, whole, sides, before)
     if calltime:
         size_lists.broken(run, size_lists.changed_in([branch]))
-    for site in run.sites[mark:]:
+    for place, site in enumerate(run.sites[mark:], mark):
         site.conditions = (*site.conditions, (node, calltime))
+        holds = rest_holds if place >= of_both else place < of_then
+        site.renders["sides"] = {**site.renders.get("sides", {}), node: holds}
         if calltime and site.kind != "rng" and not site.in_setup and asks_sizes:
             reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
             raise Unmigratable("NNX110", reason, node)

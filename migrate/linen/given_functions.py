@@ -7,6 +7,7 @@ Other functions may be given from outside: a size taken from here that is wrong 
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
@@ -114,18 +115,19 @@ def call_function(run: Any, value: Value, arguments: Arguments) -> Value:
         positional = [*value.positional, *positional]
         keywords = {**dict(value.keywords), **keywords}
         value = value.function
-    if arguments.starred():
+    if any(isinstance(n, ast.Starred) for n, _ in arguments.positional):
         return Unknown("a function is given *args")
+    more = arguments.starred()  # `**options`: any parameter that is not given may be among them
     positional += [run.plain(a.value) for _, a in arguments.positional]
     keywords |= {k: run.plain(a.value) for k, _, a in arguments.keywords if k is not None}
-    if isinstance(value, Global):
+    if isinstance(value, Global) and not more:
         return shapes.call(value.name, positional, keywords)
     if not isinstance(value, Function):
         return Unknown("a function that is not known")
     names = parameters_of(value.node)
     bound = {name: Abs(v) for name, v in zip(names, positional)} | {k: Abs(v) for k, v in keywords.items()}
     for name, default in defaults_of(value.node).items():
-        if name not in bound:
+        if name not in bound and not more:
             bound[name] = run.constant(default, value.source)
     for name in names:
         bound.setdefault(name, Abs(Unknown("argument")))

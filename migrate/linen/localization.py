@@ -221,6 +221,8 @@ class Localization(Evaluation):
             return bool(put(DimPart(self.dim_of(value))))
         if isinstance(value, Const) and not found.flags:
             return bool(put("..." if value.value is Ellipsis else repr(value.value)))
+        if isinstance(value, ShapeOf) and not found.flags and sayable(value.shape):
+            return bool(put(ShapePart(value.shape)))
         if isinstance(value, Module) and (not value.element or value.site.node is node or self._of_this_pass(value.site)):
             return bool(put(SitePart(value.site)))
         if isinstance(value, Tup):

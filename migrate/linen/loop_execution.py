@@ -20,6 +20,7 @@ from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, lo
 from .mutation import leave_to_the_call
 from .presence import NoneAtFirst
 from .shape_args import is_number
+from .shape_loops import fills_lists, shape_iterator
 from .sites import Abs, Block, For, Local, Localized, Repeated, Site, Static, Track, Unmigratable, steps_of
 from .values import OPAQUE, Array, Const, Int, Shape, Tup, Unknown, Value, size_stem
 
@@ -117,6 +118,8 @@ class LoopExecution(Expressions):
             again = along_setup.loop_of(self, node, iterator, counter, env)
         if again is not None:
             localized, said = again.iterator, {again.counter}
+        elif localized is None and over is None and (makes or fills_lists(node, env)):
+            localized = shape_iterator(self, iterator, iterated, env)
         inner = self._loop_start(start, phis, rank_lost, env)
         before = []
         for (name, _), tracker in phis.items():

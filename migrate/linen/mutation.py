@@ -20,6 +20,7 @@ from .values import Array, Const, Int, ShapeOf, Tup, Unknown, Value
 _CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "fill", "add"}
 )
+_OF_LISTS = frozenset({"append", "extend", "insert", "remove", "sort", "reverse"})
 
 
 @functools.lru_cache(maxsize=16384)
@@ -92,13 +93,24 @@ def record(run: Any, statement: ast.stmt, names: frozenset[str], env: Any) -> No
             continue
         followed = _sets_item(statement, held.value) or (_is_append(statement) and isinstance(held.value, Tup))
         kept = isinstance(held.value, Array) or followed
-        scope.names[name] = Abs(held.value if kept else Unknown(name), False, held.flags)
+        if not kept and _changes_list(statement) and not held.flags:  # from here on the name means the list as it is now
+            scope.names[name] = Abs(Static(name, frozenset({name}), True), True)
+        else:
+            scope.names[name] = Abs(held.value if kept else Unknown(name), False, held.flags)
         last = run.block.steps[-1] if run.block.steps else None
         both = names
         if isinstance(last, Local) and last.statement is statement and not last.changes:  # `n = sizes.pop()`
             run.block.steps.pop()
             both |= last.names
         run.block.steps.append(Local(statement, both, localized, env.source, changes=True))
+
+
+def _changes_list(statement: ast.stmt) -> bool:
+    """`sizes.insert(0, n)`: whatever the name holds, it is a list."""
+    call = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    return call.func.attr in _OF_LISTS or (call.func.attr == "pop" and not call.keywords and len(call.args) < 2)
 
 
 def no_arrays(lists: Mapping[str, Abs | None], known: set[str], env: Any) -> set[str]:

@@ -347,7 +347,7 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
         and all(len(s.loops) == 1 and isinstance(s.loops[0].node, ast.For) for s in looped)
         and all(s.loops[0].node in s.anchor()[0].ancestors(s.anchor()[1]) for s in looped)
         and len({id(s.loops[0].node) for s in looped}) == 1
-        and len({s.conditions for s in sites}) == 1
+        and len({(s.conditions, _sides(s)) for s in sites}) == 1
         and all(_unchanged(looped[0], condition) for condition, _ in looped[0].conditions)
     )
     if simple:
@@ -428,6 +428,12 @@ def _place_late(label: str, sites: list[Site]) -> None:
         # Of those that come before it, some may be put there after it.
         missing = [s for s in late if s.renders["counted"] > site.renders["counted"] and s.renders["number"] < number]
         site.renders["place"] = number - len(missing)
+
+
+def _sides(site: Site) -> tuple[bool | None, ...]:
+    """On which sides of its conditions a site is made."""
+    sides = site.renders.get("sides", {})
+    return tuple(sides.get(node) for node, _ in site.conditions)
 
 
 def _unchanged(site: Site, condition: ast.AST) -> bool:

@@ -38,3 +38,34 @@ def test_a_list_that_the_constructor_cannot_fill(what: str) -> None:
     result = migrate_project([SourceFile.parse(Path("net.py"), "net", text)])
     (plan,) = result.classes
     assert plan.outcome == "bridged" and plan.code in ("NNX111", "NNX113"), (plan.code, plan.reason)
+
+
+LAYERS = """import flax.linen as nn
+
+
+class M(nn.Module):
+  sizes: tuple = (1, 4)
+
+  @nn.compact
+  def __call__(self, x, train: bool = True):
+    sizes = list(self.sizes)
+{body}
+    for size in sizes:
+      x = nn.Dense(size)(x)
+    return x
+"""
+
+NOT_GONE_THROUGH = {
+    "a flag of the call": "    if train:\n      sizes.append(3)",
+    "a loop that is left": "    for size in x.shape:\n      sizes.append(size)\n      if train:\n        break",
+    "a loop that is no `for`": "    while len(sizes) < 4:\n      sizes.append(3)",
+    "sizes of what a flag decides": "    if train:\n      x = x[..., :2]\n    for n in x.shape:\n      sizes.append(n)",
+}
+
+
+@pytest.mark.parametrize("what", NOT_GONE_THROUGH)
+def test_a_changed_list_that_the_constructor_cannot_go_through(what: str) -> None:
+    text = LAYERS.format(body=NOT_GONE_THROUGH[what])
+    result = migrate_project([SourceFile.parse(Path("net.py"), "net", text)])
+    (plan,) = result.classes
+    assert plan.outcome == "bridged" and plan.code in ("NNX113", "NNX122", "NNX123"), (plan.code, plan.reason)
