@@ -24,8 +24,10 @@ def fills_lists(node: ast.AST, env: Any) -> bool:
 
 def shape_iterator(run: Any, node: ast.expr, iterated: Abs, env: Any) -> Localized | None:
     """What the constructor goes through, too; None for arrays and modules, and for what the call decides."""
-    if run.in_setup or iterated.flags or isinstance(iterated.value, Array) or run.holds_module(iterated.value):
+    if run.in_setup or iterated.flags or isinstance(iterated.value, Array):
         return None
+    if any(run.holds_module(run.evaluated[n].value) for n in subtree(node) if n in run.evaluated):
+        return None  # `range(len(self.layers) - 1)`: what the constructor makes there follows the list
     said: Localized | None = run.localize(node, env)
     return said
 
