@@ -81,6 +81,8 @@ class LoopExecution(Expressions):
         sized = size_lists.loop_iterator(self, iterator, env) if localized is None and over is None else None
         if sized is not None:
             localized, elements = sized[0], Abs(sized[1], True, iterated.flags)
+        elif localized is None and over is None and fills_lists(node, env):
+            localized = shape_iterator(self, iterator, iterated, env)
         names = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
         said = names  # those that the constructor's loop binds
 
@@ -118,7 +120,7 @@ class LoopExecution(Expressions):
             again = along_setup.loop_of(self, node, iterator, counter, env)
         if again is not None:
             localized, said = again.iterator, {again.counter}
-        elif localized is None and over is None and (makes or fills_lists(node, env)):
+        elif localized is None and over is None and makes:
             localized = shape_iterator(self, iterator, iterated, env)
         inner = self._loop_start(start, phis, rank_lost, env)
         before = []
