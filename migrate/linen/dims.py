@@ -50,6 +50,7 @@ class Atom:
     def __hash__(self) -> int:
         return self._hash  # what it is made of is hashed once only
 
+    @functools.cached_property
     def sort_key(self) -> str:
         return f"{self.kind}:{self.args!r}"
 
@@ -149,7 +150,7 @@ class Dim:
                 rest = {m: c for m, c in kept if not (len(m) == 1 and m[0].kind == "cond")}
                 return Dim._collect(rest, order) + then
         if len(kept) > 1:
-            kept.sort(key=lambda t: (-len(t[0]), [a.sort_key() for a in t[0]]))
+            kept.sort(key=lambda t: (-len(t[0]), [a.sort_key for a in t[0]]))
         return Dim(tuple(kept), order)
 
     def _merged_order(self, other: Dim) -> tuple[Atom, ...]:
@@ -410,7 +411,7 @@ def evaluate(template: str, dims: Iterable[Dim]) -> int | float | None:
 def _product(a: Monomial, b: Monomial) -> Monomial:
     if not a or not b:
         return a or b
-    return tuple(sorted((*a, *b), key=Atom.sort_key))
+    return tuple(sorted((*a, *b), key=lambda atom: atom.sort_key))
 
 
 def _without(monomial: Monomial, factor: Monomial) -> Monomial | None:
