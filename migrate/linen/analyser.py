@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from . import asked_values, bridged_results, number_arguments, outside_chains, own_chains, shape_ops
+from . import asked_values, bridged_results, given_carries, number_arguments, outside_chains, own_chains, shape_ops
 from .annotated_factories import annotated_factory
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
@@ -95,6 +95,7 @@ class Analyser:
         self.handed_asks: dict[str, set[str]] = {}  # class → what it asks for because its submodules do
         self.unasked: set[str] = set()  # classes that may ask for no more than the sizes of arguments
         self.wanted_sizes: dict[str, dict[str, Any]] = {}  # class → what it asks for; see `field_kinds`
+        self.carries: dict[str, dict[str, bool]] = {}  # class → arguments that are carries, see `given_carries`
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 
     def made_outside(self, source: SourceFile, call: ast.Call) -> frozenset[str]:
@@ -341,6 +342,7 @@ class Analyser:
                     execution.assumed_ranks.setdefault(*implied)
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
+        given_carries.learn(execution, site, called, substitution)
         listed = passes_lists(site)
         run = self._specialised(execution, site, called, method, inputs) if listed else None
         if run is not None:

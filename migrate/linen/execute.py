@@ -20,6 +20,7 @@ from . import (
     alternatives,
     assignment,
     branch_execution,
+    given_carries,
     jumps,
     list_items,
     mutation,
@@ -320,7 +321,7 @@ class Execution(LoopExecution):
         if count and default is None:
             named = [f"{name}[{i}]" for i in range(count)]
             shapes = [Shape.ranked(n, self.ranks[n]) if n in self.ranks else Shape.argument(n) for n in named]
-            return Abs(Tup(tuple(Array(shape) for shape in shapes)))
+            return Abs(given_carries.of_argument(self, name, Tup(tuple(Array(shape) for shape in shapes))))
         shape = Shape.argument(name)
         if method.name == INITIAL_CARRY and name == "input_shape":
             return Abs(ShapeOf(shape))
@@ -330,7 +331,8 @@ class Execution(LoopExecution):
         if is_shape:
             self.shape_arguments.add(name)
             return Abs(ShapeOf(shape))
-        return Abs(Array(shape), flags=frozenset({name}) if default is not None or is_asked else frozenset())
+        array = given_carries.of_argument(self, name, Array(shape))
+        return Abs(array, flags=frozenset({name}) if default is not None or is_asked else frozenset())
 
     def dtype_default(self, method: Method, name: str) -> str:
         """The dtype that an argument has unless it is given, as jax calls it: `def __call__(self, x, dtype=np.float32)`."""

@@ -140,9 +140,9 @@ WIDTH = Rule(
     summary="a cell whose carry's width the code does not show is made as wide as its features",
     what=(
         "The layers of Linen's cells are as wide as the carry that they are given; `features` is for `initialize_carry`. "
-        "Where the code shows the carry's width, NNX's cell is made with it. Where the carry is an argument, or comes "
-        "from code that is not followed, it is taken to be `features` wide. Another one does not fit the weights: "
-        "loading fails, or the first call."
+        "Where the code shows the carry's width, NNX's cell is made with it. Where the carry is an argument to which a "
+        "module gives another width, the constructor asks for that (`carry_features`). Where no code shows the width, it "
+        "is taken to be `features`. Another one does not fit the weights: loading fails, or the first call."
     ),
     why="NNX's cells are made before they are given a carry.",
     how_sure="the same numbers where the width is shown; diagnostic where it is assumed",
