@@ -67,8 +67,10 @@ def nothing_left(text: ClassText) -> None:
         for node in method.nodes:
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                 found = _helper(text, text.source, node)
-                found = found or _class_method(text, node)
-                if found is not None and found[1] not in run.executed and _makes_modules(text, *found, set()):
+                of_class = _class_method(text, node) if found is None else None
+                found = found or of_class
+                makes = found is not None and _makes_modules(text, *found, set(), of_class is not None)
+                if found is not None and makes and found[1] not in run.executed:
                     raise Unmigratable("NNX135", f"`{short(node)}` makes submodules where it is not followed", node)
 
 
@@ -99,14 +101,19 @@ def _class_method(text: ClassText, node: ast.expr) -> tuple[SourceFile, ast.Func
     return (method.source, method.node) if method is not None and made else None
 
 
-def _makes_modules(text: ClassText, source: SourceFile, function: ast.FunctionDef, seen: set[ast.AST]) -> bool:
-    """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?"""
+def _makes_modules(
+    text: ClassText, source: SourceFile, function: ast.FunctionDef, seen: set[ast.AST], of_class: bool = False
+) -> bool:
+    """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?
+
+    `of_class`: it is a class method of a module class, whose `cls(...)` makes one; whole models are made by those of mixins.
+    """
     seen.add(function)
     for node in subtree(function):
         if not isinstance(node, ast.Call):
             continue
         name = text.run.project.qualname(source, node.func) or ""
-        own = isinstance(node.func, ast.Name) and node.func.id == "cls"  # of a class method
+        own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
         if own or layers.lookup(name) is not None or name in text.run.project.linen_classes:
             return not _is_whole_model(source, function, node)
         inner = _helper(text, source, node.func)

@@ -12,6 +12,7 @@ from ...source import SourceFile
 from ...trees import subtree
 from . import derived
 from .references import Reference, References, When, is_mutated, is_plain_value
+from .within import imported_within
 
 SUFFIX = "_linen"
 _PLAIN_DECORATORS = {"flax", "jax", "functools", "dataclasses", "typing", "contextlib", "numpy"}
@@ -32,6 +33,7 @@ class Recipe:
     from_copies: dict[str, str] = dataclasses.field(default_factory=dict)  # local name → key of another copy
     from_source: set[str] = dataclasses.field(default_factory=set)  # names imported from the original file
     moved: dict[Span, str] = dataclasses.field(default_factory=dict)  # reference → key of what is copied elsewhere
+    within: dict[Span, ast.stmt] = dataclasses.field(default_factory=dict)  # of these: the import in a function around it
     derived: dict[str, ast.ClassDef] = dataclasses.field(default_factory=dict)  # see `derived.values_of`
     back: list[Span] = dataclasses.field(default_factory=list)  # references to what stays in the original file alone
     postponed: bool = False  # annotations must not be evaluated
@@ -142,7 +144,11 @@ class Kitchen:
             if isinstance(reference.node, ast.Name) and self._imported_plainly(source, root.id):
                 recipe.from_copies[root.id] = key
             else:
-                recipe.moved[source.span(reference.node)] = key
+                span = source.span(reference.node)
+                recipe.moved[span] = key
+                statement = imported_within(source, self.project.files[module], reference.node)
+                if statement is not None:
+                    recipe.within[span] = statement
             return
         if asked:
             if not isinstance(reference.node, ast.Name) or root.id != name:

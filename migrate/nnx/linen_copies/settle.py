@@ -161,7 +161,8 @@ class _Demand:
             if self._needs_copy(reference):
                 self._by_copies.add(reference.key)
                 inner = reference.key.rpartition(".")[0]
-                if inner != module:
+                source = self.project.files[module]
+                if inner != module and imported_within(source, self.project.files[inner], reference.node) is None:
                     self.users.setdefault(inner, set()).add(module + SUFFIX)
                 self._need(reference.key, outer)
 

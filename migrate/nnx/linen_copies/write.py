@@ -154,6 +154,7 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     edits = EditSet(source.text)
     own = {n.id for node in recipe.definitions.values() for n in subtree(node) if isinstance(n, ast.Name)}
     locals_of: dict[str, str] = {}
+    within: dict[ast.stmt, list[str]] = {}  # import in a function → those that follow it
 
     def module_name(dotted: str) -> str:
         if dotted not in locals_of:
@@ -166,8 +167,16 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     for span, key in recipe.moved.items():
         home, _, name = key.rpartition(".")
         dotted = spelled(project, source, project.files[home], context.is_script)
-        imports[module_name(dotted)] = dotted
+        if span in recipe.within:
+            line = spell(source, module_name(dotted), dotted).statement()
+            lines = within.setdefault(recipe.within[span], [])
+            lines += [line] if line not in lines else []
+        else:
+            imports[module_name(dotted)] = dotted
         edits.replace(span, f"{module_name(dotted)}.{name}")
+    for statement, lines in within.items():
+        lead = f"{newline}{source.indent_of(statement)}"
+        edits.insert(source.span(statement).end, "".join(f"{lead}{line}" for line in lines))
     for local, key in recipe.from_copies.items():
         home, _, name = key.rpartition(".")
         imports[local] = f"{spelled(project, source, project.files[home], context.is_script)}.{name}"

@@ -456,6 +456,76 @@ def test_what_is_imported_within_a_function_has_its_copies_imported_there(tmp_pa
         assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
 
 
+# As `CYCLE`, where a copy is what imports within a function, and the file that it imports needs the copy's at once.
+CYCLE_OF_COPIES = {
+    "pkg/__init__.py": "",
+    "pkg/linears.py": """from flax import linen as nn
+
+
+class Wide(nn.Module):
+  features: int
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.features, name="own")(x)
+
+
+class Mlp(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    from . import decoder
+    return Wide(3)(decoder.Norm()(x))
+""",
+    "pkg/decoder.py": """from flax import linen as nn
+
+from . import linears
+
+Wide = linears.Wide
+
+
+class Norm(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.LayerNorm(name="norm")(x)
+
+
+class Layer(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Wide(4)(x)
+""",
+    "pkg/model.py": """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+from . import decoder, linears
+
+
+class Stays(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return linears.Mlp()(decoder.Layer()(x)) + len(self.path)
+
+
+def run():
+  x = jnp.arange(8.0).reshape(2, 4)
+  return Stays().init_with_output(jax.random.key(0), x)
+""",
+}
+
+
+@pytest.mark.usefixtures("fresh")
+def test_copies_import_copies_where_the_originals_import_each_other(tmp_path: Path) -> None:
+    before = write(tmp_path / "before", CYCLE_OF_COPIES)
+    result = migrate(before, tmp_path / "after")
+    assert {k: v for k, v in outcomes(result).items() if v != "native"} == {"Stays": "bridged"}
+    text = (tmp_path / "after/pkg/linears_linen.py").read_text()
+    assert "    from . import decoder_linen\n" in text and "\nfrom . import decoder_linen" not in text
+    expected = load(before, "pkg.linears", "pkg.model").run()
+    for first in ("pkg.model", "pkg.linears", "pkg.linears_linen", "pkg.decoder_linen"):
+        assert_same(expected, load(tmp_path / "after", first, "pkg.model").run())
+
+
 # As `CYCLE`, of a class that needs the other module while it is imported.
 DEFAULTS = {
     "pkg/__init__.py": "",
