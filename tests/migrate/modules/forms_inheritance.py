@@ -106,6 +106,23 @@ class TableCompact(Table):
   def __call__(self, x):
     return self.head(x) + self.keys
 
+
+class Configured:
+  """No module itself; its class method makes whole models."""
+
+  @classmethod
+  def from_config(cls, config):
+    return cls(**config)
+
+
+class OfAConfig(Configured, nn.Module):
+  width: int = 3
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+
+
 CASES=[('Table',{},[(2,3)],{}),('TableMore',{},[(2,3)],{}),('TableMore',dict(kind='odd'),[(2,3)],{}),('TableSame',{},[(2,3)],{}),('TableCompact',{},[(2,3)],{}),
        ('Base',{},[(2,3)],{}),('More',{},[(2,3)],{}),('Both',{},[(2,3)],{}),('Pre',{},[(2,3)],{}),('Wider',{},[(2,3)],{}),('CBase',{},[(2,3)],{}),('CMore',dict(k=3.0),[(2,3)],{}),
-('CSuper',{},[(2,3)],{}),('WithMixin',{},[(2,3)],{}),('Third',dict(f=5),[(2,3)],{}),('Gen',{},[(2,3)],{})]
+('CSuper',{},[(2,3)],{}),('WithMixin',{},[(2,3)],{}),('Third',dict(f=5),[(2,3)],{}),('Gen',{},[(2,3)],{}),('OfAConfig',dict(width=2),[(2,3)],{})]
