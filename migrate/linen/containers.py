@@ -6,7 +6,7 @@ import ast
 from collections.abc import Set
 from typing import Any
 
-from . import bundles, chains, factory_tables, iteration, shapes, variable_reads
+from . import bundles, chains, factory_tables, given_carries, iteration, shapes, variable_reads
 from .arguments import child_env
 from .dims import Dim
 from .evaluation import Evaluation
@@ -294,7 +294,9 @@ class Containers(Evaluation):
         if isinstance(inner, Array):
             whole = self._whole_argument(inner)
             if whole:
-                return [Abs(Array(self._item_shape(f"{whole}[{i}]")), False, value.flags) for i in range(count)]
+                named = [f"{whole}[{i}]" for i in range(count)]
+                arrays = [given_carries.of_argument(self, name, Array(self._item_shape(name))) for name in named]
+                return [Abs(array, False, value.flags) for array in arrays]
         items = iteration.unpack_shape(self, inner, count)
         if items is None:
             return unknown

@@ -59,9 +59,12 @@ def _taken(called: Execution) -> Iterator[tuple[Site, str, bool]]:
         if not isinstance(layer, Cell) or not layer.by_carry or cell.call is None:
             continue
         carry = cell.call.args[0] if cell.call.args else cell.call.keywords.get("carry")
+        pair = layer.pair
+        if pair and isinstance(carry, Tup) and carry.items:  # `c, h = carry; cell((c, h), x)`
+            carry, pair = carry.items[-1], False
         name = carry.shape.of_argument() if isinstance(carry, Array) else ""
         if name:
-            yield cell, name, layer.pair
+            yield cell, name, pair
 
 
 def _features(called: Execution, cell: Site, substitution: Any) -> Dim | None:

@@ -407,6 +407,10 @@ class LoopExecution(Expressions):
                 start.names[name] = dataclasses.replace(start.names[name], value=b)
                 found = True
                 continue
+            if isinstance(a, Tup) and isinstance(b, Tup) and a.items == b.items and a.kind == b.kind:
+                start.names[name] = dataclasses.replace(start.names[name], value=merge(a, b))
+                found = True
+                continue
             if is_number(a) and isinstance(b, Array) and not isinstance(a, Array):  # `total = 0`, to which arrays are added
                 bound = targets | {t for t in phis.values() if t is not None}
                 start.names[name] = Abs(without(b, bound), False, start.names[name].flags)

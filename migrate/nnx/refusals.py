@@ -69,8 +69,9 @@ def nothing_left(text: ClassText) -> None:
                 found = _helper(text, text.source, node)
                 of_class = _class_method(text, node) if found is None else None
                 found = found or of_class
-                makes = found is not None and _makes_modules(text, *found, set(), of_class is not None)
-                if found is not None and makes and found[1] not in run.executed:
+                if found is None or found[1] in run.executed:
+                    continue
+                if _makes_modules(text, *found, set(), of_class is not None):
                     raise Unmigratable("NNX135", f"`{short(node)}` makes submodules where it is not followed", node)
 
 

@@ -140,6 +140,42 @@ class Same(nn.Module):
     return y
 
 
+class TakenApart(nn.Module):
+  """A pair that is taken apart and put together."""
+
+  def setup(self):
+    self.cell = nn.LSTMCell(4)
+    self.out = nn.Dense(2)
+
+  def __call__(self, carry, x):
+    c, h = carry
+    carry, y = self.cell((c, h), x)
+    return carry, self.out(y)
+
+
+class OfTakenApart(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    h = nn.Dense(6)(x)
+    carry, y = TakenApart()((h, h), x)
+    return y, carry
+
+
+class Recurring(nn.Module):
+  """The carry of one pass is the next one's."""
+
+  def setup(self):
+    self.step = TakenApart()
+    self.first = nn.Dense(6)
+
+  def __call__(self, x):
+    h = self.first(x)
+    carry = (h, h)
+    for _ in range(2):
+      carry, y = self.step(carry, x)
+    return y, carry
+
+
 X = (2, 5, 6)
 CASES = [
   ("Translator", {"hidden": 4, "words": 6}, [X, (2, 3, 6)], {}),
@@ -151,4 +187,6 @@ CASES = [
   ("EncoderAndDecoder", {}, [X], {}),
   ("ThroughStepping", {}, [(2, 3)], {}),
   ("Same", {}, [(2, 3)], {}),
+  ("OfTakenApart", {}, [(2, 3)], {}),
+  ("Recurring", {}, [(2, 3)], {}),
 ]
