@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Items, Model, State, Symbol, Value
+from ...linen.flow_values import Function, Instance, Items, Model, State, Symbol, Tracked, Value
 from ...linen.self_names import SelfName
 from ...source import SourceFile
 from ...trees import subtree
@@ -19,6 +19,10 @@ from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
+
+
+# Functions that make an object with the attributes of another.
+_COPIES = {"copy.copy", "copy.replace", "vars", "builtins.vars"}
 
 
 def check(form: _Native) -> None:
@@ -32,6 +36,7 @@ def check(form: _Native) -> None:
         assert isinstance(owner, ast.ClassDef)
         if owner.decorator_list or owner.keywords:
             raise Unsupported(owner, "values in attributes of a class that something changes")
+    _check_copies(form, {owner for owner in owners if isinstance(owner, ast.ClassDef)})
     words = {symbol[2].removeprefix("self.") for symbol in held}
     stepping = {node.name for node in _methods(form) if _takes_states(form, node)}
     for node, source in flow.source_of.items():
@@ -43,6 +48,22 @@ def check(form: _Native) -> None:
             raise Unsupported(node, "values in attributes that are read from outside")
         if isinstance(node, ast.Constant) and node.value in words and isinstance(source.parents[node], ast.Call):
             raise Unsupported(node, "values in attributes that are read by name")
+
+
+def _check_copies(form: _Native, owners: set[ast.ClassDef]) -> None:
+    """Unsupported where an object may be copied with its attributes: both would have one model, which each updates.
+
+    (What `copy.deepcopy` gives has a model of its own.)
+    """
+    for call in form.flow.uses.calls(_COPIES):
+        for given in call.args[:1]:
+            value = form.flow.value(given)
+            other = isinstance(value, Instance) and value.cls.rpartition(".")[2] not in {owner.name for owner in owners}
+            if not other and not isinstance(value, Tracked | Items | Function):
+                raise Unsupported(call, "values in attributes of an object that may be copied")
+    for node in form.flow.source_of:
+        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            raise Unsupported(node, "values in attributes, and attributes that are read all at once")
 
 
 def _plain(form: _Native, node: ast.Attribute) -> bool:

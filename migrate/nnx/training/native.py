@@ -56,6 +56,7 @@ from . import (
     state_fields,
     state_updates,
     statistics,
+    step_reads,
     steps,
     trees,
 )
@@ -190,7 +191,8 @@ class _Native(Rewrite):
         for function in self.functions.values():
             function.merge_state()
         for call, name, state in hoisted:
-            self.insert_before(self.statement(call), f"{name} = {self._optimizer_of(state)}.step[...]")
+            reads = [read for read, given in self.kept_steps.items() if given == name]
+            self.insert_before(self.statement(call), f"{name} = {step_reads.text(self, reads, self._optimizer_of(state))}")
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
         makers.write(self)
@@ -469,7 +471,8 @@ class _Native(Rewrite):
             raise Unsupported(node, "a state that is not under a name")
         if isinstance(parent, ast.Attribute):
             if parent.attr == "step":
-                self.replace(parent, self.kept_steps.get(parent) or f"{self._optimizer_of(node)}.step[...]")
+                kept = self.kept_steps.get(parent)
+                self.replace(parent, kept or step_reads.text(self, [parent], self._optimizer_of(node)))
                 return
             if parent.attr in ("apply_fn", "params", "batch_stats", *state_updates.METHODS) or parent.attr in self.fields:
                 return

@@ -297,3 +297,31 @@ def test_streams_that_init_was_not_given(kit) -> None:
     assert done.codes == ["NNX601"] and "nnx.Rngs(params=key, dropout=0)" in done.after
     after = done.run(done.after)
     assert len(set(after["losses"])) > 1
+
+
+@pytest.mark.parametrize(
+    ("read", "signed"),
+    [
+        ("jax.random.fold_in(jax.random.key(0), state.step)", False),
+        ("state.step % 10 == 0", False),
+        ("(state.step + 1) % 10 == 0", False),
+        ("state.step * 0.5 - 9.0", False),
+        ("count == 3", False),
+        ("count - 3", True),
+        ("state.step - 9", True),
+        ("-state.step", True),
+        ("state.step % 10 - 9", True),
+        ("7 % state.step", True),
+        ("state.step * -1", True),
+        ("state.step < limit", True),
+        ("optax.linear_schedule(1.0, 0.0, 4, 2)(state.step)", True),
+        ("jnp.subtract(state.step, 9)", True),
+        ("[state.step]", True),
+    ],
+)
+def test_a_step_that_may_be_negative_has_a_sign(kit, read: str, signed: bool) -> None:
+    step = f"  limit = -1\n  count = state.step\n  looked = {read}\n  def loss_fn(params):"
+    done = kit.migrate(SCRIPT.replace("  def loss_fn(params):", step), kit.MLP)
+    assert done.codes == ["NNX601"]
+    assert (".step[...].astype(int)" in done.after) is signed
+    compare(done, "losses", "steps")

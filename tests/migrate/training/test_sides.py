@@ -51,6 +51,10 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "step_with_a_sign": "NNX601",
+    "an_object_copied_with_its_state": "NNX602",
+    "an_object_copied_deeply": "NNX601",
+    "an_object_given_the_attributes_of_another": "NNX602",
     "class_of_states_under_its_bases_name": "NNX602",
     "classes_that_trainers_are_derived_with": "NNX603",
     "loops_over_the_state": "NNX602",
