@@ -13,14 +13,15 @@ from ..trees import subtree
 from .classes import ClassModel, Field
 from .sites import Factory, Site
 
+_FOLLOWED = frozenset({"scan", "vmap", "remat", "jit"})  # what they lift is called in a function of the method's own
 _KEPT = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
 
 
 def note(run: Any, site: Site) -> None:
     """Remember the flags of a class that one of its constructions gives from the call's own."""
-    if site.lifted and run.analyser.classes.get(site.target) is not None:
+    if is_whole(site) and run.analyser.classes.get(site.target) is not None:
         _stays(run, site.target)
-    if site.lifted or site.scopes or site.in_setup or site.target in run.analyser.constructed:
+    if is_whole(site) or site.scopes or site.in_setup or site.target in run.analyser.constructed:
         return
     if site.factory is not None and (site.factory.field or site.factory.alternatives):
         return  # other kinds may not have it
@@ -36,8 +37,13 @@ def note(run: Any, site: Site) -> None:
             run.analyser.again(site.target)
 
 
+def is_whole(site: Site) -> bool:
+    """Does a transform that linen_parity carries out whole make the call?"""
+    return any(lifted.kind not in _FOLLOWED for lifted in site.lifted)
+
+
 def _stays(run: Any, target: str) -> None:
-    """A lifted call takes its arguments by position: the flags of such a class stay with its constructor."""
+    """Such a transform hands on what Linen's did: the flags of the class stay with its constructor."""
     run.analyser.constructed.add(target)
     if run.analyser.call_fields.pop(target, None):
         run.analyser.revised = True
@@ -84,4 +90,4 @@ def _calls_again(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "__call__" and _is_self(node.value)
 
 
-__all__ = ["movable", "note"]
+__all__ = ["is_whole", "movable", "note"]

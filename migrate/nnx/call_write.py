@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
 from ..edits import Part, Parts, Span
-from ..linen.choices import FactoryChoice
 from ..linen.environment import Env
-from ..linen.lost_factories import factories_in
-from ..linen.sites import BoundArg, Factory, Module, Site, Unmigratable
+from ..linen.sites import BoundArg, Module, Site, Unmigratable
 from ..source import SourceFile
 from . import (
     cells,
     field_kinds,
     flag_names,
+    handed_flags,
     layer_variants,
     lifted_calls,
-    merged_flags,
     stack_axes,
     uncalled_flags,
 )
@@ -40,7 +38,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         seen.add(node)
         others = [s for s in writer.run.sites if s is not site and any(call is node for call, _, _ in s.calls)]
         if others and not site.choice and any(s.lifted for s in [site, *others]):
-            lines, parts = lifted_calls.alternative_call(writer.text, [site, *others], node, method)
+            lines, parts = lifted_calls.alternative_call(writer.text, [site, *others], node, method, env)
             if writer.run.sites.index(site) < min(map(writer.run.sites.index, others)):  # once for all of them
                 writer.put_before(env.source, env.source.statement_of(node), lines)
             writer.put(node, *parts, source=env.source)
@@ -49,7 +47,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         elif site.kind == "layer" and not lifted_calls.levels_of(writer.text, site, node, method):
             _layer_call(writer, site, node, method, env, others)
         elif lifted_calls.levels_of(writer.text, site, node, method):
-            _lifted_call(writer, site, node, method)
+            _lifted_call(writer, site, node, method, env)
         elif site.kind == "class" and cells.is_carry_call(writer, site, method):
             writer.put(node, *cells.carry_call(env.source, node), source=env.source)
         elif site.kind == "class":
@@ -176,46 +174,16 @@ def _argument_text(writer: ClassWriter, bound: BoundArg) -> Parts:
 def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> None:
     """A factory's flags, which a submodule's call now takes, are handed to it."""
     source = env.source
-    called = writer.text.plans.get(site.target)
-    keywords = called.details.call_keywords if called is not None and called.details is not None else {}
-    extra: list[Part] = []
-    for name in merged_flags.moved(writer.text, site):
-        value = site.bound[name].node
-        assert value is not None
-        if any(k.arg == name for k in node.keywords):
-            continue  # the call says it already
-        flag_names.check(writer.run, source, value, node, env)
-        said = flag_names.words(writer.run, source, value)
-        extra += [", " if extra or node.args or node.keywords else "", f"{name}=", said]
-    if not keywords and not extra:
+    flags = handed_flags.of_call(writer.text, site, node, env)
+    if not flags:
         _close_up(writer, site, node, source)
         return
-    for keyword, (field, key) in keywords.items():
-        bound = site.bound.get(field)
-        factory = bound.abs.value if bound is not None else None
-        if not isinstance(factory, Factory | FactoryChoice):
-            raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is not known here", node)
-        all_taking = [kind for one in factories_in(factory) for kind in one.kinds() if key in kind.calltime]
-        if not all_taking:
-            continue  # a kind of module that has no such flag
-        taking = all_taking[0]
-        if isinstance(factory, FactoryChoice):
-            said_by = {(ast.unparse(kind.calltime[key][0]), kind.calltime[key][1].path) for kind in all_taking}
-            if len(said_by) > 1:
-                raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` depends on which of them it is", node)
-        value, where, _ = taking.calltime[key]
-        if taking.field:
-            extra += [", " if extra or node.args or node.keywords else "", f"{keyword}={keyword}"]
-            continue
-        if where is source:
-            flag_names.check(writer.run, source, value, node, env)
-            said = flag_names.words(writer.run, source, value)
-            extra += [", " if extra or node.args or node.keywords else "", f"{keyword}=", said]
-        else:
-            raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is set in another file", node)
     end = source.span(node).end - 1
     if source.text[end] != ")":
         raise Unmigratable("NNX172", "a call that does not end in a bracket", node)
+    extra: list[Part] = []
+    for name, value in flags:
+        extra += [", " if extra or node.args or node.keywords else "", f"{name}=", value]
     writer.insert(end, *extra, source=source)
 
 
@@ -239,8 +207,8 @@ def _close_up(writer: ClassWriter, site: Site, node: ast.Call, source: SourceFil
             writer.put(space, source=source)
 
 
-def _lifted_call(writer: ClassWriter, site: Site, node: ast.Call, method: str) -> None:
-    lines, expression = lifted_calls.call_edit(writer.text, site, node, method)
+def _lifted_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env) -> None:
+    lines, expression = lifted_calls.call_edit(writer.text, site, node, method, env)
     statement = site.source.statement_of(node)
     writer.put_before(site.source, statement, lines)
     writer.put(node, *expression, source=site.source)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog import layers
-from ..edits import Part, Parts
+from ..edits import Part, Parts, Span
+from ..linen.environment import Env
 from ..linen.lifting import WHOLE, Axis, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
 from ..linen.sites import Lifted, Site, Table, Unmigratable
 from ..linen.values import Array, Const, Int, NeedsRank, Tup, Value
 from ..source import SourceFile
 from ..trees import subtree
-from . import lifted_options, whole_transforms
+from . import handed_flags, lifted_options, whole_transforms
 from .lifted import (
     Lines,
     axes_said,
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 
-def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
+def alternative_call(
+    writer: ClassText, sites: list[Site], node: ast.Call, method: str, env: Env
+) -> tuple[list[Parts], Parts]:
     """The call of one of two modules of a class, made under a condition of setup, of which one is under a transform:
     lines to put before its statement, and the expression."""
     first, second = sites[0], sites[-1]
@@ -57,23 +60,20 @@ def alternative_call(writer: ClassText, sites: list[Site], node: ast.Call, metho
         called = writer.plans.get(first.target)
         if called is not None and called.details is not None and called.details.call_keywords:
             raise Unmigratable("NNX130", "one of several modules, of which one is a stack, takes flags at its call", node)
-        lines, stack = call_edit(writer, stacks[0], node, method)
+        lines, stack = call_edit(writer, stacks[0], node, method, env)
         one: Parts = (first.source.span(node),)
         yes, no = (stack, one) if then is stacks[0] else (one, stack)
         return lines, ("(", *yes, " if ", first.source.span(test), " else ", *no, ")")
+    call = _call_of(writer, first, node, method, env, node.keywords)
+    if call.flags and call.flags != _call_of(writer, second, node, method, env, []).flags:
+        raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is one of two modules with flags of their own", node)
     module = called_module(writer, first, node, method)
     sides: list[Parts] = []
     for site in (then, other):
         remats = [l for l in transforms_of(site.lifted, method) if l.kind == "remat"]
-        sides.append(remat_call(writer, site, remats, method, node, module) or unbound(writer, then, method, module))
-    source = first.source
-    parts: list[Part] = ["(", *sides[0], " if ", source.span(test), " else ", *sides[1], ")("]
-    parts += module
-    for argument in node.args:
-        parts += [", ", source.span(argument)]
-    for keyword in node.keywords:
-        parts += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
-    return [], (*parts, ")")
+        sides.append(_function(call, site, remats, module))
+    given = _given(call, [(first.source.span(a),) for a in node.args])
+    return [], ("(", *sides[0], " if ", first.source.span(test), " else ", *sides[1], ")(", *module, *given, ")")
 
 
 def called_module(writer: ClassText, site: Site, node: ast.Call, method: str) -> Parts:
@@ -93,9 +93,38 @@ class _Call:
     method: str
     labels: list[str]
     computed: list[bool]  # arguments that are arrays computed in the call's own words: a module may be called there
-    keywords: Parts  # only under remat: Linen's scan and vmap ignore keywords
+    keywords: list[ast.keyword]  # only under remat: Linen's scan and vmap ignore keywords
     node: ast.Call
+    flags: handed_flags.Flags  # that the module takes at its call besides
+    own: str = "module"  # what the functions call the module
     number: int = 1  # among the functions of one name that the statement needs
+
+    def tell_apart(self, closed: Collection[int], others: Iterable[ast.expr] = ()) -> None:
+        """Give parameters that would hide what a function closes over other names: the arguments at the places `closed`,
+        the flags, and `others`.
+        """
+        texts = [
+            self.site.source.text[said.start : said.end] if isinstance(said, Span) else str(said) for _, said in self.flags
+        ]
+        outer = [*others, *[ast.parse(f"({text})", mode="eval").body for text in texts]]
+        while self.own in _names([*outer, *[self.node.args[place] for place in closed]]):
+            self.own += "_"
+        for place, label in enumerate(self.labels):
+            hidden = _names([*outer, *[self.node.args[other] for other in closed if other != place]])
+            taken = {self.own, *hidden, *self.labels[:place], *self.labels[place + 1 :]}
+            while self.labels[place] in hidden | {self.own} or (self.labels[place] != label and self.labels[place] in taken):
+                self.labels[place] += "_"
+
+
+def _names(nodes: Iterable[ast.expr]) -> set[str]:
+    return {n.id for node in nodes for n in subtree(node) if isinstance(n, ast.Name)}
+
+
+def _call_of(writer: ClassText, site: Site, node: ast.Call, method: str, env: Env, keywords: Sequence[ast.keyword]) -> _Call:
+    names = _argument_names(writer, site, method, len(node.args))
+    flags = handed_flags.of_call(writer, site, node, env) if site.kind == "class" else []
+    computed = [_is_computed(writer, a) for a in node.args]
+    return _Call(writer, site, method, names, computed, list(keywords), node, flags)
 
 
 def levels_of(writer: ClassText, site: Site, node: ast.Call, method: str) -> list[Lifted]:
@@ -113,7 +142,7 @@ def _treated(writer: ClassText, site: Site, lifted: Lifted) -> tuple[str, Axis]:
     return treatment(lifted, used_by(writer, site), not site.scopes)
 
 
-def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tuple[list[Parts], Parts]:
+def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str, env: Env) -> tuple[list[Parts], Parts]:
     """The call of a lifted module: lines to put before its statement, and the expression."""
     source = site.source
     if site.alternatives:
@@ -129,18 +158,15 @@ def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str) -> tup
         whole_input = all(l.kind not in ("scan", "vmap") or _takes_all_whole(l) for l in levels)
         if not whole_input and any(isinstance(a, ast.Starred) for a in node.args):
             raise Unmigratable("NNX141", "a scanned or vmapped module is called with *args", node)
-    keywords: list[Part] = []
-    for keyword in [] if mapped else node.keywords:
-        keywords += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
+    keywords = [] if mapped else node.keywords
     module = called_module(writer, site, node, method)
     whole = whole_transforms.one_of(levels)
     if whole is not None:
         called = whole_transforms.called(writer, site, whole, levels[1:], method, node)
         arguments = [part for argument in node.args for part in (", ", source.span(argument))]
-        return [], (*called, "(", *module, *arguments, *keywords, ")")
+        return [], (*called, "(", *module, *arguments, *_said_keywords(source, keywords), ")")
     inputs: list[Parts] = [(source.span(a),) for a in node.args]
-    names = _argument_names(writer, site, method, len(node.args))
-    call = _Call(writer, site, method, names, [_is_computed(writer, a) for a in node.args], tuple(keywords), node)
+    call = _call_of(writer, site, node, method, env, keywords)
     lines, expression = _level(call, levels, module, inputs, list(range(len(inputs))), 0)
     before = _functions_before(writer, site, node) if lines else []
     if lines in before:
@@ -163,7 +189,7 @@ def _functions_before(writer: ClassText, site: Site, node: ast.Call) -> list[Lin
     """What the functions of earlier calls in the statement do, under the name that this call's would have."""
     statement, label = site.source.statement_of(node), label_of(writer, site)
     calls = {
-        (call.lineno, call.col_offset, number): (other, call, method)
+        (call.lineno, call.col_offset, number): (other, call, method, env)
         for number, other in enumerate(writer.run.sites)
         if other.lifted and other.source is site.source and label_of(writer, other) == label
         for call, method, env in other.calls
@@ -178,10 +204,9 @@ def _functions_before(writer: ClassText, site: Site, node: ast.Call) -> list[Lin
     return found
 
 
-def _plain_function(writer: ClassText, site: Site, node: ast.Call, method: str) -> Lines:
+def _plain_function(writer: ClassText, site: Site, node: ast.Call, method: str, env: Env) -> Lines:
     """The function that a call goes through, as it is where the statement has no other."""
-    names = _argument_names(writer, site, method, len(node.args))
-    call = _Call(writer, site, method, names, [_is_computed(writer, a) for a in node.args], (), node)
+    call = _call_of(writer, site, node, method, env, [])
     inputs: list[Parts] = [(site.source.span(a),) for a in node.args]
     levels = levels_of(writer, site, node, method)
     return _level(call, levels, called_module(writer, site, node, method), inputs, list(range(len(inputs))), 0)[0]
@@ -207,17 +232,20 @@ def _level(
         axes: list[Value] = [Const(0)] * len(arguments)
     else:
         axes = [*([Const("carry")] if scan else []), *in_axes_of(lifted, len(arguments) - scan)]
-    parameters, passed, seen, given = ["module"], [module], [], []
+    # broadcast ones are closed over, as Linen does, so that Python values stay Python values
+    closed = {p for axis, p in zip(axes, places) if is_broadcast(axis) and not (depth == 0 and call.computed[p])}
+    if depth == 0:
+        call.tell_apart(closed, [node for one in inner for node in one.options.values()])
+    parameters, passed, seen, given = [call.own], [module], [], []
     for argument, axis, place in zip(arguments, axes, places):
-        if is_broadcast(axis) and not (depth == 0 and call.computed[place]):
-            # closed over, as Linen does, so that Python values stay Python values
+        if place in closed:
             seen.append(argument)
             continue
         parameters.append(call.labels[place])
         passed.append(argument)
         seen.append((call.labels[place],))
         given.append(axis)
-    body, expression = _level(call, inner, ("module",), seen, places, depth + 1)
+    body, expression = _level(call, inner, (call.own,), seen, places, depth + 1)
     own = f"apply_{snake(label_of(writer, site))}" + (f"_{call.number}" if call.number > 1 else "")
     name = own if depth == 0 else f"apply_{('member', 'part')[min(depth, 2) - 1]}"
     lines: Lines = [
@@ -242,21 +270,70 @@ def _is_computed(writer: ClassText, node: ast.expr) -> bool:
 
 def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: list[Parts]) -> Parts:
     """The module itself is called, perhaps under nnx.remat."""
-    remat = remat_call(call.writer, call.site, remats, call.method, call.node, module)
-    inner: list[Part] = []
-    for argument in arguments:
-        inner += [", ", *argument]
-    inner += call.keywords
-    if remat and remats[0].condition is not None:
+    if not remats:
+        inner = [*_given(call, arguments), *[part for name, said in call.flags for part in (f", {name}=", said)]]
+        return (*module, "(" if call.method == "__call__" else f".{call.method}(", *inner[1:], ")")
+    function = _function(call, call.site, remats, module)
+    if remats[0].condition is not None:
         test, holds = remats[0].condition
         if call.site.in_setup and not outside_setup(call.writer, call.site, test):
             raise Unmigratable("NNX130", "whether a module is under nn.remat is known to setup only", test)
-        plain = unbound(call.writer, call.site, call.method, module)
-        yes, no = (remat, plain) if holds else (plain, remat)
-        return ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")(", *module, *inner, ")")
-    if remat:
-        return (*remat, "(", *module, *inner, ")")
-    return (*module, "(" if call.method == "__call__" else f".{call.method}(", *inner[1:], ")")
+        plain = _function(call, call.site, (), module)
+        yes, no = (function, plain) if holds else (plain, function)
+        function = ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")")
+    return (*function, "(", *module, *_given(call, arguments), ")")
+
+
+def _function(call: _Call, site: Site, remats: Sequence[Lifted], module: Parts) -> Parts:
+    """What is called with the module first: its class's method, perhaps under nnx.remat.
+
+    nnx.remat takes no arguments by name, and traces what it is given by position: flags are closed over.
+    """
+    if not call.flags and not _takes_names(call):
+        remat = remat_call(call.writer, site, remats, call.method, call.node, module)
+        return remat or unbound(call.writer, site, call.method, module)
+    by_name = [str(k.arg) for k in call.keywords]
+    if "None" in by_name or (by_name and any("static_argnums" in one.options for one in remats)):
+        what = f"`{ast.unparse(call.node.func)}` is called with keywords under nn.remat, and NNX gives it flags there"
+        raise Unmigratable("NNX130", what, call.node)
+    if not any(l.kind in ("scan", "vmap") for l in transforms_of(site.lifted, call.method)):
+        call.tell_apart(())
+    flags = [part for name, said in call.flags for part in (f", {name}=", said)]
+    parameters = [call.own, *call.labels, *[f"given_{name}" for name in by_name]]
+    given = [*call.labels, *[f"{name}=given_{name}" for name in by_name]]
+    head = f"lambda {', '.join(parameters)}: {call.own}" + (f".{call.method}" if call.method != "__call__" else "")
+    said: Parts = (f"{head}({', '.join(given)}", *(flags if given else flags and [str(flags[0])[2:], *flags[1:]]), ")")
+    if not remats:
+        return ("(", *said, ")")
+    options = remat_options(call.writer, site, remats[0], call.node)
+    return (f"{call.writer.namer.name('flax.nnx.remat')}(", *said, *options, ")")
+
+
+def _takes_names(call: _Call) -> bool:
+    """Does the class's method take arguments by name alone in NNX: its own ones, or flags?"""
+    called = call.writer.analyser.classes.get(call.site.target)
+    found = called.method(call.method) if called is not None else None
+    plan = call.writer.plans.get(call.site.target)
+    flags = plan is not None and plan.details is not None and plan.details.call_keywords
+    moved = call.method == "__call__" and call.writer.analyser.call_fields.get(call.site.target)
+    return bool(flags or moved or (found is not None and found.node.args.kwonlyargs))
+
+
+def _given(call: _Call, arguments: Sequence[Parts]) -> list[Part]:
+    """The arguments of a call behind the module, as its function takes them."""
+    given = [part for argument in arguments for part in (", ", *argument)]
+    if not call.flags and not _takes_names(call):
+        return [*given, *_said_keywords(call.site.source, call.keywords)]
+    for keyword in call.keywords:
+        given += [", ", call.site.source.span(keyword.value)]
+    return given
+
+
+def _said_keywords(source: SourceFile, keywords: Sequence[ast.keyword]) -> list[Part]:
+    said: list[Part] = []
+    for keyword in keywords:
+        said += [", ", f"{keyword.arg}=" if keyword.arg else "**", source.span(keyword.value)]
+    return said
 
 
 def _decorator(call: _Call, lifted: Lifted, how: str, axes: list[Value]) -> Parts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..linen.call_fields import is_whole
 from ..linen.sites import Site, Unmigratable
 from .fallbacks import fallbacks, falls_back, hands_on, reads_of
 
@@ -21,7 +22,7 @@ def moved(text: ClassText, site: Site) -> list[str]:
     """The constructor arguments of a project class that its call takes as well, and that are known only then."""
     model = text.analyser.classes.get(site.target)
     method = model.method("__call__") if model is not None else None
-    if model is None or method is None or site.lifted or site.held or site.in_setup:
+    if model is None or method is None or is_whole(site) or site.held or site.in_setup:
         return []
     defaults = {f.name: f.default for f in model.fields()}
     found = []

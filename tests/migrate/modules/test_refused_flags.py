@@ -114,14 +114,15 @@ OWN_REFUSED = {
 
 
 @pytest.mark.parametrize("name", OWN_REFUSED)
-@pytest.mark.parametrize("kind", ["ByField", "Merges"])
+@pytest.mark.parametrize("kind", ["ByField", "Merges", "nn.remat(ByField)", "nn.remat(Merges)"])
 def test_a_flag_of_a_class_that_changes_is_refused(kind: str, name: str) -> None:
     text = OWN + OWN_REFUSED[name].format(kind)
     plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
     assert (plan.outcome, plan.code) == ("bridged", "NNX172"), plan.reason
 
 
-LIFTED = OWN + "    return nn.remat(ByField)(name='kept')(x) + ByField(train=train)(x)\n"
+MAPPED = """nn.map_variables(ByField, "params", lambda p: p, lambda p: p, init=True)"""
+LIFTED = OWN + f"    return {MAPPED}(name='kept')(x) + ByField(train=train)(x)\n"
 COMPARED = OWN.replace("if self.train else", "if self.train is not None else") + "    return ByField(train=train)(x)\n"
 
 
