@@ -86,6 +86,9 @@ class Analyser:
         self.of_kinds: set[str] = set()  # those that must, as they are one of several kinds
         self.mute: set[str] = set()  # classes that cannot say it
         self.nested: dict[ast.If, ast.If] = {}  # conditions of several parts, one within the other
+        self.trackable: set[str] = set()  # classes with arrays that conditions give more dimensions
+        self.tracking: set[str] = set()  # those of them whose constructors follow whole shapes through conditions
+        self.untracked: dict[str, Execution | Unmigratable | None] = {}  # those without that
         self.call_fields: dict[str, set[str]] = {}  # class → its flags that the call takes, see `call_fields`
         self.constructed: set[str] = set()  # classes whose flags stay with the constructor
         self.reader: Any = None  # of the code outside of modules; see `outside`
@@ -300,6 +303,21 @@ class Analyser:
             self.call_fields[name] = set()
             self.constructed.add(name)
         return bool(found)
+
+    def follow_shapes(self, name: str, follow: bool) -> bool:
+        """Let a class's constructor follow whole shapes through conditions, or no more; does it from now on?"""
+        if follow and name not in self.trackable:
+            return False
+        if follow and name not in self.tracking:
+            self.tracking.add(name)
+            self.untracked[name] = self.done.pop(name, None)
+        elif not follow and name in self.tracking:
+            self.tracking.discard(name)
+            self.done.pop(name, None)
+            before = self.untracked.pop(name)
+            if before is not None:  # what was refused is a part of it
+                self.done[name] = before
+        return follow
 
     def again(self, target: str) -> None:
         """Run a class again, and those that share its methods."""

@@ -32,6 +32,7 @@ from .merging import Choice, Either, decided, dependencies_of, last_of_both, que
 from .nested_conditions import nested
 from .nothing_made import makes_nothing
 from .presence import Step, asked, either_result, step_of, untold
+from .replacing import sayable
 from .sites import (
     Abs,
     Block,
@@ -46,7 +47,7 @@ from .sites import (
     Unmigratable,
     steps_of,
 )
-from .values import OPAQUE, Array, Int, Shape, Tup, Unknown, Value, size_stem
+from .values import OPAQUE, Array, Int, Lead, Shape, Tup, Unknown, Value, size_stem
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -339,6 +340,11 @@ def _merge_tracked(
         if len(left.dims) == len(right.dims) and left.lead == right.lead:
             pairs = list(zip(left.dims, right.dims))
             dims = [_tracked_dim(run, x, y, then, orelse, i - len(pairs), left, sides) for i, (x, y) in enumerate(pairs)]
+            whole = (
+                _tracked_shape(run, a.value.shape, b.value.shape, then, orelse) if dims and dims[-1] is not None else None
+            )
+            if whole is not None and left.lead is not None and not left.lead.known:
+                return Abs(Array(Shape((dims[-1],), whole)), False, flags)
             return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
     if not calltime:
         a, b = _as_size(run, a, b), _as_size(run, b, a)
@@ -383,6 +389,19 @@ def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block, si
     if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
         return None
     return _merge_tracked(run, "", a, b, then, orelse, False, sides)
+
+
+def _tracked_shape(run: Execution, a: Shape, b: Shape, then: Block, orelse: Block) -> Lead | None:
+    """All but the last dimension of an array that has more of them on one side, under a name of the constructor."""
+    if run.loops or a == b or not (sayable(a) and sayable(b)):
+        return None
+    run.analyser.trackable.add(run.model.qualname)
+    if run.model.qualname not in run.analyser.tracking:
+        return None
+    name = run.tracker("shape")
+    then.steps.append(Track(name, Dim.of(0), shape=a))
+    orelse.steps.append(Track(name, Dim.of(0), shape=b))
+    return Lead(f"={name}", 1)
 
 
 def _tracked_dim(

@@ -102,7 +102,11 @@ def _followed_of_one_call(run: Any) -> set[str]:
     steps = [step for block in run.blocks.values() for step in steps_of(block)]
     found: set[str] = set()
     while True:
-        more = {step.name for step in steps if isinstance(step, Track) and _is_of_one_call(step.dim, found)}
+        more = {
+            step.name
+            for step in steps
+            if isinstance(step, Track) and (step.shape is not None or _is_of_one_call(step.dim, found))
+        }
         for step in steps:
             if isinstance(step, Local) and (
                 not step.localized.needs.isdisjoint(found)
@@ -151,6 +155,8 @@ def inputs_of(sizes: Iterable[Dim | None]) -> Needed | None:
         if dim is None:
             return None
         for atom in dim.atoms():
+            if atom.kind == "input" and str(atom.args[0]).startswith("="):
+                return None  # the constructor's own, which follows whole shapes
             if atom.kind == "input" and atom.args[1] < 0:
                 found.add((atom.args[0], atom.args[1]))
             elif atom.kind in ("input", "rank", "byrank", "lead", "local") or atom.deps:

@@ -14,7 +14,7 @@ from typing import Any
 from ..edits import Edit, Overlay, Part
 from ..source import SourceFile
 from .dims import Dim
-from .values import Const, Int, Slice, Unknown, Value
+from .values import Const, Int, Shape, Slice, Unknown, Value
 
 
 class Unmigratable(Exception):
@@ -463,13 +463,15 @@ class Local:
 class Track:
     """`name = size`: follows a size along a loop or branch, as the method followed it through shapes.
 
-    With a site, the size is what the module made there says of its own output, by the attribute `said`.
+    With a site, the size is what the module made there says of its own output, by the attribute `said`. With a shape, it is
+    that one: to what follows one more array argument, whose name begins with "=".
     """
 
     name: str
     dim: Dim
     site: Site | None = None
     said: str = ""
+    shape: Shape | None = None
 
 
 @dataclasses.dataclass(eq=False)

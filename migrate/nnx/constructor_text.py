@@ -140,7 +140,9 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         if step.name not in live or step.name in carried.followed(text.run):
             return [], live
         text.needs = set()
-        size: Parts = field_kinds.said_of(text, step.site, step.said) if step.site is not None else (text.dim(step.dim),)
+        size: Parts = (text.dim(step.dim),) if step.shape is None else (text.shape(step.shape),)
+        if step.site is not None:
+            size = field_kinds.said_of(text, step.site, step.said)
         return [(depth, (f"{step.name} = ", *size))], (live - {step.name}) | text.needs
     if isinstance(step, SizeStep):
         return size_steps.emit(text, step, depth, live)

@@ -208,7 +208,10 @@ def _attempt(
             text = None
             failure = failure or why
             if guess is None and not why.code.startswith("NNX11"):
+                analyser.follow_shapes(name, False)
                 break  # no rank would help; what a wrong guess leads to says nothing
+            if guess is None and analyser.follow_shapes(name, name not in analyser.tracking):
+                guesses.insert(0, None)
             more = [argument for argument in why.wanted_ranks if argument not in wanted]
             wanted += more
             if guess is not None and more:  # the ranks of some arguments ask for those of others
@@ -288,7 +291,7 @@ def _decide_class(
         reasons[name] = failure
         return
     run = text.run
-    if tried or name in analyser.asked_values or text.run.number_arguments:
+    if tried or name in analyser.tracking or name in analyser.asked_values or text.run.number_arguments:
         analyser.forget_users(name, plan.classes)
     for message in asking.notes(text):
         text.notes.append(("NNX116", message, model.node))
