@@ -14,6 +14,7 @@ from ..linen.choices import FactoryChoice
 from ..linen.environment import Env
 from ..linen.lost_factories import factories_in
 from ..linen.sites import Factory, Site, Unmigratable
+from ..linen.values import Value
 from . import flag_names, merged_flags
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def of_call(text: ClassText, site: Site, node: ast.Call, env: Env) -> Flags:
         flags.append((name, flag_names.words(run, source, value)))
     for keyword, (field, key) in keywords.items():
         bound = site.bound.get(field)
-        factory = bound.abs.value if bound is not None else None
+        factory = bound.abs.value if bound is not None else _default(text, site, field)
         if not isinstance(factory, Factory | FactoryChoice):
             raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is not known here", node)
         all_taking = [kind for one in factories_in(factory) for kind in one.kinds() if key in kind.calltime]
@@ -51,12 +52,23 @@ def of_call(text: ClassText, site: Site, node: ast.Call, env: Env) -> Flags:
         value, where, _ = taking.calltime[key]
         if taking.field:
             flags.append((keyword, keyword))
-        elif where is source:
+        elif where is source and bound is not None:
             flag_names.check(run, source, value, node, env)
             flags.append((keyword, flag_names.words(run, source, value)))
+        elif isinstance(value, ast.Constant):
+            flags.append((keyword, repr(value.value)))
         else:
             raise Unmigratable("NNX172", f"`{key}` of the modules in `{field}` is set in another file", node)
     return flags
+
+
+def _default(text: ClassText, site: Site, field: str) -> Value | None:
+    """The factory that the field of a class holds which is constructed without it."""
+    model = text.analyser.classes.get(site.target)
+    held = next((f for f in model.fields() if f.name == field), None) if model is not None else None
+    if held is None or held.default is None:
+        return None
+    return text.analyser.execution(site.target).constant(held.default, held.source).value
 
 
 __all__ = ["Flags", "of_call"]
