@@ -67,6 +67,15 @@ def tokens(i, shape, top=15):
 def images(i, shape):
   return np.sin(i + np.arange(np.prod(shape), dtype=np.float32)).reshape(shape)
 
+def same_weights():
+  # Initial weights are a function of their shapes, whoever draws them: for scripts that run as a whole.
+  from jax._src.nn import initializers
+  ramp = lambda shape: (0.5 * jnp.sin(1.0 + jnp.arange(np.prod(shape), dtype=jnp.float32))).reshape(shape)
+  initializers.random = types.SimpleNamespace(
+      normal=lambda key, shape, *a, **k: ramp(shape), uniform=lambda key, shape, *a, **k: ramp(shape),
+      truncated_normal=lambda key, low, high, shape, *a, **k: ramp(shape), orthogonal=lambda key, n, *a, **k: ramp((n, n)),
+      key=jax.random.key, split=jax.random.split)
+
 losses = []
 key = jax.random.PRNGKey(0)
 """
@@ -87,14 +96,14 @@ SCRIPTS = {
     "vae": Script(
         "vae",
         """
-import models, train
-params = models.model(4).init(key, jnp.ones((2, 784)), key)['params']
-state = train_state.TrainState.create(apply_fn=models.model(4).apply, params=fill(params), tx=optax.adam(1e-2))
-for i in range(5):
-  batch = (images(i, (2, 784)) > 0).astype(np.float32)
-  state = train.train_step(state, batch, jax.random.fold_in(key, i), 4)
-  metrics, _, _ = train.eval_f(state.params, batch, jnp.ones((64, 4)), key, 4)
-  losses.append(float(metrics['loss']))
+import train
+same_weights()
+train.input_pipeline.build_train_set = lambda *a: iter([(images(i, (2, 784)) > 0).astype(np.float32) for i in range(9)])
+train.input_pipeline.build_test_set = lambda *a: jnp.asarray((images(5, (8, 784)) > 0).astype(np.float32))
+train.tfds.builder = lambda name: types.SimpleNamespace(download_and_prepare=lambda: None, info=types.SimpleNamespace(
+    splits={'train': types.SimpleNamespace(num_examples=6)}))
+train.vae_utils.save_image = lambda image, *a, **k: losses.append(float(image.sum()))
+train.train_and_evaluate(Config(batch_size=2, latents=4, learning_rate=1e-2, num_epochs=3), '')
 """,
     ),
     "lm1b": Script(
@@ -189,30 +198,36 @@ for i in range(5):
     "seq2seq": Script(
         "seq2seq",
         """
-import models, train
-model = models.Seq2seq(teacher_force=True, hidden_size=8, eos_id=1, vocab_size=15)
-hot = lambda ids: jax.nn.one_hot(ids, 15)
-params = model.init({'params': key, 'lstm': key}, hot(tokens(0, (2, 5), 14)), hot(tokens(1, (2, 4), 14)))['params']
-state = train_state.TrainState.create(apply_fn=model.apply, params=fill(params), tx=optax.adam(1e-2))
-for i in range(5):
-  batch = {'query': hot(tokens(i, (2, 5), 14)), 'answer': hot(tokens(i + 1, (2, 4), 14))}
-  state, metrics = train.train_step(state, batch, key, 1)
-  losses.append(float(metrics['loss']))
+import random
+import train
+same_weights()
+random.seed(0)
+jax.random.categorical = lambda key, logits, *a, **k: jnp.argmax(logits, -1)  # it samples what it reads next
+train.FLAGS(['train'])
+train.FLAGS.learning_rate, train.FLAGS.batch_size, train.FLAGS.hidden_size = 0.01, 4, 8
+train.FLAGS.num_train_steps, train.FLAGS.decode_frequency, train.FLAGS.max_len_query_digit = 5, 2, 2
+train.metric_writers.create_default_writer = lambda path: types.SimpleNamespace(
+    write_scalars=lambda step, metrics: losses.append(float(metrics['loss'])))
+train.log_decode = lambda question, inferred, golden: losses.append(float(sum(map(ord, inferred))))
+train.train_and_evaluate('')
 """,
     ),
     "sst2": Script(
         "sst2",
         """
 import train
-config = Config(embedding_size=8, hidden_size=8, vocab_size=20, output_size=1, dropout_rate=0.0, word_dropout_rate=0.0,
-                unk_idx=1, learning_rate=0.1, momentum=0.9, weight_decay=3e-6)
-model = train.model_from_config(config)
-state = train.create_train_state(key, config, model)
-state = state.replace(params=fill(state.params))
-for i in range(5):
-  batch = {'token_ids': tokens(i, (4, 6)), 'length': np.array([6, 5, 4, 3]), 'label': np.array([0, 1, 1, 0])}
-  state, metrics = jax.jit(train.train_step)(state, batch, {'dropout': key, 'word_dropout': key})
-  losses.append(float(metrics.loss))
+same_weights()
+config = Config(embedding_size=8, hidden_size=8, output_size=1, dropout_rate=0.0, word_dropout_rate=0.0, unk_idx=1,
+                learning_rate=0.1, momentum=0.9, weight_decay=3e-6, batch_size=4, bucket_size=8, max_input_length=6, seed=0,
+                num_epochs=3)
+lengths, labels = np.array([6, 5, 4, 3]), np.array([0, 1, 1, 0])
+batches = [{'token_ids': tokens(i, (4, 6)), 'length': lengths, 'label': labels} for i in range(3)]
+train.input_pipeline.TextDataset = lambda **k: types.SimpleNamespace(
+    get_bucketed_batches=lambda *a, **k: batches, get_batches=lambda **k: batches[:1], vocab=range(20))
+train.batch_to_numpy = lambda batch: batch
+train.tensorboard.SummaryWriter = lambda path: types.SimpleNamespace(
+    hparams=lambda config: None, flush=lambda: None, scalar=lambda name, value, epoch: losses.append(float(value)))
+train.train_and_evaluate(config, '')
 """,
     ),
 }

@@ -11,6 +11,7 @@ from ...linen.flow import Flow
 from ...linen.flow_values import Collection
 from ...plan import ClassPlan, call_names
 from ..text_parts import first_on_its_line
+from . import advice
 from .components import Component, names_in, sizes_lambda
 
 _LIFTED = ("flax.linen.apply", "flax.linen.init")
@@ -83,13 +84,18 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
     given = [*site.args, *[k.value for k in site.keywords]]
     end = context.span(site).end - 1
     last = max((context.span(g).end for g in given), default=0)
-    lead = first_on_its_line(text, opening + 1, end) if given else ""
-    context.insert(function.start, f"{name}({lead}", code="NNX603", order=-1)
+    bound = any(keyword.arg in ("sizes", "create") for keyword in site.keywords)  # words of Functional itself
+    lead = first_on_its_line(text, opening + 1, end) if given and not bound else ""
+    opened = f"{context.name('functools.partial')}(" if bound else lead
+    context.insert(function.start, f"{name}({opened}", code="NNX603", order=-1)
     if not given and not sizes:
         context.replace(Span(function.end, opening + 1), code="NNX603")
     else:
-        context.replace(Span(function.end, opening + 1), "," if lead else ", ", code="NNX603")
-    if sizes:
+        first = text[opening + 1 : opening + 2]
+        context.replace(Span(function.end, opening + 1), "," if lead or first in "\r\n" else ", ", code="NNX603")
+    if bound:
+        context.insert(end, f"){sizes and f', sizes={sizes}'}", code="NNX603")
+    elif sizes:
         comma = "" if not given or "," in _code_between(text, last, end) else ","
         if lead and "\n" in text[last:end]:
             context.insert(last, comma, code="NNX603")
@@ -112,7 +118,7 @@ def _kept_by(component: Component | None) -> str:
         return ""
     split = component.split_obstacle
     also = f", and from split state: {split}" if split and split != component.obstacle else ""
-    return f"What keeps it: {component.obstacle}{also}. "
+    return f"What keeps it: {component.obstacle}{advice.to(component.obstacle)}{also}. "
 
 
 def _sizes(plans: tuple[ClassPlan, ...]) -> str:

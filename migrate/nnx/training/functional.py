@@ -34,6 +34,7 @@ from ...linen.flow_values import (
 from ...source import SourceFile
 from ...trees import subtree
 from . import (
+    advice,
     functional_calls,
     functional_gradients,
     functional_kinds,
@@ -87,9 +88,13 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
                 "NNX602",
                 f"{plan.qualname.rpartition('.')[2]} keeps its functional program: its params are a tree of its own, "
                 "and the model is merged where it is called",
-                help=f"What keeps nnx.Optimizer from it: {form.component.obstacle}." if form.component.obstacle else "",
+                help=_kept_by(form.component.obstacle),
             )
     return [form.component for form in forms]
+
+
+def _kept_by(obstacle: str) -> str:
+    return f"What keeps nnx.Optimizer from it: {obstacle}{advice.to(obstacle)}." if obstacle else ""
 
 
 def _all_take_it(form: _Functional, name: str, forms: list[_Functional]) -> bool:

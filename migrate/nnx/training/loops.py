@@ -25,7 +25,7 @@ def apply(form: _Native, call: ast.Call) -> None:
     """`state.apply_fn({'params': params}, x, rngs={'dropout': key})` → `model(x)`, after `nnx.reseed(model, ...)`."""
     if not call.args or isinstance(call.args[0], ast.Starred):
         raise Unsupported(call, "apply without variables")
-    name = _module_of(form, call.args[0])
+    name = module_of(form, call.args[0])
     named = name.removeprefix("self.").isidentifier()
     if not named and any(k.arg in ("rngs", "mutable") and not _is_false(k.value) for k in call.keywords):
         raise Unsupported(call, "a call with params of a field that draws or updates")
@@ -62,7 +62,7 @@ def apply(form: _Native, call: ast.Call) -> None:
     form.replace(call, f"{called}(", *separated, ")[0]" if form.plan.sown else ")")
 
 
-def _module_of(form: _Native, variables: ast.expr) -> str:
+def module_of(form: _Native, variables: ast.expr) -> str:
     if not isinstance(variables, ast.Dict):
         if isinstance(form.flow.value(variables), Variables):
             return form.model_of(variables)
@@ -118,10 +118,34 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.expr, name: str) -> None:
         keys = ", ".join(f"{stream}={form.text(key)}" for stream, key in given.items())
     elif isinstance(rngs, ast.IfExp):  # `rngs={'dropout': key} if train else None`
         keys = f"**({form.text(rngs)} or {{}})"
-    else:
+    elif _is_dictionary(form, rngs):
         keys = f"**{form.text(rngs)}"
+    else:  # Linen takes None for no keys
+        keys = f"**({form.text(rngs)} or {{}})"
     policy = "policy='match_shape', " if stacked else ""
     form.insert_before(statement, f"{form.context(call).name('flax.nnx.reseed')}({name}, {policy}{keys})")
+
+
+def _is_dictionary(form: _Native, node: ast.expr) -> bool:
+    """Is a name given a dictionary, and nothing else, before a function reads it?"""
+    if isinstance(node, ast.Dict):
+        return True
+    if not isinstance(node, ast.Name):
+        return False
+    source = form.source(node)
+    symbol = form.flow.symbol(source, node)
+    stores = [
+        other
+        for other in source.by_kind.get(ast.Name, ())
+        if isinstance(other, ast.Name)
+        and isinstance(other.ctx, ast.Store)
+        and other.id == node.id
+        and form.flow.symbol(source, other) == symbol
+    ]
+    given = [(form.statement(store), getattr(form.parent(store), "value", None)) for store in stores]
+    block = getattr(symbol[1] if symbol[1] is not None else source.tree, "body", [])
+    first = any(statement in block and statement.lineno < node.lineno for statement, _ in given)
+    return first and all(isinstance(value, ast.Dict | ast.DictComp) for _, value in given)
 
 
 def _applies(form: _Native, node: ast.AST) -> bool:

@@ -29,6 +29,7 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...trees import subtree
+from . import lifted_apply
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -238,6 +239,8 @@ def _origin(form: _Native, node: ast.expr) -> Symbol | None:
 
 def applied_by_states(form: _Native) -> bool:
     """Is the model only applied as `state.apply_fn`, and is that the model whose `init` made the state's params?"""
+    if any(lifted_apply.find(form)):
+        return False
     for node, value in form.uses:
         if not (isinstance(value, Method) and value.name != "init"):
             continue

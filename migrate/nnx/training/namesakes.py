@@ -6,6 +6,7 @@ Two states of one scope that are no such pair are two models, and get two names.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Model, Symbol
@@ -64,6 +65,8 @@ class Namesakes:
             arguments = {a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]}
             if {name, symbol[2]} <= arguments:
                 return True  # both are given
+            if symbol[2] in arguments and any(self._stores(model)):
+                return True  # and would be overwritten
         stores = [n for n, _ in form.uses if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         stores = [n for n in stores if self._root(form.flow.symbol(form.source(n), n)) == self._root(symbol)]
         for node, value in form.uses:
@@ -73,6 +76,13 @@ class Namesakes:
                 if any(_after(form, node, store, symbol[1]) for store in stores):
                     return True
         return False
+
+    def _stores(self, symbol: Symbol) -> Iterator[ast.Name]:
+        """Where a name is given something, in text that stays."""
+        for node, _ in self._form.uses:
+            stores = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in self._form.dropped
+            if stores and self._form.flow.symbol(self._form.source(node), node) == symbol:  # type: ignore[arg-type]
+                yield node  # type: ignore[misc]
 
     def take(self, symbol: Symbol, name: str) -> str:
         """Note that a symbol has a name. Unsupported where another model of its scope has it."""

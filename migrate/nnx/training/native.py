@@ -41,6 +41,7 @@ from . import (
     device_copies,
     jitted_apply,
     leaf_order,
+    lifted_apply,
     loops,
     lost_gradients,
     makers,
@@ -59,6 +60,7 @@ from . import (
     step_reads,
     steps,
     trees,
+    unused_models,
 )
 from .components import Component
 from .places import changed_between, loops_around, nested
@@ -176,6 +178,7 @@ class _Native(Rewrite):
         self.copies = copies.find(self)
         hoisted = old_values.check(self)
         self.functions = steps.functions(self)
+        unused_models.drop(self)
         self.namesakes = namesakes.Namesakes(self)
         model_names.name_all(self)
         for function in self.functions.values():
@@ -198,6 +201,7 @@ class _Native(Rewrite):
         makers.write(self)
         self.jitted.write()
         aux_results.write(self)
+        lifted_apply.write(self)
         for node, value in self.uses:
             self._use(node, value)
         for function in self.functions.values():

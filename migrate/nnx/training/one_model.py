@@ -13,6 +13,7 @@ import dataclasses
 from ...linen.flow_values import Items, Model, Value
 from ...plan import ClassPlan
 from ...trees import subtree
+from . import same_arguments
 from .components import Component
 from .places import exclusive
 from .rewrite import Rewrite, Unsupported
@@ -78,6 +79,8 @@ def check_sites(form: Rewrite, component: Component | None = None) -> None:
     component = component or form.component
     if alternatives(form, component):
         return
+    if len(component.sites) > 1 and same_arguments.alike(form, component.sites):
+        return
     if len(set(map(_spelled, component.sites))) > 1 or len({tuple(p.qualname for p in ps) for ps in component.plans}) > 1:
         raise Unsupported(component.sites[0], "several models of one kind")
     if len(component.sites) > 1:
@@ -102,7 +105,7 @@ def check_calls(
         chosen = len(component.sites) > 1 and alternatives(form, component)  # by what the function is given
         if function is None or not (chosen or _local(form, site)):
             continue
-        if not called_in_unlike_ways(form, function, set()):
+        if not called_in_unlike_ways(form, function, set()) or (not chosen and same_arguments.alike(form, component.sites)):
             continue
         if function not in homes or _has_model(form.flow.returns.get(function)):
             raise Unsupported(site, "several models of one kind")

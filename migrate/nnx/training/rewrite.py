@@ -403,7 +403,10 @@ def obstacle(form: Rewrite) -> str:
     try:
         form.run()
     except Unsupported as found:
-        return f"{found} (line {getattr(found.node, 'lineno', 1)})"
+        line = f"line {getattr(found.node, 'lineno', 1)}"
+        source = form.flow.source_of.get(found.node)
+        elsewhere = source is not None and any(form.source(site) is not source for site in form.component.sites)
+        return f"{found} ({source.path.name}, {line})" if source is not None and elsewhere else f"{found} ({line})"
     except Exception as error:
         return f"this tool failed on it ({type(error).__name__}: {error}); please report it"
     return ""

@@ -221,7 +221,30 @@ class Step:
             if name in _JIT or (name in GRADIENTS and not self.updates and first):
                 self._gradient(parent, str(name))
                 return
-        raise Unsupported(node, "a step that is handed to something unknown")
+        if not self._handed_on(node, parent):
+            raise Unsupported(node, "a step that is handed to something unknown")
+
+    def _handed_on(self, node: ast.AST, parent: ast.AST) -> bool:
+        """`train_epoch(step_fn, state, batches)`: a function of the project calls it under a name for it alone."""
+        form = self.form
+        call = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+        callee = form.flow.value(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or not isinstance(callee, Function) or call.func is node:
+            return False
+        if callee.transform or any(isinstance(given, ast.Starred) for given in call.args):
+            return False
+        for target in callee.nodes:
+            arguments = target.args  # type: ignore[attr-defined]
+            names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]][callee.bound :]
+            if isinstance(parent, ast.keyword):
+                name = str(parent.arg)
+            else:
+                position = call.args.index(node)  # type: ignore[arg-type]
+                name = names[position] if position < len(names) else ""
+            held = form.flow.env.get((form.source(target).module, target, name))
+            if not isinstance(held, Function) or held.nodes != {self.node} or held.transform:
+                return False
+        return True
 
     def _partial(self, bound: ast.Call) -> None:
         """`functools.partial(train_step, lr_fn=lr_fn)`: the step with other arguments given. States cannot be among them."""
@@ -440,6 +463,8 @@ class Step:
         if not isinstance(element, ast.Name):
             raise Unsupported(call, "a state that is not assigned to a name")
         symbol = form.flow.symbol(source, element)
+        if not self.updates and element is place and element.id == "_":
+            return
         if not self.updates:
             pair = f"{form.new_names[symbol]}, {form.optimizers[symbol]}"
             form.replace(element, f"({pair})" if paired else pair)
@@ -497,7 +522,7 @@ def functions(form: _Native) -> dict[ast.AST, Step]:
             continue
         arguments = [a.arg for a in [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]]
         changes = isinstance(value, State) or by_hand.is_half(value)
-        if name in arguments and changes:
+        if name in arguments and changes and not _only_assigned(form, (module, scope, name)):
             source = form.flow.project.files[module]
             found.setdefault(scope, Step(form, scope, source, {})).parameters[name] = value
     for node, returned in form.flow.returns.items():
@@ -508,6 +533,18 @@ def functions(form: _Native) -> dict[ast.AST, Step]:
         if node not in found and _states(form, returned) and isinstance(node, ast.FunctionDef):
             found[node] = Step(form, node, form.flow.source_of[node], {})
     return found
+
+
+def _only_assigned(form: _Native, symbol: Symbol) -> bool:
+    """`def main(_): _ = train()`: nobody gives the function a state, nor reads the one that it names so."""
+    module, scope, name = symbol
+    if scope is None or form.flow.callers.get(scope) or form.flow.partials.get(scope):
+        return False
+    names = [
+        n for n in form.flow.project.files[module].by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == name
+    ]
+    mine = [n for n in names if form.flow.symbol(form.source(n), n) == symbol]
+    return not any(isinstance(n.ctx, ast.Load) for n in mine)
 
 
 def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:

@@ -1,0 +1,35 @@
+"""What to change in a program that keeps its loop, by what keeps it: said beside the reason."""
+
+from __future__ import annotations
+
+# The beginning of a reason → what takes it away. The reasons are those that `Unsupported` is raised with.
+_ADVICE = {
+    "several models of one kind": "construct the model with the same arguments wherever it is made, and give what differs "
+    "(train, deterministic) to its call",
+    "init is not called in exactly one place": "call init in one function, which all others call for a state",
+    "classes chosen at run time": "construct each class where the code says which it is",
+    "a TrainState made in another function than its variables": "call init in the function that makes the TrainState",
+    "a state that is kept or handed to something unknown": "hand on state.params, or what is computed of them",
+    "an old state or params that are read after an update": "compute what is read before "
+    "the update, or give the new state the name of the old one",
+    "gradients of a model that a jitted function closes over": "hand the state to the jitted function",
+    "variables that are not assigned": "give what init returns one name: variables = model.init(...)",
+    "variables that are not spelled out": "give apply a dictionary as it stands: {'params': params}",
+    "params that are used as a tree": "map over them with jax.tree.map, or read them by a name",
+    "params under another name": "read state.params where they are used",
+    "params in attributes": "keep the state in the attribute",
+    "a function that returns params, which nothing here calls": "migrate it together with the code that calls it",
+    "a use within an f-string": "give it a name before the string",
+    "a step that is handed to something unknown": "call it where the state is known",
+    "jit with": "let jit find the shardings by those of its arguments",
+    "two states of the same params": "call init for each of them",
+    "values in attributes that are read from outside": "let a method of the class return what is read",
+    "values in attributes of a class that others derive from": "keep the state in the class that updates it",
+    "jax.pmap keeps": "see NNX608",
+}
+
+
+def to(reason: str) -> str:
+    """What to change, as the end of a sentence; "" where there is nothing short to say."""
+    found = next((said for beginning, said in _ADVICE.items() if reason.startswith(beginning)), "")
+    return f" (to change that: {found})" if found else ""
