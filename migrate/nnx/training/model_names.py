@@ -76,6 +76,22 @@ def name_all(form: _Native) -> None:
                 _spelled_out(form, node)
 
 
+def reads_field(form: _Native, node: ast.AST) -> bool:
+    """`actor.action_scale` once the module is made under the model's name: it has the fields that are read outside of it."""
+    base = node.value if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) else None
+    made = form.init_model
+    if not isinstance(base, ast.Name) or not isinstance(made, ast.Name) or form.home_name != base.id:
+        return False
+    assert isinstance(node, ast.Attribute)
+    source, init = form.source(node), form.init_statement
+    same = source is form.source(init) and form.flow.symbol(source, base) == form.flow.symbol(source, made)
+    parent = form.parent(node)
+    called = isinstance(parent, ast.Call) and parent.func is node
+    classes = {plan.qualname for plans in form.component.plans for plan in plans}
+    later = node.lineno > (init.end_lineno or init.lineno)
+    return same and later and not called and len(classes) == 1 and node.attr in form.plan.fields
+
+
 def _received_states(form: _Native) -> dict[Symbol, str]:
     """The modules of the states that are made of params which a function returned."""
     makers.name_all(form)

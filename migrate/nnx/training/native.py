@@ -428,8 +428,10 @@ class _Native(Rewrite):
             elif called and value.name == "tabulate":
                 assert isinstance(parent, ast.Call)
                 loops.tabulate(self, parent)
-            elif not (value.name == "init" and self.initializes(node)) and not (
-                isinstance(parent, ast.keyword) and parent.arg == "apply_fn"
+            elif (
+                not (value.name == "init" and self.initializes(node))
+                and not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn")
+                and not model_names.reads_field(self, node)
             ):
                 raise Unsupported(node, f"the method {value.name}")
         elif isinstance(value, State):

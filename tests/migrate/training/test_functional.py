@@ -103,8 +103,8 @@ def train(width):
   return RETURNED
 losses = train(4) + train(8)
 """
-# What `train` returns, and the form: `train` has the structure that `create` made by its state.
-RETURNED = {"said": "NNX602", "[*said, *jax.vmap(model.apply, (None, 0))(state.params, x).ravel().tolist()]": "NNX602"}
+# What `train` returns, and the form: each call has a model of its own, whose structure `create` made by its state.
+RETURNED = {"said": "NNX601", "[*said, *jax.vmap(model.apply, (None, 0))(state.params, x).ravel().tolist()]": "NNX602"}
 LEAVING = TWO_WIDTHS.replace("RETURNED", "model, state.params, said").replace(
     "losses = train(4) + train(8)",
     "model, _, losses = train(4)\nother, params, more = train(4)\nlosses += more + model.apply(params, x).ravel().tolist()",

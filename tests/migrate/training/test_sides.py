@@ -51,6 +51,8 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "fields_of_a_model_read_outside": "NNX601",
+    "a_field_read_before_the_model_is_made": "NNX603",
     "a_field_called_sizes": "NNX603",
     "keys_that_may_be_none": "NNX601",
     "model_of_a_helper_in_every_function": "NNX601",
