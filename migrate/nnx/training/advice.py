@@ -13,6 +13,7 @@ _ADVICE = {
     "an old state or params that are read after an update": "compute what is read before "
     "the update, or give the new state the name of the old one",
     "gradients of a model that a jitted function closes over": "hand the state to the jitted function",
+    "an input of init that is taken from something": "give it a name before init: x = next(batches)",
     "variables that are not assigned": "give what init returns one name: variables = model.init(...)",
     "variables that are not spelled out": "give apply a dictionary as it stands: {'params': params}",
     "params that are used as a tree": "map over them with jax.tree.map, or read them by a name",

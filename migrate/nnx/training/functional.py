@@ -280,7 +280,7 @@ class _Functional(PassedTrees):
         assert isinstance(call, ast.Call)
         context = self.context(call)
         given = [k for k in call.keywords if k.arg not in ("method", "mutable", "rngs")]
-        arguments = self.sizes(call, inputs, given, kind.plan)
+        arguments = self.sizes(call, inputs, given, kind.plan, again=True)
         streams = "".join(f", {name}=0" for name in self.streams)
         arguments += [f"rngs={context.name('flax.nnx.Rngs')}(0{streams})"] if kind.plan.needs_rngs else []
         name = self.text(base)

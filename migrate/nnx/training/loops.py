@@ -198,7 +198,7 @@ def tabulate(form: _Native, call: ast.Call) -> None:
         raise Unsupported(call, "a table with other options")
     inputs = [k for k in call.keywords if k.arg not in _TABLE]
     context = form.context(call)
-    made = [*form.sizes(call, call.args[1:], inputs), f"rngs={form.rngs(call.args[0], form.streams)}"]
+    made = [*form.sizes(call, call.args[1:], inputs, again=True), f"rngs={form.rngs(call.args[0], form.streams)}"]
     parts: list[Part | ast.AST] = [f"{context.name('flax.nnx.tabulate')}({form.text(base)}({', '.join(made)})"]
     for given in [*call.args[1:], *call.keywords]:
         parts += [", ", given]

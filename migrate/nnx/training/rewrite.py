@@ -14,6 +14,7 @@ from ...plan import ClassPlan
 from ...source import SourceFile
 from ...trees import subtree
 from ..text_parts import first_on_its_line
+from . import drawn_inputs
 from .components import Component
 
 
@@ -265,9 +266,18 @@ class Rewrite:
 
     # sizes and keys --------------------------------------------------------------------------------------------
     def sizes(
-        self, call: ast.Call, args: list[ast.expr], keywords: list[ast.keyword], plan: ClassPlan | None = None
+        self,
+        call: ast.Call,
+        args: list[ast.expr],
+        keywords: list[ast.keyword],
+        plan: ClassPlan | None = None,
+        *,
+        again: bool = False,
     ) -> list[str]:
-        """`["in_features=x.shape[-1]"]` from the inputs of a call. Unsupported where an input is not at hand."""
+        """`["in_features=x.shape[-1]"]` from the inputs of a call. Unsupported where an input is not at hand.
+
+        `again`: the inputs stay in the call, too.
+        """
         plan = plan or self.plan
         args = self._spread(args)
         given: dict[str, ast.expr] = {n: ast.parse(d, mode="eval").body for n, d in plan.call_defaults.items() if d}
@@ -276,7 +286,8 @@ class Rewrite:
         given[plan.call_rest] = ast.Tuple(args[len(plan.call_arguments) :], ast.Load())
         if any(isinstance(a, ast.Starred) for a in args):
             raise Unsupported(call, "inputs in a starred argument")
-        out = []
+        out: list[str] = []
+        trees: list[ast.AST] = []
         for argument in plan.added_arguments:
             tree = ast.parse(argument.origin, mode="eval")
             names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
@@ -290,6 +301,10 @@ class Rewrite:
             except IndexError:
                 raise Unsupported(call, f"{argument.name} is of an input that this call does not give") from None
             out.append(f"{argument.name}={ast.unparse(said)}")
+            trees.append(said)
+        for node in [*args, *[k.value for k in keywords]]:
+            if drawn_inputs.evaluations(node, trees) + again != 1 and drawn_inputs.taken(self, node):
+                raise Unsupported(call, "an input of init that is taken from something")
         return out
 
     def _spread(self, args: list[ast.expr]) -> list[ast.expr]:

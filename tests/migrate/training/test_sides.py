@@ -51,6 +51,12 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "input_of_init_is_the_first_batch": "NNX601",
+    "input_of_init_made_by_a_function": "NNX601",
+    "input_of_init_out_of_a_loader": "NNX603",
+    "input_of_init_drawn_for_two_sizes": "NNX603",
+    "input_of_init_drawn_for_no_size": "NNX603",
+    "input_of_init_drawn_once": "NNX601",
     "fields_of_a_model_read_outside": "NNX601",
     "a_field_read_before_the_model_is_made": "NNX603",
     "a_field_called_sizes": "NNX603",
