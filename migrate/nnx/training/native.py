@@ -137,7 +137,7 @@ class _Native(Rewrite):
         collections.check(self, self.plan)
         self.check_records()
         methods.check(self)
-        one_model.check_sites(self)
+        one_model.check_sites(self, followed=True)
         self.by_name = masks.by_name(self)
         if collections.whole(self):
             collections.check_whole(self)
@@ -172,7 +172,7 @@ class _Native(Rewrite):
         attributes.check(self)
         self._home()
         self.makers = makers.find(self)
-        one_model.check_calls(self, makers.fresh(self), by_states=makers.applied_by_states(self))
+        one_model.check_calls(self, makers.fresh(self), by_states=makers.applied_by_states(self), followed=True)
         self.jitted = jitted_apply.Jitted(self)
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
         self.copies = copies.find(self)

@@ -74,12 +74,15 @@ def alternatives(form: Rewrite, component: Component | None = None) -> bool:
     return len(places) == 1
 
 
-def check_sites(form: Rewrite, component: Component | None = None) -> None:
-    """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`."""
+def check_sites(form: Rewrite, component: Component | None = None, *, followed: bool = False) -> None:
+    """Several constructions are one model where they are spelled alike: `CNN(10).init(...)`, `CNN(10).apply(...)`.
+
+    `followed`: or where names in their arguments are followed to the same values.
+    """
     component = component or form.component
     if alternatives(form, component):
         return
-    if len(component.sites) > 1 and same_arguments.alike(form, component.sites):
+    if followed and len(component.sites) > 1 and same_arguments.alike(form, component.sites):
         return
     if len(set(map(_spelled, component.sites))) > 1 or len({tuple(p.qualname for p in ps) for ps in component.plans}) > 1:
         raise Unsupported(component.sites[0], "several models of one kind")
@@ -90,7 +93,12 @@ def check_sites(form: Rewrite, component: Component | None = None) -> None:
 
 
 def check_calls(
-    form: Rewrite, homes: set[ast.AST | None], component: Component | None = None, *, by_states: bool = False
+    form: Rewrite,
+    homes: set[ast.AST | None],
+    component: Component | None = None,
+    *,
+    by_states: bool = False,
+    followed: bool = False,
 ) -> None:
     """Unsupported where the function around a construction is called in unlike ways, and its model leaves it.
 
@@ -105,7 +113,9 @@ def check_calls(
         chosen = len(component.sites) > 1 and alternatives(form, component)  # by what the function is given
         if function is None or not (chosen or _local(form, site)):
             continue
-        if not called_in_unlike_ways(form, function, set()) or (not chosen and same_arguments.alike(form, component.sites)):
+        if not called_in_unlike_ways(form, function, set()):
+            continue
+        if followed and not chosen and same_arguments.alike(form, component.sites):
             continue
         if function not in homes or _has_model(form.flow.returns.get(function)):
             raise Unsupported(site, "several models of one kind")

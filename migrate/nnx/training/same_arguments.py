@@ -194,6 +194,8 @@ def _name(form: Rewrite, node: ast.Name, function: ast.AST | None, depth: int) -
         and other in form.flow.source_of
         and form.flow.symbol(form.source(other), other) == (module, scope, name)
     ]
+    if scope is None and stores and _set_from_outside(form, name):
+        raise _Unknown
     argument = scope is not None and name in _arguments(scope)
     if isinstance(scope, ast.ClassDef) or len(stores) > (0 if argument else 1):
         raise _Unknown
@@ -213,6 +215,12 @@ def _name(form: Rewrite, node: ast.Name, function: ast.AST | None, depth: int) -
     if scope is not None:
         raise _Unknown  # a function, class or import of its own
     return _Marked(form.flow.name(node) or f"{module}.{name}")
+
+
+def _set_from_outside(form: Rewrite, name: str) -> bool:
+    """`train.RATE = 0.5` in another file."""
+    nodes = (n for source in form.flow.project.files.values() for n in source.by_kind.get(ast.Attribute, ()))
+    return any(isinstance(n, ast.Attribute) and n.attr == name and not isinstance(n.ctx, ast.Load) for n in nodes)
 
 
 # to the callers ----------------------------------------------------------------------------------------------------
@@ -281,6 +289,8 @@ def _substituted(node: ast.AST, given: dict[str, ast.AST]) -> ast.AST:
 def _unchanged(form: Rewrite, way: _Way) -> None:
     """Unknown where code may change what the arguments hold, once a construction was reached."""
     words = {n.attr for node in way.said for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    marked = {n.id for node in way.said for n in ast.walk(node) if isinstance(n, _Marked) and n.of is None}
+    words |= {name.rpartition(".")[2] for name in marked if name.replace(".", "").isidentifier()}
     for node in form.flow.source_of:
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             changes = node.attr in words and not _at_birth(form, node)
@@ -309,9 +319,14 @@ def _at_birth(form: Rewrite, node: ast.Attribute) -> bool:
 
 
 def _before(form: Rewrite, node: ast.AST, way: _Way) -> bool:
-    """Does the function change it before anything leads to a construction?"""
-    if form.function(node) is not way.function or loops_around(form, node, way.function):
+    """Is it changed before anything leads to a construction: in the function, or by the main function before that?"""
+    scope = form.function(node)
+    if loops_around(form, node, scope):
         return False
+    if scope is not way.function:
+        runs = form.flow.callers.get(way.function, {}) if way.function is not None else {}
+        alone = scope is None or not form.flow.callers.get(scope)
+        return alone and any(form.function(run) is scope and (node.end_lineno or 0) < run.lineno for run in runs)  # type: ignore[attr-defined]
     places = [place for place in way.places if form.function(place) is way.function]
     first = min((place.lineno for place in places), default=0)  # type: ignore[attr-defined]
     same = bool(places) and form.source(places[0]) is form.source(node)

@@ -272,6 +272,12 @@ def test_a_model_that_is_constructed_at_every_use(kit) -> None:
     compare(done, "losses")
 
 
+def test_a_number_under_a_name_that_is_given_once(kit) -> None:
+    done = kit.migrate("n = 4\n" + INLINE.replace("return MLP(4).apply", "return MLP(n).apply"), kit.MLP)
+    assert done.codes == ["NNX601"]
+    compare(done, "losses")
+
+
 @pytest.mark.parametrize(
     "old, new",
     [
@@ -281,7 +287,7 @@ def test_a_model_that_is_constructed_at_every_use(kit) -> None:
     ],
 )
 def test_models_that_may_differ_stay_functional(kit, old: str, new: str) -> None:
-    program = "n = 4\n" + INLINE.replace(old, new)
+    program = "n = 4\nfor n in (4,):\n  pass\n" + INLINE.replace(old, new)
     if "restore" in new:
         program = program.replace("losses = []", "state = restore('state', state)\nlosses = []")
     done = kit.migrate(program, kit.MLP)
