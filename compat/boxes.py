@@ -53,7 +53,7 @@ def make_box(value: Any, metadata: Mapping[str, Any], *, logical: bool = False) 
     if not names:
         return value
     names, mesh, rules = tuple(names), metadata.get("mesh"), metadata.get("sharding_rules")
-    if logical or rules is not None:
+    if logical or rules:  # `()` says that the names are mesh axes
         return LogicallyPartitioned(value, names=names, mesh=mesh, rules=rules)
     return meta.Partitioned(value, names=names, mesh=mesh)
 

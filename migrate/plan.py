@@ -47,6 +47,7 @@ class ClassPlan:
     needs_rngs: bool = True
     collections: frozenset[str] = frozenset()  # variable collections of the class and its submodules, params too
     rng_streams: frozenset[str] = frozenset()  # streams used at call time: dropout, sample, ...
+    shared_streams: frozenset[str] = frozenset()  # those of which all members of a stack may draw the same numbers
     unnamed_streams: bool = False  # may it draw from a stream whose name the code does not write out?
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     methods: tuple[str, ...] = ()  # public methods

@@ -33,6 +33,7 @@ from . import (
     outside_chains,
     rank_checks,
     sown,
+    stack_axes,
     templates,
 )
 from .class_text import ClassText
@@ -319,6 +320,7 @@ def _decide_class(
         needs_rngs=True,
         collections=_collections(made, plan),
         rng_streams=_streams(made, run.used_streams, plan),
+        shared_streams=stack_axes.shared_streams(made, plan.classes),
         unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),

@@ -8,14 +8,16 @@ along axis 0 wherever the parameters do.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..edits import Parts
 from ..linen.dims import Dim
 from ..linen.lifting import Axis, axes_apart
-from ..linen.sites import Lifted, Static, Table, Unmigratable
+from ..linen.sites import Lifted, Site, Static, Table, Unmigratable
 from ..linen.values import Const, Int, Value
+from ..plan import ClassPlan
+from .drawn import streams_of
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -63,6 +65,18 @@ def not_always_split(lifted: Lifted, streams: Iterable[str]) -> dict[str, Value]
     return {s: v for s, v in given.items() if v is not None and v != Const(True)}
 
 
+def shared_streams(sites: Iterable[Site], plans: Mapping[str, ClassPlan]) -> frozenset[str]:
+    """The streams of which members of a stack in these modules, or below them, may draw the same numbers."""
+    found: set[str] = set()
+    for site in sites:
+        made = [plans[kind.target] for kind in (site, *site.alternatives) if kind.kind == "class" and kind.target in plans]
+        drawn = streams_of(site).union(*(plan.rng_streams for plan in made))
+        found = found.union(*(plan.shared_streams for plan in made))
+        for lifted in (*site.scopes, *site.lifted):
+            found |= not_always_split(lifted, drawn).keys() if lifted.kind in ("scan", "vmap") else set()
+    return frozenset(found)
+
+
 def split_streams(writer: ClassText, lifted: Lifted, streams: Iterable[str]) -> str:
     """`("params", *(("dropout",) if config.dropout else ()))`: the streams that are split."""
     unsure = not_always_split(lifted, streams)
@@ -94,4 +108,4 @@ def own_streams(writer: ClassText, streams: Iterable[str]) -> Parts:
     return (f"{writer.namer.name('flax.nnx.Rngs')}({given})",)
 
 
-__all__ = ["fields_read", "not_always_split", "own_streams", "said", "split_streams"]
+__all__ = ["fields_read", "not_always_split", "own_streams", "said", "shared_streams", "split_streams"]

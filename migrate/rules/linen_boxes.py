@@ -10,7 +10,14 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import argument
-from ..nnx.sharding import boxes_beside_variables, boxes_remain, in_native_class, is_alias, stays_linen
+from ..nnx.sharding import (
+    boxes_beside_variables,
+    boxes_remain,
+    has_mesh_context,
+    in_native_class,
+    is_alias,
+    stays_linen,
+)
 from ..rule import Example, Rule
 from ..trees import subtree
 
@@ -18,7 +25,8 @@ RULE = Rule(
     code="NNX403",
     name="linen-box",
     summary="an NNX variable carries its metadata itself: boxes become variables",
-    what="`nn.unbox(x)` becomes `nnx.as_pure(x)`, a box that an initializer returns an annotated value, any other box an"
+    what="`nn.unbox(x)` becomes `nnx.as_pure(x)` (of `linen_parity.laid_out(x)` in a program with a mesh),"
+    " a box that an initializer returns an annotated value, any other box an"
     " annotated nnx.Param; `isinstance(x, nn.Partitioned)` asks for an nnx.Variable, and there `x.unbox()`, `x.value`,"
     " `x.names` and `x.replace_boxed(v)` say the same of the variable. Subclasses of AxisMetadata are marked.",
     why="Trees of a model's variables hold nnx.Variables where Linen had boxes.",
@@ -120,7 +128,10 @@ def opening(node: ast.AST, ctx: FileContext) -> None:
     if boxes_beside_variables(ctx):
         _both(node, name, ctx)
     elif name == "flax.linen.unbox" and len(node.args) == 1 and not node.keywords:
-        ctx.replace(node, f"{ctx.name('flax.nnx.as_pure')}(", ctx.span(node.args[0]), ")", code=RULE.code)
+        opened: list[str | Span] = [ctx.span(node.args[0])]
+        if has_mesh_context(ctx):  # Linen lays out what it opens
+            opened = [f"{ctx.parity('laid_out')}(", *opened, ")"]
+        ctx.replace(node, f"{ctx.name('flax.nnx.as_pure')}(", *opened, ")", code=RULE.code)
     elif name == "flax.linen.meta.is_axis_metadata" and len(node.args) == 1:
         variable = ctx.name("flax.nnx.Variable")
         ctx.replace(node, "isinstance(", ctx.span(node.args[0]), f", {variable})", code=RULE.code)
@@ -238,7 +249,7 @@ def box(node: ast.AST, ctx: FileContext) -> None:
     last = name.rpartition(".")[2]
     if last == "param_with_axes" and (in_native_class(ctx, node) or _drop_alias(node, ctx)):
         return  # the module writer has made the parameter
-    if last in ("scan_with_axes", "vmap_with_axes") and in_native_class(ctx, node):
+    if last in ("scan_with_axes", "vmap_with_axes") and (in_native_class(ctx, node) or _drop_alias(node, ctx)):
         return  # as is the transform
     ctx.report(node, RULE.code, f"{last} has no counterpart in NNX: {advice}", severity=Severity.WARNING, help=advice)
 

@@ -112,6 +112,8 @@ def _reseed(form: _Native, call: ast.Call, rngs: ast.expr, name: str) -> None:
         raise Unsupported(call, "several calls in a statement, each with its keys")
     if any(isinstance(n, ast.NamedExpr) for n in subtree(rngs)):
         raise Unsupported(call, "keys that are assigned on the way")
+    if form.plan.shared_streams:  # nnx.reseed would give every member of the stack a key of its own
+        raise Unsupported(call, "random streams that the members of a stack share")
     stacked = form.flow.project.linen_says("nn.scan", "nn.vmap")
     if isinstance(rngs, ast.Dict) and spelled:
         given = {str(k.value): v for k, v in zip(rngs.keys, rngs.values) if isinstance(k, ast.Constant)}

@@ -37,6 +37,7 @@ def merged(form: Rewrite) -> ClassPlan:
         first,
         collections=first.collections.union(*(plan.collections for plan in others)),
         rng_streams=first.rng_streams.union(*(plan.rng_streams for plan in others)),
+        shared_streams=first.shared_streams.union(*(plan.shared_streams for plan in others)),
         unnamed_streams=any(plan.unnamed_streams for plan in plans),
         sown=first.sown.union(*(plan.sown for plan in others)),
         methods=tuple(name for name in first.methods if all(name in plan.methods for plan in others)),

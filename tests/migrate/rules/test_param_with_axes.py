@@ -71,3 +71,38 @@ def test_parameters_and_shardings_are_linens(tmp_path: pathlib.Path) -> None:
         [sys.executable, "check.py"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+STACKS = """
+import flax.linen as nn
+from flax.linen import partitioning as nn_partitioning
+
+scan_with_axes = nn_partitioning.scan_with_axes
+{more}
+
+class Layer(nn.Module):
+    @nn.compact
+    def __call__(self, x, scale):
+        return x + nn.Dense(x.shape[-1])(x) * scale, None
+
+
+class Stack(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        layers = scan_with_axes(
+            Layer, variable_axes={{"params": 0}}, split_rngs={{"params": True}}, in_axes=nn.broadcast, length=3
+        )
+        return layers(name="layers")(x, 0.1)[0]
+"""
+
+
+def test_a_name_for_the_transform_goes_with_its_uses() -> None:
+    def after(more: str) -> tuple[str, list[str]]:
+        result = migrate_project([SourceFile.parse(pathlib.Path("before.py"), "before", STACKS.format(more=more))])
+        assert {plan.outcome for plan in result.classes} == {"native"}
+        return result.files[0].after or "", [d.code for d in result.files[0].diagnostics]
+
+    text, codes = after("")
+    assert "scan_with_axes" not in text and "flax.linen" not in text and "NNX403" not in codes
+    text, codes = after("\ndef stack(block):\n    return scan_with_axes(block, length=2, axis_name='layers')\n")
+    assert "scan_with_axes = nn_partitioning.scan_with_axes" in text and "NNX403" in codes
