@@ -114,6 +114,108 @@ def test_a_program_of_our_own(tmp_path: pathlib.Path) -> None:
     assert out[1].startswith("True P(None, 'model')")
 
 
+KEPT = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+
+class Net(nnx.Module):
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.dense = nnx.Linear(4, 4, rngs=rngs)
+        self.norm = nnx.BatchNorm(4, rngs=rngs)
+        self.drop = nnx.Dropout(0.5, rngs=rngs)
+
+    def __call__(self, x):
+        return self.drop(self.norm(self.dense(x)))
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = nnx.Optimizer(model, optax.sgd(0.1))
+        self.best = None
+        self.history = []
+
+    def keep(self):
+        self.best = nnx.state(self.model, nnx.Param)
+        self.history.append(nnx.state(self.model, nnx.BatchStat))
+
+    def back(self):
+        nnx.update(self.model, self.best)
+
+
+@nnx.jit
+def step(model, optimizer: nnx.Optimizer, x):
+    old = nnx.state(model, nnx.Param)
+    loss, grads = nnx.value_and_grad(lambda m: jnp.mean(m(x) ** 2))(model)
+    optimizer.update(grads)
+    new = nnx.state(model, nnx.Param)
+    moved = sum(jnp.abs(a - b).sum() for a, b in zip(jax.tree.leaves(old), jax.tree.leaves(new)))
+    return loss, moved
+
+
+def weights(model):
+    return nnx.state(model, nnx.Param)
+
+
+x = np.sin(np.arange(32.0)).reshape(8, 4).astype(np.float32)
+model = Net(rngs=nnx.Rngs(0))
+trainer = Trainer(model)
+start = model.dense.kernel.value
+first = weights(model)
+trainer.keep()
+states = []
+moves = []
+for i in range(3):
+    _, state = nnx.split(model)
+    states.append(state)
+    loss, moved = step(model, trainer.optimizer, x)
+    moves.append(float(moved))
+changed = bool((model.dense.kernel.value != start).any())
+held = [bool((first["dense"]["kernel"].value == start).all()), bool((states[0]["dense"]["kernel"].value == start).all())]
+means = [bool((states[1]["norm"]["mean"].value != states[i]["norm"]["mean"].value).any()) for i in (0, 2)]
+zero = bool((trainer.history[0]["norm"]["mean"].value == 0).all())
+trainer.back()
+returned = bool((model.dense.kernel.value == start).all())
+
+graphdef, params, rest = nnx.split(model, nnx.Param, ...)
+
+
+def loss_fn(params, x):
+    merged = nnx.merge(graphdef, params, rest)
+    return jnp.mean(merged(x) ** 2), nnx.state(merged, nnx.BatchStat)
+
+
+(loss, stats), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, x)
+losses = [float(jax.jit(loss_fn)(params, x)[0]) for _ in range(2)]
+print(changed, all(held), all(means), zero, returned, min(moves) > 0, losses[0] == losses[1])
+"""
+
+
+def test_states_that_are_kept_do_not_follow_the_model(tmp_path: pathlib.Path) -> None:
+    """What this prints on flax 0.10."""
+    assert run(migrate(KEPT), tmp_path).split() == ["True"] * 7
+
+
+def test_states_that_nothing_changes_are_left() -> None:
+    text = (
+        "import jax\nfrom flax import nnx\n\nold: nnx.Optimizer = nnx.Optimizer(object(), None)\n\n\n"
+        "@nnx.jit\ndef create():\n    model = nnx.Linear(2, 2, rngs=nnx.Rngs(0))\n    state = nnx.state(model)\n"
+        "    nnx.update(model, jax.lax.with_sharding_constraint(state, nnx.get_partition_spec(state)))\n"
+        "    return model\n\n\n"
+        "def start():\n    model = nnx.Linear(2, 2, rngs=nnx.Rngs(0))\n    return nnx.split(model, nnx.Param)\n\n\n"
+        "@jax.jit\ndef step(graphdef, state, x):\n    model = nnx.merge(graphdef, state)\n"
+        "    return model(x), nnx.state(model)\n\n\n"
+        "model = create()\ngraphdef, state = nnx.split(model)\n"
+        "y, state = step(graphdef, state, 1.0)\nnnx.update(model, state)\n"
+    )
+    after = migrate(text)
+    assert "wrt=nnx.Param" in after and "clone" not in after and "copy=True" not in after
+
+
 def test_other_optimizers_are_left_alone() -> None:
     text = (
         "from flax import nnx\n\n\nclass SGD(nnx.Object):\n    def update(self, grads):\n        pass\n\n\n"
