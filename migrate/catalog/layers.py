@@ -300,6 +300,7 @@ class Layer:
       collections, streams: variable collections it may make, rng streams it may read when called.
       call_time_fields: constructor fields that NNX also takes when called, field → keyword of the NNX call.
       late_fields: others that a class of `linen_parity` takes when called, under the same name.
+      dtype_when_called: whether NNX's layer reads its `dtype` when it is called, and nothing else follows from it.
       instead_of_moved: of both, what the constructor is given where the call takes the field.
       methods: other methods → their parameters.
       attributes: fields and parameters that are read under another name in NNX.
@@ -315,6 +316,7 @@ class Layer:
     streams: frozenset[str] = frozenset()
     call_time_fields: Mapping[str, str] = {}
     late_fields: frozenset[str] = frozenset()
+    dtype_when_called: bool = False
     instead_of_moved: Mapping[str, str] = {}
     methods: Mapping[str, tuple[Param, ...]] = {}
     attributes: Mapping[str, str] = {}

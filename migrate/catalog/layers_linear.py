@@ -58,6 +58,7 @@ def dot_general(draft: Draft, field: str = "dot_general", nnx: str | None = None
 
 class Dense(Layer):
     linen = "flax.linen.Dense"
+    dtype_when_called = True
     attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(f"features, {_DENSE}")
 
@@ -76,6 +77,7 @@ class Dense(Layer):
 
 class DenseGeneral(Layer):
     linen = "flax.linen.DenseGeneral"
+    dtype_when_called = True
     attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(
         "features, axis=-1, batch_dims=(), use_bias=True, dtype=None, param_dtype=jnp.float32,"
@@ -320,6 +322,7 @@ def conv_shape(args: Mapping[str, Arg], value: Value | None, spatial: tuple[Dim 
 
 class Conv(Layer):
     linen = "flax.linen.Conv"
+    dtype_when_called = True
     attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(_CONV)
 
@@ -349,6 +352,7 @@ class ConvLocal(Conv):
     """NNX has none: a parity class with Linen's parameters."""
 
     linen = "flax.linen.ConvLocal"
+    dtype_when_called = False
 
     def draft(self, draft: Draft, call: Mapping[str, Value] | None) -> Built:
         value = call.get("inputs") if call else None
@@ -377,6 +381,7 @@ class ConvLocal(Conv):
 
 class ConvTranspose(Layer):
     linen = "flax.linen.ConvTranspose"
+    dtype_when_called = True
     attributes: Mapping[str, str] = {"features": "out_features"}
     parameters = params(
         "features, kernel_size, strides=None, padding='SAME', kernel_dilation=None, use_bias=True, mask=None,"

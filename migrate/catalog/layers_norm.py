@@ -52,6 +52,7 @@ class _Norm(Layer):
     """What the norms share: `feature_axes`, precision, reductions and the parity class that does the rest."""
 
     axes_field = "feature_axes"
+    dtype_when_called = True
     call_parameters = params("x, *, mask=None")
 
     def general(self, args: Mapping[str, Arg]) -> bool:

@@ -20,6 +20,7 @@ from ..linen.self_calls import SetupParam
 from ..linen.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ..source import SourceFile
 from . import (
+    call_dtypes,
     call_fields,
     call_write,
     cells,
@@ -266,6 +267,7 @@ class ClassWriter:
             call_write.write(self, site)
             return
         said = uncalled_flags.written(self, site, self.text.reference(site))
+        said = call_dtypes.written(self, site, said)
         if site.kind == "param":
             said = (*said, site.opened)
         if "dtype" in site.renders:

@@ -25,6 +25,7 @@ from ..trees import subtree
 from . import (
     asking,
     bridging,
+    call_dtypes,
     fallbacks,
     field_kinds,
     lifted,
@@ -71,6 +72,9 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
     for name, bound in site.bound.items():
         if name in moved:
             continue
+        if name == call_dtypes.FIELD and call_dtypes.of_call(text, site):
+            given[name] = layers.Arg(("None",), layers.AT_CALL)
+            continue
         if name.endswith("_cls") and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is None):
             label = site.target.rpartition(".")[2]
             raise Unmigratable("NNX203", f"`{name}` of {label} has no counterpart in NNX", site.node)
@@ -91,7 +95,7 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
     try:
         if held:
             return layer.complete(held, given, call, text.dim)
-        return layer.build(given, call, text.dim)
+        return call_dtypes.unset(text, site, layer.build(given, call, text.dim))
     except layers.SizeUnknown as error:
         why = f"the input size of `{short(site.node)}` is not known: {error.why}"
         raise asking.lacking(Unmigratable("NNX110", why, site.node), site) from error

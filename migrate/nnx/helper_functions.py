@@ -12,7 +12,7 @@ from ..edits import Part, Parts, Span
 from ..linen.sites import Passage, Site, Unmigratable
 from ..names import is_attribute_name
 from ..source import SourceFile
-from . import call_write
+from . import call_dtypes, call_write
 from .text_parts import length
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def site_edit(writer: ClassWriter, site: Site) -> None:
     """What stands in the helper function in place of the construction."""
     inner, source = site.through[-1], site.source
     if inner.slot:
-        writer.put(site.node, inner.slot, source=source)
+        said, parity = call_dtypes.in_function(writer, site, inner.slot)
+        writer.put(site.node, *said, source=source, parity=parity)
         known = writer.namer
         if source is not writer.source:
             writer.namer = writer.text.namer = _Elsewhere(site)
