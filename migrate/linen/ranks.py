@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..trees import subtree
 from .classes import Classes, ClassModel, Method
 from .examples import find_examples
 from .index import Project
 from .trace import trace_project
+from .values import Array
 
 Ranks = dict[str, dict[str, int]]
 
@@ -172,3 +174,23 @@ _JAXTYPING = frozenset(
     | {f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)}
     | {"UInt", "Real", "Bool", "Key"}
 )
+
+
+def called_ranks(analyser: Any, model: ClassModel) -> dict[str, int]:
+    """Argument → rank of what the project's other classes call a class with, where all of them that are known agree."""
+    method = model.method("__call__")
+    names = [p.arg for p in method.positional] if method is not None else []
+    found: dict[str, set[int]] = {}
+    for run in analyser.done.values():
+        for site in getattr(run, "sites", ()):
+            if (
+                site.target != model.qualname
+                or site.call is None
+                or site.lifted
+                or site.renders.get("method", "__call__") != "__call__"
+            ):
+                continue
+            for name, value in [*zip(names, site.call.args), *site.call.keywords.items()]:
+                if isinstance(value, Array) and value.shape.rank is not None:
+                    found.setdefault(name, set()).add(value.shape.rank)
+    return {name: next(iter(ranks)) for name, ranks in found.items() if len(ranks) == 1}

@@ -41,7 +41,7 @@ class VariableRead:
 
     node      the expression to replace, in `source`
     base      the submodule's expression; None where `self` is read
-    site      the submodule's site; None where `self` is read
+    site      the submodule's site; where `self` is read, that of a submodule which its own compact method makes
     path      Linen's names below it, the variable's own last
     """
 
@@ -89,7 +89,8 @@ def subscript(run: Any, node: ast.Subscript, env: Any) -> Abs | None:
     found_shape = _variable_shape(run, site, names[0], names[1:]) if len(names) > 1 else None
     if found_shape is None:
         return None
-    read = VariableRead(node, env.source, base, site, names[0], tuple(names[1:]))
+    inner = _made_here(run, names[1]) if site is None and len(names) > 2 and names[1] not in run.attributes else None
+    read = VariableRead(node, env.source, base, site or inner, names[0], tuple(names[1:]))
     run.variable_reads[node] = read
     run.followed.add(holder)
     return Abs(found_shape, False)
@@ -107,9 +108,35 @@ def _variable_shape(run: Any, site: Site | None, collection: str, path: list[str
 
 def _inner(run: Any, path: list[str]) -> Value | None:
     held = run.attributes.get(path[0])
-    if held is None or not isinstance(held.value, Module):
-        return None
-    return leads_to(run, held.value.site, tuple(path[1:]))
+    if held is not None:
+        return leads_to(run, held.value.site, tuple(path[1:])) if isinstance(held.value, Module) else None
+    made = _made_here(run, path[0])
+    return leads_to(run, made, tuple(path[1:])) if made is not None else None
+
+
+def _made_here(run: Any, name: str) -> Site | None:
+    """The submodule that compact methods make under a name, given or counted; None where that is not certain."""
+    modules = [s for s in run.sites if s.kind in ("layer", "class") and not s.in_setup and not s.held]
+    named = [s for s in modules if s.name is not None and s.name.constant == name]
+    stem, _, number = name.rpartition("_")
+    alike = [s for s in modules if s.name is None and stem in {t.rpartition(".")[2] for t in _targets(s)}]
+    plain = not any(_is_one_of_several(s) for s in (*named, *alike)) and len({s.node for s in alike}) == len(alike)
+    if named:
+        return named[0] if plain and len(named) == 1 and not alike else None
+    counted = number.isdigit() and str(int(number)) == number and int(number) < len(alike)
+    return alike[int(number)] if plain and counted else None
+
+
+def _targets(site: Site) -> set[str]:
+    variant = site.factory.variant if site.factory is not None else ""
+    return {variant or site.target, *[other.target for other in site.alternatives]}
+
+
+def _is_one_of_several(site: Site) -> bool:
+    """May there be several of it, or none, or may it have another name?"""
+    return bool(
+        site.loops or site.conditions or site.through or site.alternatives or site.choice or site.lifted or site.scopes
+    )
 
 
 def leads_to(run: Any, site: Site, path: tuple[str, ...]) -> Value | None:
@@ -132,9 +159,16 @@ def leads_to(run: Any, site: Site, path: tuple[str, ...]) -> Value | None:
             found = leads_to(called, inner, path[1:])
         if found is None:
             return None
-        seen = replace_dims(found, run.analyser.substitution(run, site, called, {}))
-        return seen if isinstance(seen, Array) else Array(Shape.unknown())
-    return None
+        return _as_seen(run, site, called, found)
+    made = _made_here(called, path[0]) if len(path) > 1 else None
+    found = leads_to(called, made, path[1:]) if made is not None and made.name is None else None
+    return _as_seen(run, site, called, found) if found is not None else None
+
+
+def _as_seen(run: Any, site: Site, called: Any, found: Value) -> Value:
+    """A shape of what a submodule holds in the terms of the class that has the submodule."""
+    seen = replace_dims(found, run.analyser.substitution(run, site, called, {}))
+    return seen if isinstance(seen, Array) else Array(Shape.unknown())
 
 
 def _layer_shape(run: Any, site: Site, name: str) -> Value:

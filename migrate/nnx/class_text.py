@@ -38,7 +38,6 @@ from ..linen.sites import (
     overlay,
 )
 from ..linen.values import Shape
-from ..linen.variable_reads import VariableRead, own_variable
 from ..linen.wrappers import is_wrapper
 from ..names import is_attribute_name
 from ..plan import AddedArgument, ClassPlan
@@ -64,6 +63,7 @@ from . import (
     setup_values,
     shared_scopes,
     templates,
+    variable_places,
 )
 from .naming import Names, Place
 from .text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, Recorder, short
@@ -169,7 +169,7 @@ class ClassText:
         refusals.nothing_left(self)
         shared_scopes.check(self)
         for read in self.run.variable_reads.values():
-            self.variable_read(read)
+            variable_places.said(self, read)
 
     def _find_shadowed(self) -> None:
         """Keep as bound, and as shadowed, only what the constructor as built so far does bind."""
@@ -183,20 +183,6 @@ class ClassText:
         if shadowed != self.shadowed or self.gave_way:
             self.shadowed = shadowed
             self._build_all()
-
-    def variable_read(self, read: VariableRead) -> Parts:
-        """A variable that Linen looked up by collection and names, as an attribute."""
-        if read.base is not None:
-            return (read.source.span(read.base), *[f".{name}" for name in read.path], "[...]")
-        if len(read.path) > 1:
-            return (f"self.{'.'.join(read.path)}[...]",)
-        site = own_variable(self.run, read)
-        if not site.lazy:
-            return (*self.reference(site), site.opened)
-        name = read.path[0]
-        if isinstance(read.node, ast.Call):
-            return (f"(self.{name}{site.opened} if hasattr(self, {name!r}) else None)",)
-        return (f"self.{name}{site.opened}",)
 
     def _build_all(self) -> None:
         self.built.clear()

@@ -48,6 +48,7 @@ from . import (
     shared_scopes,
     uncalled_flags,
     unused_locals,
+    variable_places,
 )
 from . import carried as carried_lists
 from .class_text import VARIABLE_TYPES, ClassText
@@ -184,7 +185,7 @@ class ClassWriter:
             if setup is not None and node in setup.nodes:
                 self.put(node, f"rngs.{stream}()")
         for read in self.run.variable_reads.values():
-            self.put(read.node, *self.text.variable_read(read), source=read.source)
+            self.put(read.node, *variable_places.said(self.text, read), source=read.source)
         for where, span, parts in lifted_functions.edits(self.text):
             parity, imports = elsewhere.named_in(self.source, where, parts)
             self.put(span, *parts, source=where, parity=parity, imports=imports)

@@ -55,8 +55,8 @@ def site_edit(writer: ClassWriter, site: Site) -> None:
     """What stands in the helper function in place of the construction."""
     inner, source = site.through[-1], site.source
     if inner.slot:
-        said, parity = call_dtypes.in_function(writer, site, inner.slot)
-        writer.put(site.node, *said, source=source, parity=parity)
+        handed, parity = call_dtypes.in_function(writer, site, inner.slot)
+        writer.put(site.node, *handed, source=source, parity=parity)
         known = writer.namer
         if source is not writer.source:
             writer.namer = writer.text.namer = _Elsewhere(site)

@@ -16,7 +16,7 @@ from ..linen.first_updates import updated_at_init
 from ..linen.index import Project
 from ..linen.layer_classes import layer_class
 from ..linen.passed import held_modules
-from ..linen.ranks import certain_ranks, index_arguments, seen_ranks
+from ..linen.ranks import called_ranks, certain_ranks, index_arguments, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
@@ -170,10 +170,9 @@ def _attempt(
             if not wanted:
                 break
             tokens = analyser.token_arguments(name)
+            known = {**called_ranks(analyser, model), **analyser.seen.get(name, {})}
             tried = {
-                argument: analyser.seen.get(name, {}).get(
-                    argument, 1 if argument in rows else guess - 1 if argument in tokens else guess
-                )
+                argument: known.get(argument, 1 if argument in rows else guess - 1 if argument in tokens else guess)
                 for argument in wanted
             }
             analyser.assume(name, tried)
