@@ -31,6 +31,7 @@ from .lifted import (
     unbound,
     used_by,
 )
+from .sown import left_out
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -252,12 +253,28 @@ def _level(
         (0, _decorator(call, lifted, how, given)),
         (0, (f"def {name}({', '.join(parameters)}):",)),
         *((d + 1, parts) for d, parts in body),
-        (1, ("return ", *expression)),
+        *_returned(call, lifted, how, parameters, expression),
     ]
     out: list[Part] = [f"{name}("]
     for position, parts in enumerate(passed):
         out += [", " if position else "", *parts]
     return lines, (*out, ")")
+
+
+def _returned(call: _Call, lifted: Lifted, how: str, parameters: list[str], expression: Parts) -> Lines:
+    """`return module(x)`; what is sown into collections that Linen leaves out is dropped on the way."""
+    writer, site = call.writer, call.site
+    sows = used_by(writer, site).sown if how == "stacked" and lifted.kind in ("scan", "vmap") else frozenset()
+    dropped = left_out(lifted, sows)
+    if not dropped:
+        return [(1, ("return ", *expression))]
+    kinds = [part for collection in dropped for part in (", ", writer.variable_type(collection))]
+    result = "result" if "result" not in parameters else "result_"
+    return [
+        (1, (f"{result} = ", *expression)),
+        (1, (f"{writer.namer.name('flax.nnx.pop')}(module", *kinds, ")")),
+        (1, (f"return {result}",)),
+    ]
 
 
 def _is_computed(writer: ClassText, node: ast.expr) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from ..linen.lifting import Axis, axes_by_collection
 from ..linen.sites import Lifted, Site, Unmigratable
+from ..linen.values import Const, Tup, Value
 from ..plan import ClassPlan
 
 
@@ -49,9 +50,34 @@ def check(lifted: Lifted, how: str, axis: Axis, sown: Iterable[str], apart: bool
             reason = f"values are sown into {collection!r} by steps or members of nn.{lifted.kind} that share variables"
             raise Unmigratable("NNX168", reason, lifted.node)
         wanted = declared.get(collection, declared.get("True"))
+        if not apart and collection in left_out(lifted, {collection}):
+            reason = f"values sown into {collection!r} by a function under nn.{lifted.kind}, which leaves them out"
+            raise Unmigratable("NNX168", reason, lifted.node)
         if wanted is not None and wanted != axis and not apart:
             reason = f"values sown into {collection!r} are stacked along another axis than the parameters"
             raise Unmigratable("NNX168", reason, lifted.node)
 
 
-__all__ = ["below", "check", "check_names", "collections_of"]
+def left_out(lifted: Lifted, sown: Iterable[str]) -> list[str]:
+    """The collections whose values Linen drops under a scan or vmap, which is not told what to do with them."""
+    said: set[str] = set(axes_by_collection(lifted))
+    for option in ("variable_broadcast", "variable_carry"):
+        found = lifted.abs.get(option)
+        names = _names(found.value) if found is not None else set()
+        if names is None:
+            return []
+        said |= names
+    return [] if "True" in said else sorted(set(sown) - said)
+
+
+def _names(value: Value) -> set[str] | None:
+    """The collections that a filter names; None where that is not certain."""
+    if isinstance(value, Const):
+        return set() if value.value is None or value.value is False else {str(value.value)}
+    if isinstance(value, Tup):
+        parts = [_names(item) for item in value.items]
+        return None if None in parts else {name for part in parts for name in part or ()}
+    return None
+
+
+__all__ = ["below", "check", "check_names", "collections_of", "left_out"]
