@@ -101,10 +101,18 @@ class UsesSub(nn.Module):
         return x, y @ self.variables["params"]["Sub_0"]["embedding"].T
 
 
+class Named(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        y = nn.Dense(4, name="d")(x)
+        return y + self.variables["params"]["d"]["bias"]
+
+
 CASES: list[tuple[Any, ...]] = [
     ("Lm", {}, [(2, 3)], {}),
     ("Deeper", {}, [(2, 3)], {}),
     ("Uses", {}, [(2, 3)], {}),
+    ("Named", {}, [(2, 3)], {}),
     ("Twice", {}, [(2, 3)], {}),
     ("UsesSub", {}, [(2, 3)], {}),
 ]

@@ -282,7 +282,7 @@ class D(B):
   @nn.compact
   def __call__(self, x):
     y = nn.Dense(4, name='d')(x)
-    return y + self.variables['params']['d']['bias']
+    return y + sum(self.variables['params']['d'].values())
 """,
     ),
     "a local variable called rngs": (
