@@ -88,7 +88,9 @@ def _by_fields(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile
         bound = env.get(name)
         if bound is None:
             continue
-        text = bound.value.text if type(bound.value) is Static and not bound.value.deps else ""
+        value = bound.value
+        plain = isinstance(value, Static) and (type(value) is Static or value.of_fields)
+        text = value.text if plain and not value.deps else ""
         root = re.match(r"self\.(\w+)", text)
         if root is None or root[1] not in run.fields:
             return None

@@ -11,7 +11,7 @@ import ast
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..source import SourceFile
 from ..trees import subtree
@@ -54,6 +54,7 @@ class PlainObject(Static):
     """An object that the constructor makes, too; to it, it is a text like any other."""
 
     made: Made | None = dataclasses.field(default=None, compare=False)
+    of_fields: ClassVar[bool] = True
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from ..edits import Edit, Overlay, Part
 from ..source import SourceFile
@@ -40,6 +40,7 @@ class Static(Value):
     text: str
     deps: frozenset[str] = frozenset()
     sequence: bool = False  # certainly a tuple or list, and no size
+    of_fields: ClassVar[bool] = False  # more is known of it, and its text says the same anywhere in the class
 
 
 @dataclasses.dataclass(frozen=True)
