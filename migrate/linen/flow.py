@@ -15,6 +15,7 @@ from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from ..trees import subtree
 from . import flow_classes, flow_control, flow_gradients, flow_records, flow_versions, module_code, records
+from .flow_readers import Read, statement_of
 from .flow_uses import Uses, restored_target
 from .flow_values import (
     ANY,
@@ -74,8 +75,8 @@ class Flow:
     def __init__(self, project: Project, plan: Plan) -> None:
         self.project = project
         self.plan = plan
-        self.env: dict[Symbol, Value] = {}
-        self.returns: dict[ast.AST, Value] = {}
+        self.env: Read[Symbol] = Read()
+        self.returns: Read[ast.AST] = Read()
         self.source_of: dict[ast.AST, SourceFile] = {}
         self.site_classes: dict[ast.Call, frozenset[str]] = {}
         self.site_source: dict[ast.Call, SourceFile] = {}
@@ -109,45 +110,41 @@ class Flow:
     def _settle(self, statements: Mapping[str, list[ast.AST]]) -> None:
         """Evaluate all statements until nothing changes any more.
 
-        Between two turns over everything only the files run again that can see what changed: theirs and those that
-        import from them. A turn over everything that changes nothing is the end. What still grows after some turns
-        (`x = (x, y)` in a loop) may be anything.
+        Between two turns over everything only the statements run again that have read what changed. A turn over everything
+        that changes nothing is the end. What still grows after some turns (`x = (x, y)` in a loop) may be anything.
         """
         files = self.project.files
-        importers: dict[str, set[str]] = {}
-        for module, source in files.items():
-            for dotted in [*source.names.imports.values(), *source.names.star_imports]:
-                target = self.project.canonical(dotted)
-                for base in (dotted, dotted.rpartition(".")[0], target, target.rpartition(".")[0]):
-                    if base in files:
-                        importers.setdefault(base, set()).add(module)
-        todo = list(statements)
+        every = [(files[m], node, statement_of(files[m], node)) for m, nodes in statements.items() for node in nodes]
+        todo = every
         turn = 0
         while True:
-            whole = len(todo) == len(statements)
             env, returns = dict(self.env), dict(self.returns)
-            if whole:
+            if todo is every:
                 self.callers.clear()
                 self.partials.clear()
-            self._memo = {}
-            for module in todo:
-                for node in statements[module]:
-                    self._statement(files[module], node)
+                self.env.forget_readers()
+                self.returns.forget_readers()
+            memos: dict[ast.AST, dict[ast.AST, Value]] = {}
+            for source, node, statement in todo:
+                self._memo = memos.setdefault(statement, {})
+                self.env.reader = self.returns.reader = statement
+                self._statement(source, node)
             symbols = [symbol for symbol, value in self.env.items() if env.get(symbol) != value]
             functions = [function for function, value in self.returns.items() if returns.get(function) != value]
             if not symbols and not functions:
-                if whole:
+                if todo is every:
                     break
-                todo = list(statements)
+                todo = every
                 continue
             turn += 1
             if turn > 8:
                 self.env.update(dict.fromkeys(symbols, ANY))
                 self.returns.update(dict.fromkeys(functions, ANY))
-            changed = {symbol[0] for symbol in symbols} | {self.source_of[function].module for function in functions}
-            reached = changed.union(*(importers.get(module, set()) for module in changed))
-            todo = [module for module in statements if module in reached]
+            reached = self.env.readers(symbols) | self.returns.readers(functions)
+            todo = [entry for entry in every if entry[2] in reached]
         self._memo = {}
+        self.env.forget_readers()
+        self.returns.forget_readers()
 
     def is_module_code(self, node: ast.AST) -> bool:
         """Is it the definition of a Linen class, or of a function that only their methods call?"""
@@ -198,7 +195,7 @@ class Flow:
             self._bind(source, target.value, ANY)
 
     def join(self, symbol: Symbol, value: Value) -> None:
-        held = self.env.get(symbol)
+        held = self.env.held(symbol)
         joined = join(held, value)
         if joined is not None:
             self.env[symbol] = joined
@@ -226,11 +223,11 @@ class Flow:
         elif isinstance(node, ast.Return):
             owner = self.function_of(source, node)
             if owner is not None:
-                joined = join(self.returns.get(owner), self.value(node.value) if node.value else ANY)
+                joined = join(self.returns.held(owner), self.value(node.value) if node.value else ANY)
                 if joined is not None:
                     self.returns[owner] = joined
         elif isinstance(node, ast.Lambda):
-            self.returns[node] = join(self.returns.get(node), self.value(node.body)) or ANY
+            self.returns[node] = join(self.returns.held(node), self.value(node.body)) or ANY
         elif isinstance(node, ast.For | ast.comprehension):
             self._bind(source, node.target, ANY)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
@@ -352,8 +349,7 @@ class Flow:
         if symbol is not None:
             value = self.env.get(symbol, NOTHING)
             assert isinstance(symbol[1], ast.ClassDef)
-            held = flow_classes.held_class(self, symbol[1], node.attr) if isinstance(value, Nothing | ClassValue) else None
-            return held or value
+            return flow_classes.held_class(self, symbol[1], node.attr) if isinstance(value, Nothing | ClassValue) else value
         inherited = flow_classes.inherited(self, source, node)
         if inherited is not None:
             return inherited

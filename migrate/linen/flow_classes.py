@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..source import SourceFile
@@ -23,22 +24,31 @@ class ClassFacts:
     def __init__(self, project: Project) -> None:
         self.derived: set[ast.AST] = set()  # from which others derive
         self.bases: dict[ast.AST, list[tuple[str, ast.ClassDef]]] = {}  # those of the project, with their modules
-        self._classes: list[tuple[str, ast.ClassDef]] = []
-        self._families: dict[ast.AST, list[tuple[str, ast.ClassDef]]] = {}
+        self._modules: dict[ast.AST, str] = {}
+        self._derived_of: dict[ast.AST, set[ast.AST]] = {}  # a class → those that derive from it, however far
+        self._members: dict[str, dict[ast.ClassDef, list[ast.expr]]] = {}  # what bodies say; none of what `self` is given
         self.stored: set[str] = set()  # attributes that something gives to objects of classes with a method of that name
         self.given: set[str] = set()  # those that objects are given by others than themselves
         for source in project.files.values():
             for node in source.by_kind.get(ast.ClassDef, ()):
                 assert isinstance(node, ast.ClassDef)
-                self._classes.append((source.module, node))
+                self._modules[node] = source.module
+                self._add_members(node)
                 bases = [project.definition(project.qualname(source, base) or "") for base in node.bases]
                 self.derived.update(base[1] for base in bases if base is not None)
                 self.bases[node] = [(b[0].module, b[1]) for b in bases if b is not None and isinstance(b[1], ast.ClassDef)]
             for attribute in source.by_kind.get(ast.Attribute, ()):
                 assert isinstance(attribute, ast.Attribute)
-                if not isinstance(attribute.ctx, ast.Load) and not _own(source, attribute):
+                if isinstance(attribute.ctx, ast.Load):
+                    continue
+                owner = next((p for p in source.ancestors(attribute) if isinstance(p, ast.ClassDef)), None)
+                of_self = isinstance(attribute.value, ast.Name) and attribute.value.id == "self"
+                if of_self and owner is not None:
+                    self._members.setdefault(attribute.attr, {}).setdefault(owner, [])
+                # `self.step = jax.jit(self.step)` of the class whose method it is: the flow knows both.
+                if not (of_self and owner is not None and _defined(owner, attribute.attr) is not None):
                     self.stored.add(attribute.attr)
-                    if not (isinstance(attribute.value, ast.Name) and attribute.value.id == "self"):
+                    if not of_self:
                         self.given.add(attribute.attr)
             for call in source.by_kind.get(ast.Call, ()):
                 assert isinstance(call, ast.Call)
@@ -47,6 +57,21 @@ class ClassFacts:
                     said = str(name.value) if isinstance(name, ast.Constant) else ""
                     self.stored.add(said)
                     self.given.add(said)
+        for node in self._modules:
+            for _, base in self.lineage(node):
+                self._derived_of.setdefault(base, set()).add(node)
+
+    def _add_members(self, owner: ast.ClassDef) -> None:
+        for statement in owner.body:
+            if isinstance(statement, ast.FunctionDef):
+                self._members.setdefault(statement.name, {}).setdefault(owner, [])
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+            value = getattr(statement, "value", None)
+            if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
+                for target in targets:
+                    if isinstance(target, ast.Name):
+                        self._members.setdefault(target.id, {}).setdefault(owner, []).append(value)
 
     def lineage(self, owner: ast.AST) -> list[tuple[str, ast.ClassDef]]:
         """The classes that a class derives from, the nearest first."""
@@ -62,12 +87,17 @@ class ClassFacts:
                 found.append(base)
                 self._derive(base[1], found, met)
 
-    def family(self, owner: ast.ClassDef) -> list[tuple[str, ast.ClassDef]]:
-        """A class, those that it derives from and those that derive from it."""
-        if owner not in self._families:
-            below = [found for found in self._classes if any(base is owner for _, base in self.lineage(found[1]))]
-            self._families[owner] = [c for c in self._classes if c[1] is owner] + self.lineage(owner) + below
-        return self._families[owner]
+    def members(self, owner: ast.ClassDef, name: str) -> Iterator[tuple[str, ast.ClassDef, list[ast.expr]]]:
+        """The classes with something of that name, among one, those that it derives from and those that derive from it:
+        their modules, and what their bodies give the name."""
+        here = self._members.get(name, {})
+        if not here:
+            return
+        below = self._derived_of.get(owner, set())
+        above = {base for _, base in self.lineage(owner)}
+        for cls, values in here.items():
+            if cls is owner or cls in above or cls in below:
+                yield self._modules[cls], cls, values
 
     def may_change(self, name: str) -> bool:
         """May an object have another attribute in the place of a method?"""
@@ -111,22 +141,16 @@ def inherited(flow: Flow, source: SourceFile, node: ast.Attribute) -> Function |
     return _constructor(flow, flow.class_facts.bases[owner][0][1])
 
 
-def held_class(flow: Flow, owner: ast.ClassDef, name: str) -> ClassValue | None:
+def held_class(flow: Flow, owner: ast.ClassDef, name: str) -> Value:
     """The module classes that `self.model_class` may be: what the class, those that it derives from and those that
-    derive from it say in their bodies and give `self`; None where it may be something else."""
+    derive from it say in their bodies and give `self`; anything where it may be something else."""
     if name in flow.class_facts.given:
-        return None
-    found: Value | None = None
-    for module, cls in flow.class_facts.family(owner):
-        values = [flow.env.get((module, cls, f"self.{name}"), NOTHING)]
-        for statement in cls.body:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-            value = getattr(statement, "value", None)
-            if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
-                values += [flow.value(value) for t in targets if isinstance(t, ast.Name) and t.id == name]
-        for value in values:
-            found = join(found, value)
-    return found if isinstance(found, ClassValue) else None
+        return ANY
+    found: Value = NOTHING
+    for module, cls, said in flow.class_facts.members(owner, name):
+        for value in [flow.env.get((module, cls, f"self.{name}"), NOTHING), *map(flow.value, said)]:
+            found = join(found, value) or found
+    return found if isinstance(found, ClassValue | Nothing) else ANY
 
 
 def method(flow: Flow, owner: ast.ClassDef, node: ast.FunctionDef) -> Value:
@@ -179,13 +203,6 @@ def definition(flow: Flow, name: str | None) -> tuple[str, ast.ClassDef] | None:
 
 def _defined(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return next((s for s in owner.body if isinstance(s, ast.FunctionDef) and s.name == name), None)
-
-
-def _own(source: SourceFile, node: ast.Attribute) -> bool:
-    """`self.step = jax.jit(self.step)` of the class whose method it is: the flow knows both."""
-    owner = next((p for p in source.ancestors(node) if isinstance(p, ast.ClassDef)), None)
-    named = isinstance(node.value, ast.Name) and node.value.id == "self"
-    return named and owner is not None and _defined(owner, node.attr) is not None
 
 
 def _changes(owner: ast.ClassDef) -> bool:

@@ -289,8 +289,9 @@ class Step:
 
     def _aux_is_updates(self) -> bool:
         returned = self.form.flow.returns.get(self.node)
-        pair = isinstance(returned, Items) and len(returned.items) == 2
-        return pair and aux_results.is_update(self.form, returned.items[1])  # type: ignore[union-attr]
+        if not isinstance(returned, Items) or len(returned.items) != 2:
+            return False
+        return aux_results.is_update(self.form, returned.items[1])
 
     def _decorator(self, decorator: ast.expr) -> None:
         flow = self.form.flow

@@ -1,0 +1,56 @@
+"""Which statements have read which value of a table: when it changes, they alone run again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from ..source import SourceFile
+from .flow_values import ANY, Value
+
+Key = TypeVar("Key", bound=Hashable)
+Default = TypeVar("Default", bound=Value | None)
+
+
+class Read(dict[Key, Value]):
+    """Values by name or function, which remember what statement has asked for them while `reader` is one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reader: ast.AST | None = None
+        self._readers: dict[Key, dict[ast.AST, None]] = {}
+
+    def get(self, key: Key, default: Default = None) -> Value | Default:  # type: ignore[assignment, override]
+        value = super().get(key, default)
+        if self.reader is not None and value is not ANY:  # which is the last value that anything can have
+            self._readers.setdefault(key, {})[self.reader] = None
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        there = super().__contains__(key)
+        if not there and self.reader is not None:
+            self._readers.setdefault(key, {})[self.reader] = None  # type: ignore[arg-type]
+        return there
+
+    def held(self, key: Key) -> Value | None:
+        """The value, asked for by nobody."""
+        return super().get(key)
+
+    def readers(self, keys: Iterable[Key]) -> set[ast.AST]:
+        """The statements that have read one of these."""
+        return {reader for key in keys for reader in self._readers.get(key, ())}
+
+    def forget_readers(self) -> None:
+        self.reader = None
+        self._readers = {}
+
+
+def statement_of(source: SourceFile, node: ast.AST) -> ast.AST:
+    """The innermost statement that an expression stands in."""
+    while not isinstance(node, ast.stmt):
+        node = source.parents[node]
+    return node
+
+
+__all__ = ["Read", "statement_of"]
