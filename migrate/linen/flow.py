@@ -75,8 +75,9 @@ class Flow:
     def __init__(self, project: Project, plan: Plan) -> None:
         self.project = project
         self.plan = plan
-        self.env: Read[Symbol] = Read()
-        self.returns: Read[ast.AST] = Read()
+        self._late: set[ast.AST] = set()  # statements that have read what has changed since
+        self.env: Read[Symbol] = Read(self._late)
+        self.returns: Read[ast.AST] = Read(self._late)
         self.source_of: dict[ast.AST, SourceFile] = {}
         self.site_classes: dict[ast.Call, frozenset[str]] = {}
         self.site_source: dict[ast.Call, SourceFile] = {}
@@ -115,33 +116,36 @@ class Flow:
         """
         files = self.project.files
         every = [(files[m], node, statement_of(files[m], node)) for m, nodes in statements.items() for node in nodes]
-        todo = every
-        turn = 0
+        whole, turn = True, 0
+        again: set[ast.AST] = set()
         while True:
             env, returns = dict(self.env), dict(self.returns)
-            if todo is every:
+            if whole:
                 self.callers.clear()
                 self.partials.clear()
                 self.env.forget_readers()
                 self.returns.forget_readers()
             memos: dict[ast.AST, dict[ast.AST, Value]] = {}
-            for source, node, statement in todo:
-                self._memo = memos.setdefault(statement, {})
-                self.env.reader = self.returns.reader = statement
-                self._statement(source, node)
+            self._late.clear()
+            for source, node, statement in every:
+                if whole or statement in again or statement in self._late:
+                    self._memo = memos.setdefault(statement, {})
+                    self.env.reader = self.returns.reader = statement
+                    self._statement(source, node)
             symbols = [symbol for symbol, value in self.env.items() if env.get(symbol) != value]
             functions = [function for function, value in self.returns.items() if returns.get(function) != value]
             if not symbols and not functions:
-                if todo is every:
+                if whole:
                     break
-                todo = every
+                whole = True
                 continue
             turn += 1
             if turn > 8:
-                self.env.update(dict.fromkeys(symbols, ANY))
-                self.returns.update(dict.fromkeys(functions, ANY))
-            reached = self.env.readers(symbols) | self.returns.readers(functions)
-            todo = [entry for entry in every if entry[2] in reached]
+                for symbol in symbols:
+                    self.env[symbol] = ANY
+                for function in functions:
+                    self.returns[function] = ANY
+            whole, again = False, set(self._late)
         self._memo = {}
         self.env.forget_readers()
         self.returns.forget_readers()

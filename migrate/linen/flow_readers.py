@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import TypeVar
 
 from ..source import SourceFile
@@ -16,9 +16,11 @@ Default = TypeVar("Default", bound=Value | None)
 class Read(dict[Key, Value]):
     """Values by name or function, which remember what statement has asked for them while `reader` is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, late: set[ast.AST]) -> None:
+        """`late`: where the statements go that have read what has changed since."""
         super().__init__()
         self.reader: ast.AST | None = None
+        self._late = late
         self._readers: dict[Key, dict[ast.AST, None]] = {}
 
     def get(self, key: Key, default: Default = None) -> Value | Default:  # type: ignore[assignment, override]
@@ -37,9 +39,10 @@ class Read(dict[Key, Value]):
         """The value, asked for by nobody."""
         return super().get(key)
 
-    def readers(self, keys: Iterable[Key]) -> set[ast.AST]:
-        """The statements that have read one of these."""
-        return {reader for key in keys for reader in self._readers.get(key, ())}
+    def __setitem__(self, key: Key, value: Value) -> None:
+        if super().get(key) != value:
+            self._late.update(self._readers.get(key, ()))
+        super().__setitem__(key, value)
 
     def forget_readers(self) -> None:
         self.reader = None
