@@ -57,6 +57,7 @@ from . import (
     outside_chains,
     refusals,
     repeated_entries,
+    rules_in_methods,
     setup_conditions,
     setup_names,
     setup_params,
@@ -167,6 +168,7 @@ class ClassText:
         constructor_names.refuse_reserved(self.run, self.bound | self.emitted)
         self.template_lines = templates.lines(self)
         refusals.nothing_left(self)
+        rules_in_methods.refuse(self)
         shared_scopes.check(self)
         for read in self.run.variable_reads.values():
             variable_places.said(self, read)

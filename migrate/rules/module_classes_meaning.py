@@ -346,6 +346,16 @@ RULES = (
         how_sure="By construction: the same code, under the same class names. Bitwise, keys included, in the tests.",
     ),
     stays(
+        "NNX179",
+        "rules-in-a-method",
+        "a method puts logical axis rules in force where modules make their parameters",
+        "`with nn.logical_axis_rules(RULES): x = nn.Dense(8, kernel_init=...)(x)` within a method, in a project whose "
+        "parameters have logical names.",
+        "Linen makes and lays out the parameters inside of it; a constructor makes them outside, where other rules are in "
+        "force: they would be replicated, and say nothing.",
+        "put the rules in force where the model is made and called.",
+    ),
+    stays(
         "NNX180",
         "setup-computes",
         "setup computes with parameters, or holds one under no name",
