@@ -25,3 +25,14 @@ import jax
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).resolve().parent.parent / "build" / "jax-cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+_TESTS = 200  # after so many, what is compiled is let go: a process may hold 65,530 pieces of memory, some 50 for a test
+_run = 0
+
+
+def pytest_runtest_teardown() -> None:
+    """Clear jax's caches now and then: a worker that runs thousands of tests ends in a segmentation fault otherwise."""
+    global _run
+    _run += 1
+    if _run % _TESTS == 0:
+        jax.clear_caches()
