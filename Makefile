@@ -29,7 +29,7 @@ unit: venv
 
 test: lint types unit
 
-# More meshes, more programs, longer campaigns of what `make test` has some of; CI runs both.
+# More meshes, more programs, more forms of modules, longer campaigns of what `make test` has some of; CI runs both.
 slow: venv
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 600 -m slow
 

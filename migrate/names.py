@@ -41,6 +41,9 @@ _CANONICAL_NAMES = {
     "flax.linen.meta.get_partition_spec": "flax.linen.get_partition_spec",
     "flax.linen.meta.get_sharding": "flax.linen.get_sharding",
     "flax.linen.meta.unbox": "flax.linen.unbox",
+    "flax.core.AxisMetadata": "flax.linen.meta.AxisMetadata",
+    "flax.core.map_axis_meta": "flax.linen.meta.map_axis_meta",
+    "flax.core.unbox": "flax.linen.unbox",
     "flax.linen.meta.PARTITION_NAME": "flax.linen.PARTITION_NAME",
     "jax.interpreters.pxla.Mesh": "jax.sharding.Mesh",
     "jax.interpreters.pxla.PartitionSpec": "jax.sharding.PartitionSpec",
@@ -60,6 +63,8 @@ def is_attribute_name(name: str) -> bool:
 
 def canonical(name: str) -> str:
     """`flax.linen.linear.Dense` → `flax.linen.Dense`, and so on for every public re-export."""
+    if name.startswith("flax.experimental.nnx."):  # of flax 0.8
+        name = f"flax.nnx.{name.removeprefix('flax.experimental.nnx.')}"
     head, dot, tail = name.rpartition(".")
     if dot and head in _CANONICAL_MODULES:
         name = f"{_CANONICAL_MODULES[head]}.{tail}"

@@ -132,7 +132,7 @@ def _written(
 
 # What code that only handles a model says, though it imports nothing of Linen.
 _OF_MODELS = ("flax", "linen", ".apply(", ".init(", "apply_gradients", "batch_stats")
-_WORDS_OF_MODELS = frozenset({"apply_fn", "TrainState"})
+_WORDS_OF_MODELS = frozenset({"apply_fn", "TrainState", "AxisMetadata", "Partitioned", "LogicallyPartitioned"})
 
 
 def concerned_files(project: Project) -> list[str]:

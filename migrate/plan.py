@@ -50,6 +50,8 @@ class ClassPlan:
     shared_streams: frozenset[str] = frozenset()  # those of which all members of a stack may draw the same numbers
     unnamed_streams: bool = False  # may it draw from a stream whose name the code does not write out?
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
+    arrays: bool = False  # do the class or its submodules keep arrays beside their variables?
+    late: bool = False  # do the class or its submodules make variables when they are called?
     methods: tuple[str, ...] = ()  # public methods
     call_arguments: tuple[str, ...] = ()  # positional parameter names of __call__, without self
     call_rest: str = ""  # the name of __call__'s `*args`

@@ -153,6 +153,14 @@ class SourceFile:
             return self._lead(self.parents[node]) + self.indent_unit
         return self._lead(node)
 
+    def indent_at(self, node: ast.AST) -> str:
+        """White space before the line on which an expression begins; the statement's, where that is the same line."""
+        statement = self.statement_of(node)
+        if "\n" not in self.text[self.full_span(statement).start : self.span(node).start]:
+            return self.indent_of(statement)
+        before = self._before(node)
+        return before[: len(before) - len(before.lstrip())]
+
     def _lead(self, node: ast.AST) -> str:
         before = self._before(node)
         return before[: len(before) - len(before.lstrip())] if before.strip() else before

@@ -33,14 +33,10 @@ class Ref(str):
 
 @dataclasses.dataclass(frozen=True)
 class Arg:
-    """A constructor argument: how it is printed, and what symbolic execution knows of it.
-
-    `items` holds the elements of a list or tuple display, where the writer has them.
-    """
+    """A constructor argument: how it is printed, and what symbolic execution knows of it."""
 
     parts: Parts
     value: Value = dataclasses.field(default_factory=Unknown)
-    items: tuple[Parts, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -88,11 +88,7 @@ class Sequential(Layer):
         layers = draft.args.get("layers")
         if layers is None or draft.is_partial:
             raise Unsupported("NNX203", "nn.Sequential in a partial")
-        if layers.items is not None:
-            built = layers.items
-        else:
-            built = (("*", *layers.parts),)
-        return Built("flax.nnx.Sequential", tuple(built), rngs=False, names=("layers",) * len(built))
+        return Built("flax.nnx.Sequential", (("*", *layers.parts),), rngs=False, names=("layers",))
 
     def inner_calls(self, args: Mapping[str, Arg], call: Call) -> dict[str, Call]:
         return {"layers": call}

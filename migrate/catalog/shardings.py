@@ -44,6 +44,8 @@ MOVES: dict[str, Move] = {
     "flax.linen.partitioning.get_axis_names": Move("linen_parity.get_axis_names", {"axes_metadata": "axes"}),
     "flax.linen.partitioning.AxisMetadata": Move("linen_parity.AxisMetadata"),
     "flax.linen.meta.replace_boxed": Move("linen_parity.replace_boxed"),
+    "flax.linen.meta.add_axis": Move("linen_parity.add_axis"),
+    "flax.linen.meta.remove_axis": Move("linen_parity.remove_axis"),
     "flax.linen.get_sharding": Move("linen_parity.get_sharding"),
     "flax.linen.PARTITION_NAME": Move("flax.nnx.PARTITION_NAME"),
 }
@@ -53,6 +55,8 @@ OF_TREES = frozenset(
         "flax.linen.get_partition_spec",
         "flax.linen.get_sharding",
         "flax.linen.meta.replace_boxed",
+        "flax.linen.meta.add_axis",
+        "flax.linen.meta.remove_axis",
         "flax.linen.partitioning.get_axis_names",
         "flax.linen.partitioning.AxisMetadata",
     }
@@ -68,8 +72,7 @@ MANUAL: dict[str, str] = {
     "flax.linen.Partitioned": "an NNX variable carries its names as out_sharding: nnx.Param(value, out_sharding=names)",
     "flax.linen.LogicallyPartitioned": "make the variable through linen_parity.with_logical_partitioning",
     "flax.linen.meta.AxisMetadata": "keep what the box says as metadata of an nnx.Variable subclass",
-    "flax.linen.meta.add_axis": "pass transform_metadata to the nnx transform",
-    "flax.linen.meta.remove_axis": "pass transform_metadata to the nnx transform",
+    "flax.linen.meta.map_axis_meta": "use jax.tree.map with is_leaf=lambda x: isinstance(x, nnx.Variable)",
     "flax.linen.partitioning.scan_with_axes": "use nnx.scan with transform_metadata",
     "flax.linen.partitioning.vmap_with_axes": "use nnx.vmap with transform_metadata",
     "flax.linen.partitioning.param_with_axes": "make the parameter through linen_parity.with_logical_partitioning",

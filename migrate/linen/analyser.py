@@ -99,6 +99,7 @@ class Analyser:
         self.unasked: set[str] = set()  # classes that may ask for no more than the sizes of arguments
         self.wanted_sizes: dict[str, dict[str, Any]] = {}  # class → what it asks for; see `field_kinds`
         self.carries: dict[str, dict[str, bool]] = {}  # class → arguments that are carries, see `given_carries`
+        self.settled: dict[str, dict[str, str]] = {}  # class → fields that have to be their defaults, see `settled_fields`
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 
     def made_outside(self, source: SourceFile, call: ast.Call) -> frozenset[str]:
@@ -198,7 +199,8 @@ class Analyser:
                 except Unmigratable as error:
                     failure = error
                     failure.wanted_ranks = execution.wanted_ranks()
-            own = {k: v for k, v in {**execution.assumed_ranks, **implied}.items() if k in execution.arguments}
+            told = {**execution.assumed_ranks, **implied}.items()
+            own = {k: v for k, v in told if k.partition("[")[0] in execution.arguments}  # items of tuples, too
             if not (set(own) - set(ranks)):
                 if failure is not None:
                     raise failure

@@ -145,7 +145,7 @@ def _origin(run: Execution, node: ast.expr, value: Value, source: SourceFile) ->
 
 def _within(run: Execution, node: ast.expr, value: Value) -> ast.expr:
     """The innermost expression with this very value: `jnp.mean(y)` of an unknown `y` is as unknown."""
-    if not isinstance(value, Unknown) or value is OPAQUE:
+    if not isinstance(value, Unknown) or value is OPAQUE or _is_item(node):
         return node
     for child in ast.iter_child_nodes(node):
         for expression in [child.value] if isinstance(child, ast.keyword) else [child]:
@@ -154,6 +154,11 @@ def _within(run: Execution, node: ast.expr, value: Value) -> ast.expr:
                 if inner is not expression or (inner in run.evaluated and run.evaluated[inner].value is value):
                     return inner
     return node
+
+
+def _is_item(node: ast.expr) -> bool:
+    """Is it an item, `outputs[0]`: of a container perhaps, which has no width of its own?"""
+    return isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple)
 
 
 def _assigned(name: ast.Name, source: SourceFile) -> tuple[ast.Name | None, ast.expr | None, bool]:

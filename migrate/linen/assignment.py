@@ -24,6 +24,7 @@ from .sites import (
     Unmigratable,
     Variable,
 )
+from .taken_names import is_taken
 from .unpacking import entry, merged
 from .values import OPAQUE, Array, Const, Int, Led, ShapeOf, Tup, Unknown, Value
 
@@ -52,7 +53,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
         for t in targets
     )
     copied = False
-    if simple and not made and not run.in_setup and names and not any(env.is_taken(n) for n in names):
+    if simple and not made and not run.in_setup and names and not any(is_taken(env, n) for n in names):
         keep_stale(run, names, env)
         localized = run.localize_statement(statement, value_node, value, env)
         if localized is not None:
@@ -204,11 +205,11 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
     op = type(node.op).__name__
     right = run.evaluate(node.value, env)
     if not isinstance(node.target, ast.Name):
-        if isinstance(node.target, ast.Attribute) and isinstance(node.target.value, ast.Name):
+        if isinstance(node.target, ast.Attribute):
             held = run.evaluate(node.target.value, env)
             if isinstance(held.value, Variable):
                 return
-            if node.target.value.id == "self" and run.in_setup:
+            if is_self(node.target.value, env) and run.in_setup:
                 left = run.evaluate(node.target, env)
                 run.attributes[node.target.attr] = Abs(run.combine(op, left, right, node), left.static and right.static)
                 for site in run.modules_in(right.value):

@@ -20,6 +20,7 @@ from . import (
     last_pass,
     reentry,
     size_lists,
+    stand_ins,
     unpacking,
 )
 from .choices import FactoryChoice, chosen, or_raises
@@ -137,6 +138,10 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
             listed = chains.merged(run, value.value, other.value, sides) if run.in_setup else None
             if listed is not None:
                 run.attributes[name] = Abs(listed, False, value.flags | other.flags)
+                continue
+            sized = _either_size(run, node.test, test, value, other, env) if localized is not None else None
+            if sized is not None:
+                run.attributes[name] = sized
                 continue
             merged = run.merge_pair(value, other)
             run.attributes[name] = dataclasses.replace(
@@ -270,6 +275,19 @@ def _is_factory(value: Value) -> bool:
     return isinstance(value, Factory | FactoryChoice) or makes_nothing(value) is not None
 
 
+def _either_size(run: Execution, test: ast.expr, asked: Abs, a: Abs, b: Abs, env: Env) -> Abs | None:
+    """A size that both sides of a condition of `setup` set: `self.hidden = 4 * self.width`, else `self.given`."""
+    one, other = (run.plain(v.value) if isinstance(v.value, Static) else v.value for v in (a, b))
+    sizes = isinstance(one, Int) and isinstance(other, Int) and (isinstance(a.value, Int) or isinstance(b.value, Int))
+    if not (run.in_setup and sizes and asked.static and a.static and b.static):
+        return None
+    assert isinstance(one, Int) and isinstance(other, Int)
+    if one == other:
+        return a
+    text, deps = run.self_text(test, env)
+    return Abs(Int(Dim.cond(text, one.dim, other.dim, deps)), True, asked.flags | a.flags | b.flags)
+
+
 def merge_envs(
     run: Execution, env: Env, a: Env, b: Env, then: Block, orelse: Block, calltime: bool, sides: tuple[Step, Step] | None
 ) -> None:
@@ -287,7 +305,9 @@ def merge_envs(
             held = env.names.get(name)
             own = () if calltime or held is None else tuple(v for v in (left.value, right.value) if v == held.value)
             a_side, b_side = alternatives.saying(left, right, own)
-            found = _merge_tracked(run, name, a_side, b_side, then, orelse, calltime, sides)
+            found = stand_ins.of_argument(left, right, sides) or _merge_tracked(
+                run, name, a_side, b_side, then, orelse, calltime, sides
+            )
             if found.static and name in dependencies_of(found.value) and env.is_taken(name):
                 found = Abs(Unknown(name), False, found.flags)  # the constructor has another variable of that name
             known = under_step(found.value, left.value, right.value, sides)
@@ -362,6 +382,8 @@ def _merge_tracked(
     if calltime:  # one layer takes what either side gives, however the module is called
         a, b = alternatives.filled_in([a, b], ())
     merged = run.merge_pair(a, b)
+    if static and isinstance(merged.value, Unknown):
+        conditional_items.note_count(run, name, a.value, b.value, sides)
     named = isinstance(merged.value, Choice) and not any(isinstance(o, Function) for o in merged.value.options)
     if static and named and isinstance(merged.value, Choice):  # functions of fields and libraries, which make nothing here
         return Abs(ChosenFunction(name, frozenset({name}), choice=merged.value), True, flags)

@@ -55,7 +55,9 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
         return Several(options)
     own, home = test, None
     if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
-        said = _by_fields(run, test, env) if caller_words.in_method(env) else words_of_class(run, test, env)
+        said = (
+            by_fields(run, test, lambda n: env.get(n.id)) if caller_words.in_method(env) else words_of_class(run, test, env)
+        )
         if said is None:
             return Several(options)
         own, home = said
@@ -81,20 +83,24 @@ def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, Source
     return own, None if names <= _OUTSIDE_NAMES else env.source
 
 
-def _by_fields(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
-    """A condition of a method in terms of the fields: `self.config.norm` where it asks for `cfg.norm`, and that is it."""
+def by_fields(
+    run: Any, test: ast.expr, bound: Callable[[ast.Name], Abs | None]
+) -> tuple[ast.expr, SourceFile | None] | None:
+    """A condition of a method in terms of the fields: `self.config.norm` where it asks for `cfg.norm`, and that is it;
+    `bound`: what a name holds there.
+    """
     said: dict[str, ast.expr] = {}
-    for name in {n.id for n in subtree(test) if isinstance(n, ast.Name)} - {"self"}:
-        bound = env.get(name)
-        if bound is None:
+    for name in [n for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"]:
+        held = bound(name)
+        if held is None:
             continue
-        value = bound.value
-        plain = isinstance(value, Static) and (type(value) is Static or value.of_fields)
-        text = value.text if plain and not value.deps else ""
-        root = re.match(r"self\.(\w+)", text)
+        value = held.value
+        if not isinstance(value, Static) or value.deps or not (type(value) is Static or value.of_fields):
+            return None
+        root = re.match(r"self\.(\w+)", value.text)
         if root is None or root[1] not in run.fields:
             return None
-        said[name] = ast.parse(text, mode="eval").body
+        said[name.id] = ast.parse(value.text, mode="eval").body
     own = _Said(said).visit(copy.deepcopy(test))
     names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
     return (own, None) if names <= _OUTSIDE_NAMES else None
@@ -263,6 +269,6 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
 
 
 __all__ = [
-    "RAISED", "FactoryChoice", "check_unchanged", "chosen", "construct_choice", "lifted_or_not", "map_choice", "or_raises",
-    "words_of_class",
+    "RAISED", "FactoryChoice", "by_fields", "check_unchanged", "chosen", "construct_choice", "lifted_or_not", "map_choice",
+    "or_raises", "words_of_class",
 ]  # fmt: skip

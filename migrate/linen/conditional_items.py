@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .dims import Atom, Dim
+from .merging import map_dims
 from .presence import Mixed, Step, step_of
-from .sites import Abs, Block, Branch, Function, Module
+from .sites import Abs, Block, Branch, Function, Module, Static
 from .values import Global, Int, Unknown, Value
 
 
@@ -97,14 +98,26 @@ def unconditional(value: Value) -> Value:
 
 
 def note_count(run: Any, name: str, a: Value, b: Value, sides: tuple[Step, Step] | None) -> None:
-    """A number of `setup` that a condition decides, for the names of items that are made of it."""
-    if not run.in_setup or not isinstance(a, Int) or not isinstance(b, Int):
+    """A number of `setup` that a condition decides: for the names of items that are made of it, and what results say."""
+    if not run.in_setup:
         return
-    if sides is None or sides[0].deps or name in run.decided_counts:
+    sizes = [v.dim if isinstance(v, Int) else run.dim_of(v) for v in (a, b) if isinstance(v, Int) or type(v) is Static]
+    if sides is None or sides[0].deps or name in run.decided_counts or len(sizes) < 2:
         run.decided_counts[name] = None
         return
-    on, off = (a.dim, b.dim) if sides[0].holds else (b.dim, a.dim)
+    on, off = sizes if sides[0].holds else sizes[::-1]
     run.decided_counts[name] = Dim.cond(sides[0].text, on, off)
+
+
+def told(run: Any, value: Value) -> Value:
+    """A result in which such numbers are said in terms of the fields."""
+
+    def said(atom: Atom) -> Dim | None:
+        name = atom.args[0] if atom.kind == "local" or (atom.kind == "opaque" and atom.deps == {atom.args[0]}) else ""
+        found: Dim | None = run.decided_counts.get(name)
+        return None if found is None or found.dependencies() else found
+
+    return map_dims(value, lambda dim: dim.substitute(said)) if run.decided_counts else value
 
 
 def is_place(run: Any, number: Value, parts: tuple[Value, ...], place: int) -> bool:

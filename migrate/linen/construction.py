@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import layers
 from ..trees import subtree
-from . import call_fields, caller_words, mutation, rest_arguments
+from . import call_fields, caller_words, mutation, post_inits, rest_arguments
 from .arguments import Arguments, arguments_of
 from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
 from .given_functions import PartialFunction
@@ -36,7 +36,7 @@ from .sites import (
     Unmigratable,
 )
 from .unknown_callees import is_copy
-from .unpacking import sizes_left_open, starred_sizes, unpacked
+from .unpacking import is_open, sizes_left_open, starred_sizes, unpacked
 from .values import Const, Global, Unknown, Value
 
 
@@ -113,6 +113,9 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is given *args", node)
     known, mapping = unpacked(run, factory.target, arguments, env)
     keywords = {k: (n, a) for k, n, a in known}
+    opened = is_open(run, factory.target, mapping, env)
+    if opened and (factory.args or factory.positional or factory.lifted):  # it may hold another value of what these hold
+        raise Unmigratable("NNX137", f"`{ast.unparse(node.func)}` is a partial, and given keywords that are not known", node)
     name = keywords.pop("name", None)
     parent = keywords.pop("parent", None)
     unnamed = name is None and factory.name is None
@@ -143,6 +146,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
                     text = ""  # given or not: nothing is known of it
                 said = Abs(Static(text, held_in.deps), True) if text else Abs(Unknown(field.name))
                 bound[field.name] = BoundArg(None, said, None, given=False)
+    post_inits.unknown_fields(project_class, bound)
     overridden = {*keywords, *order[: len(positional)]}  # a flag that the call itself gives is not the partial's
     is_layer = layers.lookup(factory.target) is not None and run.analyser.classes.get(factory.target) is None
     site = Site(
@@ -170,6 +174,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     site.renders["func"] = run.localize(node.func, env) if not inline else None
     if mapping is not None:
         site.renders["**"] = run.localize(mapping, env)
+        site.renders["norm_options"] = opened
     handed = [*factory.unpacked, *([mapping] if mapping is not None else [])]
     site.renders["open"] = tuple(key for m in handed for key in sizes_left_open(run, m, env) if key not in bound)
     if site.kind == "class":

@@ -40,6 +40,7 @@ class Env:
     by_step: dict[str, tuple[Abs, str, dict[bool, Abs]]] = dataclasses.field(default_factory=dict)
     rest: Rest | None = None
     caller: Env | None = None  # where the function that is followed here was called
+    call: ast.Call | None = None  # the call
     words: dict[str, tuple[ast.expr, Env, Abs]] = dataclasses.field(default_factory=dict)  # see `caller_words`
 
     def get(self, name: str) -> Abs | None:

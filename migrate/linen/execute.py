@@ -20,12 +20,14 @@ from . import (
     alternatives,
     assignment,
     branch_execution,
+    conditional_items,
     given_carries,
     jumps,
     list_items,
     mutation,
     own_methods,
     plain_objects,
+    post_inits,
     rest_arguments,
     shape_arguments,
     size_lists,
@@ -180,7 +182,7 @@ class Execution(LoopExecution):
         self.arguments |= set(self.asked.values())
         self.inlined: set[Method] = set()
         self.handed: dict[str, own_methods.Handed] = {}  # methods that `__call__` calls
-        self.executed: set[ast.AST] = set()  # the functions whose bodies were followed
+        self.executed: dict[ast.AST, SourceFile] = {}  # the functions whose bodies were followed, and where they stand
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()
         self.variable_reads: dict[ast.expr, VariableRead] = {}  # `self.variables[...]` and the like
         self.attribute_paths: dict[str, tuple[Step, ...] | None] = {}  # setup's attributes → when they are made
@@ -209,10 +211,12 @@ class Execution(LoopExecution):
         self.compact_calls = 0  # of compact methods by others, see `compact_calls`
         self.in_compact = False  # is such a call being followed?
         self.closed: dict[str, Dim] = {}  # tracker → its value after the loop, in terms of fields
+        self.computing: post_inits.Computing | None = None  # what its `__post_init__` does
 
     # entry points ----------------------------------------------------------------------------------------------
     def run(self) -> None:
         """Execute setup and every public method; raises Unmigratable where the class cannot become native."""
+        post_inits.execute(self)
         setup = self.model.method("setup")
         if setup is not None:
             self.entry, self.in_setup = "setup", True
@@ -286,7 +290,7 @@ class Execution(LoopExecution):
 
         if dependencies_of(value) & set(self.before_last):
             value = list_items.without(value, frozenset(self.before_last))
-        return map_dims(value, self.settled)
+        return conditional_items.told(self, map_dims(value, self.settled))
 
     def settled(self, dim: Dim) -> Dim:
         """A size without the constructor's own variables, as far as it is known in terms of the fields."""
@@ -373,7 +377,7 @@ class Execution(LoopExecution):
 
     def run_function(self, node: ast.FunctionDef | ast.Lambda, env: Env) -> Abs:
         """Execute a function body whose parameters are bound in `env`."""
-        self.executed.add(node)
+        self.executed[node] = env.source
         # A function that calls itself more than once would be followed exponentially often.
         if self.depth > MAX_DEPTH or self.active.count(node) > 1:
             self.cut_short.add(node)

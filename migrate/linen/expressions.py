@@ -7,6 +7,7 @@ from typing import Any
 
 from ..trees import subtree
 from . import calls, left_over, mutation, plain_objects, shapes
+from .apart import run_apart
 from .arguments import child_env, is_self, parameters_of
 from .bundles import Bundle
 from .containers import Containers
@@ -119,7 +120,7 @@ class Expressions(Containers, Operators, Localization):
         method = self.model.method(name)
         if method is not None:
             if "property" in method.decorators or any(d.endswith("cached_property") for d in method.decorators):
-                result = self.run_function(method.node, Env({}, method.source, method=method))
+                result = run_apart(self, method.node, Env({}, method.source, method=method))
                 static = isinstance(result.value, Int | Static | Const) and result.static
                 if isinstance(result.value, Int | Const):
                     return Abs(result.value, static, result.flags)

@@ -172,6 +172,13 @@ class Flow:
                     return module, None, name
         return source.module, scope, self._versions.get(node, node.id)
 
+    def occurrences(self, symbol: Symbol) -> list[ast.Name]:
+        """Where the file that a symbol is of says its name and means it."""
+        source = self.project.files[symbol[0]]
+        said = flow_versions.bare(symbol)
+        names = (n for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == said)
+        return [name for name in names if self.symbol(source, name) == symbol]
+
     def _self_symbol(self, source: SourceFile, node: ast.Attribute) -> Symbol | None:
         if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
             return None

@@ -42,6 +42,11 @@ def is_later(symbol: Symbol) -> bool:
     return "'" in symbol[2]
 
 
+def bare(symbol: Symbol) -> str:
+    """The name as the text says it."""
+    return symbol[2].partition("'")[0]
+
+
 def find(flow: Flow, symbols: Iterable[Symbol]) -> dict[ast.AST, str]:
     """What such names are called in symbols, where that is not their own: by occurrence."""
     found: dict[ast.AST, str] = {}

@@ -166,7 +166,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     for name in parameters_of(target)[1 if method else 0 :]:  # `self` stays what it is
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
-    inner.caller = env
+    inner.caller, inner.call = env, node
     inner.rest = rest_arguments.split(target, names, arguments)
     caller_words.note(inner, nodes, env)
     inner.substituted.update(defaults)

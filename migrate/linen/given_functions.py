@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import alternatives, shapes
+from .apart import run_apart
 from .arguments import Arguments, defaults_of, function_env, parameters_of
 from .merging import Choice
 from .shape_keeping import keeps_shape
@@ -132,7 +133,7 @@ def call_function(run: Any, value: Value, arguments: Arguments) -> Value:
     for name in names:
         bound.setdefault(name, Abs(Unknown("argument")))
     before = len(run.sites)
-    result: Abs = run.run_function(value.node, function_env(run, value, bound))
+    result = run_apart(run, value.node, function_env(run, value, bound))
     if len(run.sites) > before:
         raise Unmigratable("NNX135", "a partial of a function makes submodules in its caller's scope", arguments.node)
     return result.value

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..trees import subtree
 from . import shapes
+from .apart import run_apart
 from .arguments import Arguments, function_env, parameters_of
 from .mapped_axes import drop_axis, scan_carry, stacked
 from .module_calls import invoke
@@ -40,7 +41,7 @@ def run_functions(run: Any, arguments: Arguments) -> None:
             parameters = parameters_of(found.value.node)
             env = function_env(run, found.value, {p: Abs(Unknown("argument")) for p in parameters})
             try:
-                run.run_function(found.value.node, env)
+                run_apart(run, found.value.node, env)
             except Unmigratable:
                 raise
             if len(run.sites) > before:

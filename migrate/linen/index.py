@@ -71,6 +71,7 @@ class Project:
         self._complete = True
         self.linen_classes: dict[str, ClassInfo] = self._find_classes()
         self._said: dict[str, bool] = {}  # answers of `linen_says`
+        self._said_anywhere: dict[str, bool] = {}  # and of `says`
 
     @functools.cached_property
     def linen_names(self) -> dict[ast.AST, str]:
@@ -89,6 +90,13 @@ class Project:
                 files = {info.source.module: info.source for info in self.linen_classes.values()}
                 self._said[word] = any(word in source.text for source in files.values())
         return any(self._said[word] for word in words)
+
+    def says(self, *words: str) -> bool:
+        """Does any file have one of the words in its text?"""
+        for word in words:
+            if word not in self._said_anywhere:
+                self._said_anywhere[word] = any(word in source.text for source in self.files.values())
+        return any(self._said_anywhere[word] for word in words)
 
     def _star_aliases(self) -> None:
         for _ in range(3):  # star imports may chain

@@ -136,9 +136,34 @@ def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | N
         return None
 
     found = items(node, iterated.value)
+    if found is not None and len(found) == 1 and not iterated.static and _only_fills(node, env):
+        return [Abs(found[0], False, iterated.flags)]
     if found is None or not (any(_has_module(run, v) for v in found) or _names_modules(run, node, env)):
         return None
     return [Abs(v, False, iterated.flags) for v in found]
+
+
+def _only_fills(node: ast.expr, env: Any) -> bool:
+    """Does a loop do nothing but to set and append items: `for axis in axes: sizes.append(x.shape[axis])`?"""
+    loop = env.source.parents.get(node)
+    if not isinstance(loop, ast.For) or loop.orelse or not isinstance(loop.target, ast.Name):
+        return False
+    for statement in loop.body:
+        if isinstance(statement, ast.Assign):
+            target, value = statement.targets[0], statement.value
+            if len(statement.targets) > 1 or not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)):
+                return False
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            called, args = statement.value.func, statement.value.args
+            append = isinstance(called, ast.Attribute) and called.attr == "append" and isinstance(called.value, ast.Name)
+            if not append or len(args) != 1 or statement.value.keywords:
+                return False
+            value = args[0]
+        else:
+            return False
+        if any(isinstance(part, ast.Call | ast.NamedExpr | ast.Lambda) for part in subtree(value)):
+            return False
+    return True
 
 
 def _names_modules(run: Any, node: ast.expr, env: Any) -> bool:

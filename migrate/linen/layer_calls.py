@@ -10,12 +10,12 @@ import ast
 import dataclasses
 from typing import Any
 
+from .apart import run_apart
 from .classes import Method
 from .dims import Dim
 from .environment import Env
 from .layer_classes import layer_class
-from .merging import dependencies_of
-from .sites import Abs, Block, CallRecord, Local, Site, Track, Unmigratable, steps_of
+from .sites import Abs, CallRecord, Site, Unmigratable
 from .values import Array, Unknown, Value
 
 
@@ -48,20 +48,13 @@ def followed(run: Any, site: Site, method: Method, record: CallRecord) -> Value:
             bound[parameter.arg] = run.constant(default, method.source) if default is not None else Abs(Unknown("argument"))
     first = given.get(names[0], Unknown("argument")) if names else Unknown("argument")
     run.layer_calls.append(LayerCall(site, method, first))
-    outer, run.block = run.block, Block()  # nothing of what it computes is computed in the constructor
     made = len(run.sites)
     try:
-        result: Abs = run.run_function(method.node, Env(bound, method.source, method=method))
-        steps = list(steps_of(run.block))
+        result = run_apart(run, method.node, Env(bound, method.source, method=method))
     finally:
-        run.block = outer
         run.layer_calls.pop()
     if len(run.sites) > made:
         raise Unmigratable("NNX136", f"{method.owner.name} is a layer whose `__call__` makes more modules", site.node)
-    inner = {name for step in steps if isinstance(step, Local) for name in step.names}
-    inner |= {step.name for step in steps if isinstance(step, Track)}
-    if dependencies_of(result.value) & inner:
-        return Unknown(f"what {method.owner.name} returns")
     return result.value
 
 

@@ -122,7 +122,7 @@ def _converted(node: ast.Call, values: Sequence[Value], env: Any) -> Tup | None:
 
 
 # What the modules of Linen or of NNX have of their own.
-_OF_MODULES = frozenset({
+OF_MODULES = frozenset({
     "apply", "bind", "clone", "copy", "get_variable", "has_rng", "has_variable", "init", "init_with_output", "name",
     "is_initializing", "is_mutable_collection", "lazy_init", "make_rng", "module_paths", "param", "parent", "path",
     "perturb", "put_variable", "reset_names", "scope", "setup", "sow", "tabulate", "unbind", "variable", "variables",
@@ -135,7 +135,7 @@ def _never_there(run: Any, name: str) -> Abs | None:
 
     A class that inherits and has it is followed by itself; where the two then differ, one stays Linen.
     """
-    if name.startswith("__") or name in _OF_MODULES or name in run.fields:
+    if name.startswith("__") or name in OF_MODULES or name in run.fields:
         return None
     for model in run.model.mro():
         if set(model.foreign_bases) - {"flax.linen.Module", "flax.linen.RNNCellBase"}:
@@ -187,12 +187,17 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         if first is not None and isinstance(first.value, Function):
             if qualname in TRANSPARENT:
                 return first
-            if uses_modules(first.value):
-                return Abs(Transformed(first.value), False)
+            derived = _derived(qualname, arguments)
+            if derived is not None or uses_modules(first.value):
+                return Abs(Transformed(first.value, derived=derived), False)
     if qualname == "flax.linen.merge_param" and len(arguments.positional) == 3:
         return _merge_param(run, arguments, env)
     if qualname == "flax.linen._canonicalize_tuple" and len(arguments.positional) == 1:
         return _canonicalize_tuple(run, arguments, env)
+    if qualname in _AXES and len(arguments.positional) == 2 and not arguments.keywords:
+        axis = _one_axis(run, arguments)
+        if axis is not None:
+            return axis
     if qualname.replace("numpy.", "math.") in rounding.ROUNDING:
         found_size = rounding.rounded(run, qualname.replace("numpy.", "math."), arguments, env)
         if found_size is not None:
@@ -280,6 +285,19 @@ def _input_axis(arguments: Arguments, env: Any) -> Abs:
     return Abs(Unknown(f"`{ast.unparse(node)}`, an axis that is only read"), False, arguments.flags)
 
 
+_AXES = frozenset({"flax.linen._canonicalize_axes", "flax.linen.normalization._canonicalize_axes"})
+
+
+def _one_axis(run: Any, arguments: Arguments) -> Abs | None:
+    """Linen's helper: axes counted from the front, in the order of a set, so that only one alone is known."""
+    (_, rank), (_, axes) = arguments.positional
+    axis = axes.value.items[0] if isinstance(axes.value, Tup) and len(axes.value.items) == 1 else axes.value
+    if not isinstance(rank.value, Int) or not isinstance(axis, Int) or axis.dim.value is None:
+        return None
+    counted = rank.value.dim + axis.dim if axis.dim.value < 0 else axis.dim
+    return Abs(Tup((Int(counted),)), False, arguments.flags)
+
+
 def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:
     """Linen's helper: an iterable as a tuple, anything else in one."""
     found = arguments.positional[0][1]
@@ -294,6 +312,20 @@ def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:
 
 # Layers that are called alike in Linen and NNX, and change nothing when called.
 _SAME_CALL = frozenset(f"flax.linen.{n}" for n in ("Dense", "DenseGeneral", "Conv", "Embed", "LayerNorm", "RMSNorm"))
+
+
+def _derived(qualname: str, arguments: Arguments) -> tuple[int, bool] | None:
+    """Of `jax.grad(f, argnums=1)` and `jax.value_and_grad`: by which argument, and is the value given, too?"""
+    if qualname not in ("jax.grad", "jax.value_and_grad") or arguments.starred():
+        return None
+    options = {k: a.value for k, _, a in arguments.keywords}
+    if len(arguments.positional) == 2:
+        options["argnums"] = arguments.positional[1][1].value
+    place = options.pop("argnums", Const(0))
+    if options or len(arguments.positional) > 2 or not isinstance(place, Const | Int):
+        return None
+    number = place.value if isinstance(place, Const) else place.dim.value
+    return (number, qualname == "jax.value_and_grad") if isinstance(number, int) else None
 
 
 def _vmapped_axes(arguments: Arguments) -> tuple[Value, Value] | None:

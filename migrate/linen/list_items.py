@@ -62,11 +62,21 @@ def _changes_before(site: Site, loop: For, name: str) -> bool:
     return any(isinstance(n.ctx, ast.Store) and n.lineno < site.node.lineno for n in named)
 
 
+def _takes_sizes(run: Any, site: Site) -> bool:
+    """Is the module given numbers at its call that are sizes of what it makes?"""
+    model = run.analyser.classes.get(site.target)
+    owners = {m.owner.qualname for m in model.methods().values()} if model is not None else set()
+    return not owners.isdisjoint(run.analyser.size_arguments)
+
+
 def _check_single(run: Any, site: Site, record: CallRecord) -> None:
     """Refuse a module of setup that a loop of the call gives the sizes of a pass: setup has no such pass."""
     if run.in_setup or not site.in_setup or site.loops or site.target == "flax.linen.Dropout":
         return
-    used = frozenset().union(*[dependencies_of(v) for v in (*record.args, *record.keywords.values())])
+    given = [*record.args, *record.keywords.values()]
+    if not _takes_sizes(run, site):
+        given = [value for value in given if not isinstance(value, Int)]  # which pass it is: `self.experts(x, i)`
+    used = frozenset().union(*[dependencies_of(v) for v in given])
     if used & _open_names(run):
         raise Unmigratable("NNX114", "a size of setup depends on the pass of a loop of the call", site.node)
 

@@ -116,6 +116,7 @@ class Localization(Evaluation):
     ) -> bool:
         def put(*parts: InitPart) -> bool:
             said = localize.of_comprehensions(parts, bound, env)
+            said = localize.of_f_strings(said, node, env) if said is not None else None
             if said is None:
                 return False
             replaced.append((env.source.span(node), localize.bracketed(node, said, env)))

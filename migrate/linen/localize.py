@@ -57,6 +57,41 @@ def of_comprehensions(parts: tuple[InitPart, ...], bound: frozenset[str], env: A
     return None if any(env.get(name) is not None for name in inside) else said
 
 
+def of_f_strings(parts: tuple[InitPart, ...], node: ast.AST, env: Any) -> tuple[InitPart, ...] | None:
+    """Arguments that stand inside of a string, `f"{name}_conv"` of `name = f"r{k}"`: before Python 3.12 they cannot have
+    its quotes. None where they would.
+    """
+    outer = next((p for p in env.source.ancestors(node) if isinstance(p, ast.JoinedStr | ast.stmt)), None)
+    if not isinstance(outer, ast.JoinedStr) or not any(isinstance(part, LocalizedPart) for part in parts):
+        return parts
+    span = env.source.span(outer)
+    quote = next(c for c in env.source.text[span.start : span.end] if c in "\"'")
+    said: list[InitPart] = []
+    for part in parts:
+        if isinstance(part, LocalizedPart):
+            one = part.localized
+            text = one.source.text[one.span.start : one.span.end]
+            if not set(text) & {quote, "\\", "\n"}:
+                said.append(part)
+                continue
+            if one.replaced:
+                return None
+            try:
+                tree = ast.parse(text.strip(), mode="eval")
+            except SyntaxError:
+                return None
+            text = ast.unparse(tree)
+            if quote == "'" and '"' not in text:
+                text = text.replace("'", '"')  # a string that has one within stands in double quotes already
+            globals_of_its_file = {n.id for n in subtree(tree) if isinstance(n, ast.Name)} - one.needs
+            if quote in text or "\\" in text or globals_of_its_file:
+                return None
+            said.append(text)
+        else:
+            said.append(part)
+    return tuple(said)
+
+
 def _binds(parent: ast.AST | None, node: ast.AST) -> bool:
     """Does what is around an expression take part of it, if its own operators bind less?"""
     if isinstance(parent, ast.Attribute | ast.Subscript | ast.Starred):

@@ -61,7 +61,7 @@ def made(run: Any, function: Function, node: ast.Call, env: Env, inner: Env, giv
     except _Other:
         del run.sites[mark:]
         return None
-    run.executed.add(target)
+    run.executed[target] = inner.source
     named = [k for k in others if k[0] == "name"]
     handed = Arguments(node, [], list(named))
     if isinstance(found, FactoryChoice):

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import shapes
+from .apart import run_apart
 from .arguments import Arguments, defaults_of, function_env, parameters_of
 from .lifting import lift_method
-from .sites import Abs, Function, Unmigratable
+from .sites import Abs, Function, Table, Unmigratable
 from .values import Array, Global, Tup, Unknown, Value
 
 TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
@@ -28,21 +29,38 @@ def over_items(run: Any, arguments: Arguments) -> Abs | None:
 
 
 def over_tree(run: Any, arguments: Arguments) -> Abs | None:
-    """`jax.tree.map(f, tree)` of tuples and lists of arrays."""
-    if arguments.starred() or arguments.keywords or len(arguments.positional) != 2:
+    """`jax.tree.map(f, tree, ...)` of tuples, lists and dicts of arrays."""
+    if arguments.starred() or arguments.keywords or len(arguments.positional) < 2:
         return None
-    found = _leaves(run, arguments, arguments.positional[1][1].value)
+    found = _leaves(run, arguments, [given.value for _, given in arguments.positional[1:]])
     return Abs(found, False, arguments.flags) if found is not None else None
 
 
-def _leaves(run: Any, arguments: Arguments, value: Value) -> Value | None:
-    if isinstance(value, Array):
-        return _called(run, arguments, (value,))
-    if not isinstance(value, Tup) or type(value) is not Tup or not value.items:
+def _leaves(run: Any, arguments: Arguments, values: Sequence[Value]) -> Value | None:
+    """`values`: the same place of every tree; the first tree says how far down the function is applied."""
+    first = values[0]
+    if isinstance(first, Array):
+        return _called(run, arguments, values)
+    if isinstance(first, Table):
+        if not first.items or any(not isinstance(v, Table) or v.maybe for v in values):
+            return None
+        if any(run.holds_module(v) for v in values):
+            return None
+        if any(isinstance(v, Table) and v.items.keys() != first.items.keys() for v in values):
+            return None
+        parts = {key: [v.items[key] for v in values if isinstance(v, Table)] for key in first.items}
+        found = {key: _leaves(run, arguments, row) for key, row in parts.items()}
+        if all(item is None for item in found.values()):
+            return None
+        return Table({key: item or Unknown("what a function gives") for key, item in found.items()})
+    if any(type(v) is not Tup for v in values) or not isinstance(first, Tup) or not first.items:
         return None
-    items = [_leaves(run, arguments, item) for item in value.items]
+    rows = [v.items for v in values if isinstance(v, Tup)]
+    if len({len(row) for row in rows}) > 1:
+        return None
+    items = [_leaves(run, arguments, row) for row in zip(*rows)]
     known = [item for item in items if item is not None]
-    return Tup(tuple(known), value.kind) if len(known) == len(items) else None
+    return Tup(tuple(known), first.kind) if len(known) == len(items) else None
 
 
 def _called(run: Any, arguments: Arguments, row: Sequence[Value]) -> Value | None:
@@ -71,7 +89,7 @@ def _called(run: Any, arguments: Arguments, row: Sequence[Value]) -> Value | Non
     for name in names:
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     before = len(run.sites)
-    result: Abs = run.run_function(function.node, function_env(run, function, bound))
+    result = run_apart(run, function.node, function_env(run, function, bound))
     if len(run.sites) > before:
         where = arguments.node
         raise Unmigratable("NNX134", "modules are made in a function that is applied to several things", where)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from typing import Any
 
 from .bundles import Bundle, common, map_values
+from .call_sizes import rounded
 from .dims import Dim
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, asked, certain, with_none
@@ -105,6 +106,8 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
     """Either of two values, with the condition that the constructor can say."""
     if sides is None or sides[0].deps:
         return merged
+    if isinstance(a, Const) and isinstance(b, Const) and {type(a.value), type(b.value)} == {bool} and a != b:
+        return Known("it is true on one side", sides[0], a.value is True)
     if isinstance(merged, OptionalArray):  # None on one side
         there = [side for side, value in zip(sides, (a, b)) if type(value) is Array]
         if len(there) == 1 and any(isinstance(v, Const) and v.value is None for v in (a, b)):
@@ -243,28 +246,9 @@ def same_size(a: Dim | None, b: Dim | None) -> Dim | None:
     """
     if a == b or a is None or b is None:
         return a if a == b else None
-    if _rounded(a) == _rounded(b):
+    if rounded(a) == rounded(b):
         return min(a, b, key=lambda dim: len(dim.atoms()))
     return None
-
-
-def _rounded(dim: Dim) -> Dim:
-    """The size with `n` for every `k * (n // k)`."""
-    total = Dim.of(0)
-    for monomial, count in dim.terms:
-        atoms, factor = list(monomial), Dim.of(count)
-        for atom in monomial:
-            if atom.kind != "floordiv":
-                continue
-            whole, part = atom.args
-            if part.value is None and (single := part.single_atom()) is not None and single in atoms:
-                atoms.remove(single)
-                atoms.remove(atom)
-                factor = factor * whole
-        for atom in atoms:
-            factor = factor * Dim((((atom,), 1),), (atom,))
-        total = total + factor
-    return total
 
 
 def of_other_modules(a: Value, b: Value, sides: tuple[Step, Step] | None) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from ..catalog import layers
 from ..source import SourceFile
 from . import all_but_last, chains, layer_calls, own_chains, own_methods, rest_arguments, shapes
+from .apart import run_apart
 from .applied import REFUSED_METHODS, apply_layer
 from .arguments import Arguments, arguments_of, function_env, parameters_of
 from .attended import attended_by
@@ -372,10 +373,15 @@ def _call_lifted(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Transformed(Value):
-    """A transformed function (vmap, grad): executed for its modules. `mapped`: the axes in and out of a vmap, if known."""
+    """A transformed function (vmap, grad): executed for its modules.
+
+    `mapped`: the axes in and out of a vmap, if known. `derived`: the argument by which it is derived, and whether its
+    value is given with the derivative.
+    """
 
     function: Function | Module
     mapped: tuple[Value, Value] | None = None
+    derived: tuple[int, bool] | None = None
 
 
 def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) -> Abs:
@@ -383,7 +389,14 @@ def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) ->
     arguments = arguments_of(run, node, env)
     values = [run.plain(a.value) for _, a in arguments.positional]
     if target.mapped is None or arguments.keywords or arguments.starred():
-        invoke(run, Abs(target.function), [Unknown("what a transform hands over")] * len(values))
+        if target.derived is None or arguments.starred():
+            invoke(run, Abs(target.function), [Unknown("what a transform hands over")] * len(values))
+            return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+        place, with_value = target.derived
+        invoke(run, Abs(target.function), values)
+        if -len(values) <= place < len(values) and isinstance(values[place], Array):
+            derivative = values[place]  # it has the shape of what it is taken by
+            return Abs(Tup((Array(Shape(())), derivative)) if with_value else derivative, False, arguments.flags)
         return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
     in_axes, out_axes = target.mapped
     axes = list(in_axes.items) if isinstance(in_axes, Tup) else [in_axes] * len(values)
@@ -413,7 +426,7 @@ def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
     bound = {n: Abs(v) for n, v in zip(names, values)}
     for name in names:
         bound.setdefault(name, Abs(Unknown("argument")))
-    result: Abs = run.run_function(found.node, function_env(run, found, bound))
+    result = run_apart(run, found.node, function_env(run, found, bound))
     if len(run.sites) > before:
         raise Unmigratable("NNX134", "modules are made in a function given to a transform", found.node)
     return result.value

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import alternatives, branch_execution, bundles, chains, factory_functions, fallback_factories, shapes
+from . import alternatives, branch_execution, bundles, chains, factory_functions, fallback_factories, shapes, stand_ins
 from .choices import FactoryChoice, chosen
 from .conditional_items import all_of
 from .dims import Dim
@@ -92,6 +92,8 @@ class Operators(Evaluation):
         if isinstance(a, Array) and isinstance(b, Array) and op == "/" and a.shape.dim(-1) is None:
             return Array(a.shape)  # what divides mostly has fewer dimensions: a count, a sum
         if isinstance(a, Array) and isinstance(b, Array) and op in ("+", "-", "*", "/"):
+            if op in ("*", "/"):
+                _outer_product(self, a.shape, b.shape)
             return _same_rank(self, a, b, _same_width(a, b, result))
         if isinstance(result, Unknown) and op in ("+", "-", "*", "/"):
             # Something unknown is added to an array: the array's width stays (see `_same_width`).
@@ -274,6 +276,9 @@ class Operators(Evaluation):
         apart = of_other_modules(a.value, b.value, sides)
         if makes:
             outer.steps.append(branch)
+        parts = stand_ins.of_argument(a, b, sides)
+        if parts is not None:
+            return parts
         if (localized is not None or text) and (alone or not makes):
             followed = self.merge_tracked(a, b, then, orelse, sides) if not apart else None
             if then.steps and not makes:  # widths that differ: known before the layer that the statement makes of them
@@ -350,6 +355,8 @@ class Operators(Evaluation):
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.NotEq):
             if isinstance(test.ops[0], ast.Eq) == holds:
                 self._narrow_shapes(test.left, test.comparators[0], env)
+            if isinstance(test.ops[0], ast.Eq) and holds:  # `if x.ndim != 4: raise` leaves an array as it was given
+                self._narrow_rank(test.left, test.comparators[0], env)
         if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name)):
             return
         if not (isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None):
@@ -381,6 +388,32 @@ class Operators(Evaluation):
         known, other = (env.get(a) if a else None), (env.get(b) if b else None)
         if known is not None and other is not None and isinstance(known.value, Array) and isinstance(other.value, Array):
             env.names[a] = dataclasses.replace(known, value=other.value)
+
+    def _narrow_rank(self, asked: ast.expr, rank: ast.expr, env: Any) -> None:
+        """Where `x.ndim == 2`, or `len(x.shape) == 2`, the array has so many dimensions."""
+        if (
+            isinstance(asked, ast.Call)
+            and isinstance(asked.func, ast.Name)
+            and asked.func.id == "len"
+            and len(asked.args) == 1
+        ):
+            name = _shape_holder(asked.args[0])
+        elif isinstance(asked, ast.Attribute) and asked.attr == "ndim" and isinstance(asked.value, ast.Name):
+            name = asked.value.id
+        else:
+            return
+        bound = env.get(name) if name else None
+        if (
+            bound is None
+            or not isinstance(bound.value, Array)
+            or not isinstance(rank, ast.Constant)
+            or type(rank.value) is not int
+        ):
+            return
+        found = bound.value.shape.implied_rank(rank.value)
+        if found is not None and found[1] >= 0:
+            shape = bound.value.shape.with_rank(*found)
+            env.names[name] = dataclasses.replace(bound, value=dataclasses.replace(bound.value, shape=shape))
 
     # the constructor's words -----------------------------------------------------------------------------------
 
@@ -462,6 +495,21 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
                 return Array(Shape((*sizes, picked)))
         return Array(Shape(tuple(dims), result.shape.lead))
     return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
+
+
+def _outer_product(run: Any, a: Shape, b: Shape) -> None:
+    """`t[:, None] * frequencies[None, :]`: a column times a row of known rank, so that `t` is a vector.
+
+    Not where the row is as wide as the input itself: `x[:, None] * scale[None]`.
+    """
+    for column, row in ((a, b), (b, a)):
+        lead = column.lead
+        if lead is None or not lead.known or column.dims or len(lead.head) != 2 or (lead.skipped, lead.dropped) != (1, 0):
+            continue
+        if lead.head[1] == Dim.of(1) and row.rank == 2 and row.dims[0] == Dim.of(1):
+            width = row.dims[1]
+            if width is not None and all(a.args[0] != lead.argument for a in width.atoms() if a.kind == "input"):
+                run.assumed_ranks.setdefault(lead.argument, 1)
 
 
 def _same_rank(run: Any, a: Array, b: Array, result: Value) -> Value:

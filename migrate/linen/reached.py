@@ -17,6 +17,11 @@ def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
     value = base.value
     if isinstance(value, Module) and node.attr in ("variables", "scope"):
         raise Unmigratable("NNX164", f"`{ast.unparse(node)}` is used", node)
+    of_linen = isinstance(value, Module) and (
+        node.attr == "name" or (node.attr in ("path", "parent") and value.site.kind == "layer")
+    )
+    if of_linen and not any(isinstance(n, ast.Raise | ast.Assert) for n in env.source.ancestors(node)):
+        raise Unmigratable("NNX164", f"`{ast.unparse(node)}` is used, which modules of NNX do not have", node)
     if isinstance(value, Module) and not value.element:
         site = value.site
         if node.attr in site.bound:

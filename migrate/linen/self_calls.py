@@ -10,7 +10,8 @@ from typing import Any
 
 from ..trees import subtree
 from . import shapes
-from .arguments import arguments_of, function_env, parameters_of
+from .apart import run_apart
+from .arguments import arguments_of, defaults_of, function_env, parameters_of
 from .bundles import Bundle
 from .classes import Field
 from .construction import name_spec
@@ -18,6 +19,7 @@ from .lifting import variable_axis
 from .merging import ArrayOrModule, on_this_side
 from .presence import Step
 from .put_variables import put_variable
+from .settled_fields import settled
 from .sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Table, Unmigratable, Variable
 from .values import Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from .variable_reads import get_variable
@@ -154,6 +156,7 @@ def _shown(name: Abs) -> str:
 def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
     _, collection = _literal_name(run, node, 0, "col", env)
     name_node, name = _literal_name(run, node, 1, "name", env)
+    collection = settled(run, collection)
     if not isinstance(collection.value, Const):
         raise Unmigratable("NNX143", "the collection of a variable is not a constant", node)
     drawn = _drawn_first(node)
@@ -188,7 +191,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         made = follow_init(run, rest[0][1].value, [a for _, a in rest[1:]])
         site.shape = made
         site.number = _is_number(run, made)
-        site.several = isinstance(made, Tup | Table | Bundle)
+        site.several = not site.number and type(made) is not Array  # None, too, is read as a whole
     elif len(rest) > 1:
         args = [run.plain(a.value) for _, a in rest[1:]]
         init = rest[0][1].value
@@ -246,10 +249,15 @@ def _is_number(run: Any, value: Value) -> bool:
 
 def follow_init(run: Any, function: Function, args: list[Abs]) -> Value:
     """The result of a variable's initializer on its arguments."""
-    names = parameters_of(function.node)
-    env = function_env(run, function, dict(zip(names, args)))
-    value: Value = run.run_function(function.node, env).value
-    return value
+    of_module = function.method is not None and "staticmethod" not in function.method.decorators
+    names = parameters_of(function.node)[1 if of_module else 0 :]
+    bound = dict(zip(names, args))
+    for name, default in defaults_of(function.node).items():
+        if name not in bound:
+            bound[name] = run.constant(default, function.source)
+    for name in names:
+        bound.setdefault(name, Abs(Unknown(f"argument {name}")))
+    return run_apart(run, function.node, function_env(run, function, bound)).value
 
 
 def _self_make_rng(run: Any, node: ast.Call, env: Any) -> Abs:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..source import SourceFile
 from . import shapes
+from .apart import run_apart
 from .arguments import function_env, parameters_of
 from .merging import Choice
 from .sites import Abs, Function, Static
@@ -84,6 +85,6 @@ def _entry_keeps(run: Any, entry: ast.expr, source: SourceFile, argument: Array)
     if isinstance(value, Function) and value.method is None:
         names = parameters_of(value.node)
         if len(names) == 1:
-            result: Value = run.run_function(value.node, function_env(run, value, {names[0]: Abs(argument)})).value
-            return result == argument
+            given = function_env(run, value, {names[0]: Abs(argument)})
+            return run_apart(run, value.node, given).value == argument
     return False

@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
+from .call_sizes import without_call_sizes
 from .dims import Atom, Dim, DimLike
 from .values import Lead, NeedsRank, Shape, Unknown
 
@@ -267,7 +268,8 @@ def _inferred(shape: Shape, known: Dim | None) -> Dim | None:
     first = _split_first(shape, known)
     if first is not None:
         return first
-    return total // known
+    constant = without_call_sizes(total, known)
+    return total // known if constant is None else constant
 
 
 def _same_leads(total: Dim, known: Dim) -> Dim:

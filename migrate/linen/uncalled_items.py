@@ -11,16 +11,21 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..source import SourceFile
 from ..trees import subtree
 from .arguments import stored_names
 from .classes import Method
+from .jumps import left_early
 from .left_out import is_last, left_out
 from .list_items import Passes, counters
 from .sites import Repeated, Site, Unmigratable
 
 
 def check(run: Any) -> None:
-    """Refuse lists whose every use leaves out items that no other use names."""
+    """Refuse lists whose every use leaves out items that no other use names, or of which a loop may not reach the last."""
+    for site in run.sites:
+        if site.in_setup and site.loops and site.target != "flax.linen.Dropout":
+            _check_reached(run, site)
     setup: Method | None = run.model.method("setup")
     for name, bound in run.attributes.items():
         listed = bound.value
@@ -34,6 +39,36 @@ def check(run: Any) -> None:
             said = " and ".join(sorted(f"`{name}[{part}]`" for part in parts))
             reason = f"of a list {said} alone is called, and Linen makes no variables for the other items"
             raise Unmigratable("NNX157", reason, made[0].node)
+
+
+def _check_reached(run: Any, site: Site) -> None:
+    """Refuse items that loops of the call alone go through, all of them left early by what fields and the counter say."""
+    jumps = [_left_by_fields(run, site, node, env.source) for node, _, env in site.calls]
+    if jumps and all(jump is not None for jump in jumps):
+        reason = "a loop over a list may be left before its last items, and Linen makes no variables for those"
+        raise Unmigratable("NNX157", reason, jumps[0])
+
+
+def _left_by_fields(run: Any, site: Site, call: ast.AST, source: SourceFile) -> ast.stmt | None:
+    """What leaves the loop around a call, by a condition that asks nothing of the method's arguments (those count as flags,
+    for whose default all is made), nor whether it is the last pass."""
+    loop = next((n for n in source.ancestors(call) if isinstance(n, ast.For | ast.FunctionDef)), None)
+    jump = left_early(loop.body) if isinstance(loop, ast.For) else None
+    if jump is None or not isinstance(loop, ast.For):
+        return None
+    bound = {n.id for n in subtree(loop.target) if isinstance(n, ast.Name)} | {"self"}
+    for parent in source.ancestors(jump):
+        if parent is loop:
+            return jump
+        if not isinstance(parent, ast.If):
+            return None
+        names = [n for n in subtree(parent.test) if isinstance(n, ast.Name)]
+        if any(n.id not in bound and source.names.is_hidden(n.id, n) for n in names):
+            return None
+        sides = [parent.test.left, *parent.test.comparators] if isinstance(parent.test, ast.Compare) else []
+        if any(is_last(run, site, side) for side in sides):
+            return None
+    return None
 
 
 def _parts(run: Any, name: str, setup: Method, site: Site) -> set[str] | None:

@@ -77,7 +77,9 @@ def _of_the_project(run: Any, qualname: str) -> bool:
         if qualname in run.project.unread:
             return False
         if qualname in run.project.files:
-            return not name or name in run.project.files[qualname].words
+            source = run.project.files[qualname]
+            submodule = source.is_package and not source.names.star_imports  # that the command line has left out
+            return not name or name in source.words or submodule
         qualname, _, name = qualname.rpartition(".")
     return False
 

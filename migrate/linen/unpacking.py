@@ -22,6 +22,8 @@ _PLAIN_LAYERS = frozenset(
     f"flax.linen.{name}"
     for name in ("Conv", "ConvTranspose", "DenseGeneral", "Embed", "LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")
 )
+# Norms: of an unknown mapping `linen_parity.norm_options` takes what means the same, and raises on all else.
+NORMS = frozenset(f"flax.linen.{name}" for name in ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm"))
 _SPATIAL = ("strides", "padding", "input_dilation", "kernel_dilation")  # what an unknown mapping may say of a convolution
 _PLAIN = frozenset(
     {"kernel_init", "bias_init", "scale_init", "embedding_init", "use_bias", "use_scale", "precision", "epsilon", "momentum"}
@@ -67,7 +69,7 @@ def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[lis
     twice = {k for k, _, _ in found if [k for k, _, _ in found].count(k) > 1}
     if twice or len(rest) > 1:
         raise Unmigratable("NNX137", f"`{ast.unparse(arguments.node.func)}` is given keywords twice", arguments.node)
-    handed_on = target in HANDED_ON or run.analyser.classes.get(target) is not None
+    handed_on = target in HANDED_ON | NORMS or run.analyser.classes.get(target) is not None
     handed_on &= not any(_changed_later(run, mapping) for mapping in rest)
     if rest and not handed_on and not (target in _PLAIN_LAYERS and _holds_only(run, rest[0], env)):
         what = f"`{ast.unparse(arguments.node.func)}` is given `**{ast.unparse(rest[0])}`, whose keys are not known"
@@ -91,6 +93,11 @@ def _items(run: Any, node: ast.expr, value: Abs, env: Any) -> list[Keyword] | No
             return None
         found.append((key, item.node, item.found))
     return found if len(found) == len(value.value.items) else None
+
+
+def is_open(run: Any, target: str, mapping: ast.expr | None, env: Any) -> bool:
+    """Is a norm given a mapping of which the text does not show that all it holds means the same in NNX?"""
+    return mapping is not None and target in NORMS and not _holds_only(run, mapping, env)
 
 
 def sizes_left_open(run: Any, mapping: ast.expr, env: Any) -> tuple[str, ...]:

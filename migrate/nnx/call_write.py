@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
@@ -10,6 +11,7 @@ from ..edits import Part, Parts, Span
 from ..linen.environment import Env
 from ..linen.sites import BoundArg, Module, Site, Unmigratable
 from ..source import SourceFile
+from ..trees import subtree
 from . import (
     cells,
     field_kinds,
@@ -32,6 +34,9 @@ def write(writer: ClassWriter, site: Site) -> None:
     """The edits to all calls of what a site makes."""
     seen: set[ast.Call] = set()
     writer.asked |= stack_axes.fields_read(site.lifted) & writer.run.fields.keys()
+    tests = [lifted.condition[0] for lifted in site.lifted if lifted.condition is not None]
+    said = [test for test in tests if test not in site.source.parents]  # a condition of setup's names, in other words
+    writer.asked |= {n.attr for test in said for n in subtree(test) if isinstance(n, ast.Attribute)}
     for node, method, env in site.calls:
         if node in seen or env.source.path != site.source.path:
             continue
@@ -39,6 +44,8 @@ def write(writer: ClassWriter, site: Site) -> None:
         others = [s for s in writer.run.sites if s is not site and any(call is node for call, _, _ in s.calls)]
         if others and not site.choice and any(s.lifted for s in [site, *others]):
             lines, parts = lifted_calls.alternative_call(writer.text, [site, *others], node, method, env)
+            told = " ".join(part for part in parts if isinstance(part, str))
+            writer.asked |= set(re.findall(r"\bself\.(\w+)", told)) & writer.run.fields.keys()
             if writer.run.sites.index(site) < min(map(writer.run.sites.index, others)):  # once for all of them
                 writer.put_before(env.source, env.source.statement_of(node), lines)
             writer.put(node, *parts, source=env.source)
@@ -51,7 +58,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         elif site.kind == "class" and cells.is_carry_call(writer, site, method):
             writer.put(node, *cells.carry_call(env.source, node), source=env.source)
         elif site.kind == "class":
-            _class_call(writer, site, node, env)
+            _class_call(writer, site, node, method, env)
 
 
 def _calltime(writer: ClassWriter, site: Site, env: Env, call: ast.Call) -> list[tuple[str, Parts]]:
@@ -119,16 +126,21 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
     if differing:
         arguments.append(_taken(writer, site, differing, env, node))
     named = [writer.text.named(a) for a in arguments]
-    writer.put(node, *writer.laid_out(joined(func, named), source.indent_of(source.statement_of(node))), source=source)
+    writer.put(node, *writer.laid_out(joined(func, named), source.indent_at(node)), source=source)
 
 
 def _same_call(
     writer: ClassWriter, site: Site, method: str, positional: list[Parts], keywords: list, after: object, node: ast.Call
 ) -> None:
     """Every kind of module must be called with the same arguments, flags apart."""
+    as_it_is = (positional, keywords, None if method == "__call__" else method)
     for kind in (site, *site.alternatives) if after is None else site.alternatives:
-        layer = layers.lookup(kind.target)
-        assert layer is not None
+        layer = layers.lookup(kind.target) if kind.kind == "layer" else None
+        if layer is None:  # a class of the project, which is called as it was
+            after = as_it_is if after is None else after
+            if after != as_it_is:
+                raise Unmigratable("NNX163", "modules of several kinds are called in different ways in NNX", node)
+            continue
         args = {k: layers.Arg(_argument_text(writer, b), b.abs.value) for k, b in kind.bound.items()}
         if method == "__call__":
             made = layer.call(args, positional, keywords)
@@ -171,9 +183,13 @@ def _argument_text(writer: ClassWriter, bound: BoundArg) -> Parts:
     return (writer.source.span(bound.node),)
 
 
-def _class_call(writer: ClassWriter, site: Site, node: ast.Call, env: Env) -> None:
+def _class_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, env: Env) -> None:
     """A factory's flags, which a submodule's call now takes, are handed to it."""
     source = env.source
+    if site.alternatives:
+        positional: list[Parts] = [(source.span(a),) for a in node.args]
+        keywords = [(k.arg, (source.span(k.value),) if k.arg else ("**", source.span(k.value))) for k in node.keywords]
+        _same_call(writer, site, method, positional, keywords, None, node)
     flags = handed_flags.of_call(writer.text, site, node, env)
     if not flags:
         _close_up(writer, site, node, source)

@@ -219,7 +219,7 @@ def _comprehension(
     """`self.layers = [Dense(f) for f in ...]` becomes a loop."""
     source, call = site.anchor()
     if comprehension.elt is not call:  # one of several in each item
-        indent = source.indent_of(source.statement_of(comprehension))
+        indent = source.indent_at(comprehension)
         writer.put(call, *writer.laid_out(expression, indent), source=source)
         if comprehension in writer.listed:
             return
@@ -321,7 +321,7 @@ def _end_of_pass(source: SourceFile, loop: ast.For, following: Dim) -> tuple[int
 def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expression: Parts) -> None:
     """The loop that appends the modules: the sizes are set before it and at the end of its body."""
     source, call = site.anchor()
-    writer.put(call, *writer.laid_out(expression, source.indent_of(source.statement_of(call))), source=source)
+    writer.put(call, *writer.laid_out(expression, source.indent_at(call)), source=source)
     _passes(writer, source, loop, carried)
 
 

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..edits import Part, Parts, Span
+from ..edits import Parts, Span
 from ..linen.choices import FactoryChoice
 from ..linen.nothing_made import makes_nothing
 from ..linen.sites import Factory, PartialLift, Site, Unmigratable
 from ..source import SourceFile
 from ..trees import subtree
 from . import call_write
-from .text_parts import MethodEdit
+from .text_parts import MethodEdit, own_words
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
@@ -74,7 +74,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         writer.put(span, *combined(source, group, said), source=source)
     _lines_before(writer, edits, calls)
     put = {part for e in writer.edits if e.source is source for part in e.parts if isinstance(part, str)}
-    for test in {test for one in group for test, _ in one.choice if _own_words(source, test) in put}:
+    for test in {test for one in group for test, _ in one.choice if own_words(source, test) in put}:
         writer.asked |= {n.attr for n in subtree(test) if isinstance(n, ast.Attribute)}
 
 
@@ -157,12 +157,7 @@ def combined(
         nothing: Parts = (empty,) if empty else ()
         sides.append(combined(source, side, said, depth + 1, otherwise=otherwise) if side else nothing)
     a, b = (side or other for side, other in (sides, sides[::-1]))
-    return a if a == b else ("(", *a, " if ", _own_words(source, test), " else ", *b, ")")
-
-
-def _own_words(source: SourceFile, test: ast.expr) -> Part:
-    """A condition as it stands in the file, or as it reads in the terms of the class where a function asks it."""
-    return source.span(test) if test in source.parents else ast.unparse(test)
+    return a if a == b else ("(", *a, " if ", own_words(source, test), " else ", *b, ")")
 
 
 # what is left over -------------------------------------------------------------------------------------------------
@@ -232,14 +227,18 @@ def _remove(writer: ClassWriter, source: SourceFile, statement: ast.stmt, functi
             other = getattr(parent, "orelse" if field == "body" else "body", [])
             if isinstance(parent, ast.If) and all(_is_gone(writer, source, s) for s in other):
                 whole = source.line_span(parent)
-                behind = Span(whole.end, whole.end)  # what stands before the next statement stays
-                writer.edits = [
-                    e for e in writer.edits if e.source is not source or e.span == behind or not whole.contains(e.span)
-                ]
+                writer.edits = [e for e in writer.edits if e.source is not source or _outlives(e, whole)]
                 _remove(writer, source, parent, function)
                 return
             writer.put(statement, "pass", source=source, in_place=True)  # the constructor may still say it
             return
+
+
+def _outlives(edit: MethodEdit, gone: Span) -> bool:
+    """Is an edit wanted where a whole `if` goes: a partial in it, which the constructor says in the same words?"""
+    behind = Span(gone.end, gone.end)  # what stands before the next statement stays
+    said = bool(edit.parts) and not edit.insert and not edit.in_place
+    return said or edit.span == behind or not gone.contains(edit.span)
 
 
 def _lines_of(writer: ClassWriter, source: SourceFile, statement: ast.stmt, function: ast.FunctionDef) -> Span:

@@ -514,7 +514,10 @@ class ClassText:
             return []
         if site.renders["**"] is None:
             raise Unmigratable("NNX137", f"`{short(site.node)}` is given **kwargs known only when called", site.node)
-        return [("**", *self.expression(site.renders["**"], site))]
+        mapping = self.expression(site.renders["**"], site)
+        if site.renders.get("norm_options"):
+            return [("**", self.namer.parity("norm_options"), "(", *mapping, ")")]
+        return [("**", *mapping)]
 
     def named(self, parts: Parts) -> Parts:
         return tuple(self._ref(p) if isinstance(p, layers.Ref) else p for p in parts)

@@ -25,6 +25,7 @@ from . import (
     call_write,
     cells,
     choices,
+    class_decorators,
     constructions,
     constructor_write,
     elsewhere,
@@ -126,7 +127,7 @@ class ClassWriter:
 
     def laid_out_at(self, site: Site, parts: Parts) -> Parts:
         """Generated text for the statement that holds a site."""
-        return self.laid_out(parts, site.source.indent_of(site.source.statement_of(site.node)))
+        return self.laid_out(parts, site.source.indent_at(site.node))
 
     # header ----------------------------------------------------------------------------------------------------
     def _header(self) -> None:
@@ -139,10 +140,7 @@ class ClassWriter:
         for keyword in self.model.node.keywords:
             if keyword.arg in ("kw_only", "eq", "frozen", "repr", "order"):
                 raise Unmigratable("NNX171", f"the class has the dataclass option {keyword.arg}", self.model.node)
-        for decorator in self.model.node.decorator_list:
-            name = self.run.project.qualname(self.source, decorator.func if isinstance(decorator, ast.Call) else decorator)
-            if name in ("dataclasses.dataclass", "flax.struct.dataclass"):
-                raise Unmigratable("NNX171", "the class is decorated as a dataclass", self.model.node)
+        class_decorators.refuse(self)
 
     # methods ---------------------------------------------------------------------------------------------------
     def _methods(self) -> None:
@@ -263,7 +261,7 @@ class ClassWriter:
             return
         if self.text.is_wrapper(site):
             expression = self.text.built[site][0].expression
-            indent = site.source.indent_of(site.source.statement_of(site.node))
+            indent = site.source.indent_at(site.node)
             self.put(site.node, *self.laid_out(expression, indent), source=site.source)
             call_write.write(self, site)
             return
@@ -337,7 +335,7 @@ class ClassWriter:
         if carried:
             carried_lists.write(self, site, carried, expression)
             return
-        self.put(call, *self.laid_out(expression, source.indent_of(source.statement_of(call))), source=source)
+        self.put(call, *self.laid_out(expression, source.indent_at(call)), source=source)
 
     def name_pass(self, site: Site) -> None:
         """The name that a size, or a condition of the call, has for the pass of setup's loop that makes an item."""
@@ -411,7 +409,7 @@ class ClassWriter:
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):
-                call = self.laid_out(inheritance.call_of_base(self.text), source.indent_of(source.statement_of(node)))
+                call = self.laid_out(inheritance.call_of_base(self.text), source.indent_at(node))
                 self.put(node, *call, source=source)
 
     def _variable_value(self, node: ast.Attribute, site: Site, source: SourceFile) -> None:
@@ -442,7 +440,7 @@ class ClassWriter:
 
     def text_at(self, parts: Parts, source: SourceFile, node: ast.AST) -> Parts:
         """Parts laid out for the statement that holds a node."""
-        return self.laid_out(parts, source.indent_of(source.statement_of(node)))
+        return self.laid_out(parts, source.indent_at(node))
 
     def _count_loop(self, loop: ast.For, counter: str) -> None:
         if isinstance(loop.target, ast.Name) and loop.target.id == "_" and _is_range(loop.iter):
@@ -482,7 +480,7 @@ class ClassWriter:
         one = self.run.normalized[node]
         said: list[Parts] = [(one.source.span(n),) for n in list(one.kept.values())[:9]]
         said += [(f"{key}=", one.source.span(n)) for key, n in list(one.kept.items())[9:]]
-        indent = one.source.indent_of(one.source.statement_of(node))
+        indent = one.source.indent_at(node)
         self.put(node, *self.laid_out(joined((self.namer.parity("normalize"),), said), indent), source=one.source)
 
     def _sow(self, node: ast.Call) -> None:

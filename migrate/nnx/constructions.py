@@ -7,8 +7,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ..catalog import layers
-from ..edits import Parts
-from ..linen import own_methods
+from ..edits import Parts, Span
+from ..linen import own_methods, settled_fields
 from ..linen.module_calls import layer_arg
 from ..linen.needed_sizes import enough
 from ..linen.normalize_calls import FeatureShape
@@ -49,12 +49,32 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
         site = dataclasses.replace(site, in_setup=True)  # said where it stands, in the method's own words
         return InitLines((), _layer(text, site))
     lines = _made(text, site)
-    field_kinds.check(text, site, lines, _made)
-    return lines
+    other = field_kinds.check(text, site, lines, _made, _made_for)
+    return lines if other is None else other
 
 
 def _made(text: ClassText, site: Site) -> InitLines:
     inner = _layer(text, site) if site.kind == "layer" else _class(text, site)
+    return _under_transforms(text, site, inner)
+
+
+def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLines:
+    """The same, with the size of the input for the parity module to hand on under the name that the class has for it."""
+    if site.kind == "layer":
+        callee, said, keywords = _layer_call(text, site)
+        sized = keywords[:1] in (["in_features"], ["num_features"]) and said[0] == (features,)
+        if not sized and {"in_features", "num_features"} & set(keywords):
+            raise Unmigratable("NNX163", "its size is no width of its input", site.node)
+        arguments = said[1:] if sized else said
+    else:
+        callee, said, added = _class_call(text, site)
+        fields = {f.name for f in text.analyser.classes.get(site.target).fields()}  # type: ignore[union-attr]
+        if fields & {"in_features", "num_features", "in_shape"} or any(s not in (size, features) for _, s in added):
+            raise Unmigratable("NNX163", "it asks for other sizes", site.node)
+        if any(name not in ("in_features", "in_shape") for name, _ in added):
+            raise Unmigratable("NNX163", "it asks for other sizes", site.node)
+        arguments = said
+    inner = joined((text.namer.parity("made_for"),), [callee, (size,), *arguments, ("rngs=rngs",)])
     return _under_transforms(text, site, inner)
 
 
@@ -95,6 +115,9 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
     try:
         if held:
             return layer.complete(held, given, call, text.dim)
+        if site.renders.get("norm_options"):  # any type may be among them
+            given["dtype"] = layers.Arg(("None",), layers.AT_CALL)
+            return layer.build(given, call, text.dim).without((("dtype", ("None",)),))
         return call_dtypes.unset(text, site, layer.build(given, call, text.dim))
     except layers.SizeUnknown as error:
         why = f"the input size of `{short(site.node)}` is not known: {error.why}"
@@ -106,18 +129,34 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
 
 
 def _layer(text: ClassText, site: Site) -> Parts:
+    callee, arguments, _ = _layer_call(text, site)
+    return joined(callee, [*arguments, ("rngs=rngs",)] if built_layer(text, site).rngs else arguments)
+
+
+def _layer_call(text: ClassText, site: Site) -> tuple[Parts, list[Parts], list[str]]:
+    """What is called, its arguments but for the random streams, and the names of the first of them."""
     built = built_layer(text, site)
     for code, message in built.notes:
         text.notes.append((code, message, site.node))
     for part in built.parity:
         text.namer.parity(part)
     callee = text.callee(site, built.target)
-    arguments: list[Parts] = [text.named(p) for p in built.positional]
+    arguments: list[Parts] = [listed for p in built.positional for listed in _listed(site, text.named(p))]
     arguments += [(f"{name}=", *text.named(parts)) for name, parts in built.keywords]
     arguments += text.handed_on(site)
-    if built.rngs:
-        arguments.append(("rngs=rngs",))
-    return joined(callee, arguments)
+    return callee, arguments, [*built.names, *(name for name, _ in built.keywords)]
+
+
+def _listed(site: Site, parts: Parts) -> list[Parts]:
+    """`*[a, b]` of a list that is written out, as `a, b`; of one on lines of its own, with these lines."""
+    bound = site.bound.get("layers")
+    shown = bound.node if bound is not None and isinstance(bound.node, ast.List | ast.Tuple) else None
+    if shown is None or not shown.elts or parts != ("*", site.source.span(shown)):
+        return [parts]
+    if "\n" not in site.source.text_of(shown):
+        return [(site.source.span(item),) for item in shown.elts]
+    span = site.source.span(shown)
+    return [(Span(span.start + 1, span.end - 1),)]
 
 
 def _class(text: ClassText, site: Site) -> Parts:
@@ -128,6 +167,14 @@ def _class(text: ClassText, site: Site) -> Parts:
         found = Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
         found.inner = site.target
         raise found
+    callee, arguments, added = _class_call(text, site)
+    return joined(callee, [*arguments, *((f"{name}=", said) for name, said in added), ("rngs=rngs",)])
+
+
+def _class_call(text: ClassText, site: Site) -> tuple[Parts, list[Parts], list[tuple[str, str]]]:
+    """What is called, its arguments but for sizes and random streams, and the sizes."""
+    called = text.plans[site.target]
+    settled_fields.check_given(text.run, site)
     _check_mapped(site, called)
     _check_methods(text, site)
     callee = text.callee(site, site.target)
@@ -144,10 +191,8 @@ def _class(text: ClassText, site: Site) -> Parts:
         arguments.append(parts if in_place else (f"{name}=", *parts))
     arguments += text.handed_on(site)
     details: Details = called.details
-    for added, argument, index in details.added:
-        arguments.append((f"{added.name}=", added_value(text, site, added, argument, index)))
-    arguments.append(("rngs=rngs",))
-    return joined(callee, arguments)
+    added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in details.added]
+    return callee, arguments, added
 
 
 def _check_methods(text: ClassText, site: Site) -> None:

@@ -35,11 +35,11 @@ def bound_names(run: Execution) -> frozenset[str]:
 
 
 def bound_in_setup(run: Execution) -> frozenset[str]:
-    """Names that setup's own text assigns, other than by `name = self.name`."""
+    """Names that the text of setup and of `__post_init__` assigns, other than by `name = self.name`."""
     setup = run.model.method("setup")
+    found: set[str] = set(run.computing.names) if run.computing is not None else set()
     if setup is None:
-        return frozenset()
-    found: set[str] = set()
+        return frozenset(found)
     identities: set[ast.AST] = set()
     for node in subtree(setup.node):
         if isinstance(node, ast.Assign) and _keeps_field(node):

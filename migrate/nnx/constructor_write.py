@@ -13,8 +13,11 @@ from ..source import SourceFile
 from ..trees import subtree
 from . import (
     agreeing,
+    collection_names,
     constructor_text,
     drawn,
+    field_comments,
+    frozen_fields,
     imported_in_methods,
     inheritance,
     inherited_fields,
@@ -53,16 +56,20 @@ def write(writer: ClassWriter) -> None:
         if field.factory is not None:
             lines.append((f"if {field.name} is None:",))
             lines.append((source.indent_unit, f"{field.name} = ", *_called(writer, field.factory, field)))
+    lines += post_init.before(writer)
     handed = writer.run.analyser.templates(model.qualname)
+    lines += frozen_fields.lines(writer, [f for f in fields if f.name not in handed])
     kept = [f for f in fields if f.name in stored and f.name not in handed]
     lines += [(f"self.{writer.other_names.get(f.name, f.name)} = ", *_stored_value(writer, f)) for f in kept]
     for field in model.own_fields:  # no argument of the constructor, but perhaps a value
         value = field.default or field.factory
         if not field.init and value is not None:
             said = (_default(writer, value, field),) if field.default else _called(writer, value, field)
-            lines.append((f"self.{field.name} = ", *said))
+            comment = field_comments.of(model, field).behind
+            lines.append((f"self.{field.name} = ", *said, *((f"  {comment}",) if comment else ())))
     lines += checks
     lines += rank_checks.lines(writer.text)
+    lines += collection_names.lines(writer.text)
     lines += agreeing.lines(writer.text)
     lines += writer.text.template_lines
     if writer.run.mode_flag:
@@ -139,7 +146,7 @@ def _check_fields(writer: ClassWriter, stored: set[str]) -> None:
 
 def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     """Fields that are read after construction, here or elsewhere."""
-    kept: set[str] = set(writer.text.shadowed)
+    kept: set[str] = set(writer.text.shadowed) | (post_init.read(writer) & {f.name for f in fields})
     gone = [span for source, span in writer.moved if source is writer.source]
     kept_spans = [p for e in writer.edits if e.source is writer.source for p in e.parts if isinstance(p, Span)]
     deleted = [e.span for e in writer.edits if e.source is writer.source and not e.parts and not e.insert]
@@ -228,6 +235,7 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
     deeper = " " * (len(deep) - len(indent)) if unit != "\t" else unit
     plain: list[Parts] = []
     only: list[Parts] = []
+    said: dict[Parts, field_comments.Comments] = {}
     for field in fields:
         annotation = _annotation(writer, field, deeper)
         parts: list[Part] = [field.name, *annotation]
@@ -238,6 +246,8 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
         elif field.name in writer.run.call_fields:  # its call is given it
             parts += [" | None = None"]
         (only if field.kw_only else plain).append(tuple(parts))
+        if field in writer.model.own_fields:
+            said[tuple(parts)] = field_comments.of(writer.model, field)
     seen_default = False
     for field in fields:
         if field.kw_only:
@@ -259,28 +269,34 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
     everything: list[Parts] = [("self",), *plain, ("*",), *only]
     total = sum(length(piece) + 2 for piece in everything) + len(indent) + 16
     out: list[Part] = ["def __init__("]
-    if total <= 100:
+    if total <= 100 and not any(comments.above or comments.behind for comments in said.values()):
         for position, piece in enumerate(everything):
             out += [", " if position else "", *piece]
         return (*out, "):")
     newline = writer.source.newline
     out += [newline]
     for piece in everything:
-        out += [deep, *piece, ",", newline]
+        comments = said.get(piece)
+        out += [part for line in (comments.above if comments else ()) for part in (deep, line, newline)]
+        out += [deep, *piece, ",", f"  {comments.behind}" if comments and comments.behind else "", newline]
     return (*out, indent, "):")
 
 
 def _remove_fields(writer: ClassWriter, setup: Method | None) -> None:
     """The fields go; with a setup, which the constructor stands in for, so do the blank lines that would double."""
     source, lines = writer.source, writer.source.text.split("\n")
-    gone = {n for f in writer.model.own_fields for n in range(f.node.lineno, (f.node.end_lineno or f.node.lineno) + 1)}
-    for field in writer.model.own_fields:
-        span = source.line_span(field.node)
-        behind = field.node.end_lineno or field.node.lineno
-        ahead = field.node.lineno - 2
+    model = writer.model
+    found = {field: field_comments.of(model, field).span for field in model.own_fields}
+    firsts = {field: source.text.count("\n", 0, span.start) + 1 for field, span in found.items()}
+    lasts = {field: field_comments.last_line(model, field) for field in model.own_fields}
+    gone = {n for field in found for n in range(firsts[field], lasts[field] + 1)}
+    begins = next((firsts[field] for field in found if field.node is model.node.body[0]), 0)
+    for field, span in found.items():
+        behind, ahead = lasts[field], firsts[field] - 2
         while ahead + 1 in gone:
             ahead -= 1
-        if setup is not None and behind + 1 not in gone and not lines[ahead].strip():
+        opens = ahead + 1 < begins  # nothing of the class stands before it
+        if setup is not None and behind + 1 not in gone and (opens or not lines[ahead].strip()):
             while behind < len(lines) and not lines[behind].strip():
                 span = Span(span.start, span.end + len(lines[behind]) + 1)
                 behind += 1
@@ -290,9 +306,8 @@ def _remove_fields(writer: ClassWriter, setup: Method | None) -> None:
 def _place(writer: ClassWriter) -> int:
     """Where `__init__` goes: in place of the last field, else before the first method, after class attributes."""
     source, body = writer.source, writer.model.node.body
-    fields = [f.node for f in writer.model.own_fields]
-    if fields:
-        return source.line_span(fields[-1]).end
+    if writer.model.own_fields:
+        return field_comments.of(writer.model, writer.model.own_fields[-1]).span.end
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             return source.line_span(statement).start

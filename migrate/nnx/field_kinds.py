@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..edits import Parts
 from ..linen.bridged_results import OUT_SHAPE
 from ..linen.kind_results import OUT, main_result
+from ..linen.replacing import sayable
 from ..linen.sites import Factory, Make, Site, Unmigratable
 from ..linen.values import Array
 from .naming import chooser, lifted_prefix
@@ -44,11 +45,19 @@ class OtherSizes(Exception):
         self.wanted = wanted  # class → argument of its call → -1, or "shape" for the whole
 
 
-def check(text: ClassText, site: Site, lines: InitLines, construct: Callable[[ClassText, Site], InitLines]) -> None:
+def check(
+    text: ClassText,
+    site: Site,
+    lines: InitLines,
+    construct: Callable[[ClassText, Site], InitLines],
+    by_size: Callable[[ClassText, Site, str, str], InitLines],
+) -> InitLines | None:
     """Refuse a site whose other kinds are constructed or called in another way; see also Misfit.
 
-    `lines`: how the site is constructed; `construct` says the same for another kind.
+    `lines`: how the site is constructed; `construct` says the same for another kind. Where these differ in what they call
+    the size of the input alone, what `by_size` says, for all of them; else None.
     """
+    common: InitLines | None = None
     for other in site.alternatives:
         notes = len(text.notes)
         reason = ""
@@ -56,7 +65,8 @@ def check(text: ClassText, site: Site, lines: InitLines, construct: Callable[[Cl
             made = construct(text, other)
             if (made.before, made.expression) != (lines.before, lines.expression):
                 _ask_for_the_same(text, site)
-                reason = "takes other arguments in NNX"
+                common = common or _by_size(text, site, by_size)
+                reason = "takes other arguments in NNX" if common is None else ""
         except Unmigratable as error:
             reason = f"cannot be made here: {error.reason}"
         del text.notes[notes:]
@@ -73,6 +83,29 @@ def check(text: ClassText, site: Site, lines: InitLines, construct: Callable[[Cl
             raise Misfit(factory, f"{name} cannot be given {b} for `{field}`, which {reason}: its constructor will raise")
         said = f"its field `{field}` is given {a} and {b}, but {b} {reason}"
         raise Unmigratable("NNX163", said, site.node)
+    return common
+
+
+def _by_size(text: ClassText, site: Site, by_size: Callable[[ClassText, Site, str, str], InitLines]) -> InitLines | None:
+    """One text for kinds that are constructed alike but for the size of their input, which layers of NNX take first."""
+    given = site.call.args[0] if site.call is not None and site.call.args else None
+    width = given.shape.dim(-1) if isinstance(given, Array) else None
+    if width is None or site.held:
+        return None
+    kinds = (site, *site.alternatives)
+    plans = [text.plans.get(kind.target) for kind in kinds if kind.kind == "class"]
+    whole = any(index != -1 for plan in plans if plan is not None and plan.details for _, _, index in plan.details.added)
+    assert isinstance(given, Array)
+    if whole and not sayable(given.shape):
+        return None
+    features = text.dim(width)
+    size = text.shape(given.shape) if whole else features
+    try:
+        made = [by_size(text, kind, size, features) for kind in kinds]
+    except Unmigratable:
+        return None
+    same = all((m.before, m.expression) == (made[0].before, made[0].expression) for m in made)
+    return made[0] if same else None
 
 
 def _ask_for_the_same(text: ClassText, site: Site) -> None:

@@ -50,6 +50,8 @@ def needs_constructor(text: ClassText) -> bool:
     made_here = any(id(s.anchor()[1]) in own for s in makes)
     if model.own_fields or not makes or made_here or "setup" in model.own_methods:
         return True
+    if text.run.computing is not None and text.run.computing.method.owner is model:
+        return True
     return "__call__" in model.own_methods and _asks_otherwise(text)
 
 

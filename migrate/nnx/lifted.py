@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 from ..catalog import layers
 from ..edits import Part, Parts
 from ..linen.axis_rules import stacked_axis
+from ..linen.choices import by_fields
 from ..linen.lifting import Axis, members_needed, variable_axis
-from ..linen.sites import Lifted, Site, Table, Unmigratable
+from ..linen.sites import Abs, Lifted, Site, Table, Unmigratable
 from ..linen.values import Const
 from ..trees import subtree
 from . import elsewhere, lifted_options, stack_axes, whole_transforms
 from .drawn import names_unknown, streams_of
 from .imported_in_methods import late_name
 from .sown import check as check_sown
+from .sown import of_layer
 from .text_parts import InitLines
 
 if TYPE_CHECKING:
@@ -99,7 +101,8 @@ def used_by(writer: ClassText, site: Site) -> Used:
     layer = layers.lookup(site.target)
     if layer is None:
         return Used()
-    return Used(frozenset(layer.collections), streams_of(site), unnamed=names_unknown([site], writer.plans))
+    unnamed = names_unknown([site], writer.plans)
+    return Used(frozenset(layer.collections), streams_of(site), of_layer(site), unnamed)
 
 
 def treatment(lifted: Lifted, used: Used, apart: bool = False) -> tuple[str, Axis]:
@@ -357,6 +360,18 @@ def outside_setup(writer: ClassText, site: Site, node: ast.expr) -> bool:
     return all(n.id == "self" or not site.source.names.is_hidden(n.id, n) for n in names)
 
 
+def said_outside_setup(writer: ClassText, site: Site, test: ast.expr) -> ast.expr | None:
+    """A condition of setup as another method asks it, by fields where setup has other names; None: it cannot."""
+    if outside_setup(writer, site, test):
+        return test
+
+    def bound(name: ast.Name) -> Abs | None:
+        return writer.run.evaluated.get(name) if site.source.names.is_hidden(name.id, name) else None
+
+    said = by_fields(writer.run, test, bound)
+    return said[0] if said is not None else None
+
+
 def _counts_without_self(writer: ClassText, site: Site, lifted: Lifted) -> bool:
     """`flax.linen.partitioning.remat` counts arguments from the first after self; nn.remat and nnx.remat count self."""
     name: str | None = writer.run.project.qualname(site.source, lifted.node.func)
@@ -399,5 +414,6 @@ def kept_options(writer: ClassText, site: Site) -> dict[str, tuple[str, ast.expr
 
 __all__ = [
     "Lines", "Used", "axes_said", "base_text", "constructor", "kept_options", "label_of", "not_in_comprehension",
-    "outside_setup", "remat_call", "remat_options", "snake", "stack_metadata", "treatment", "unbound", "used_by",
+    "outside_setup", "remat_call", "remat_options", "said_outside_setup", "snake", "stack_metadata", "treatment", "unbound",
+    "used_by",
 ]  # fmt: skip

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog import layers
-from ..edits import Part, Parts, Span
+from ..edits import Part, Parts
 from ..linen.environment import Env
 from ..linen.lifting import WHOLE, Axis, transforms_of, variable_axis
 from ..linen.mapped_axes import in_axes_of, is_broadcast
@@ -25,6 +26,7 @@ from .lifted import (
     outside_setup,
     remat_call,
     remat_options,
+    said_outside_setup,
     snake,
     stack_metadata,
     treatment,
@@ -32,6 +34,7 @@ from .lifted import (
     used_by,
 )
 from .sown import left_out
+from .text_parts import old_text, own_words
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -52,7 +55,8 @@ def alternative_call(
     if len(sites) != 2 or test is None or mixed or first.target != second.target or first.kind != "class":
         raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is one of several modules under transforms", node)
     assert condition is not None
-    if condition[1] or not first.in_setup or not outside_setup(writer, first, test):
+    asked = None if condition[1] or not first.in_setup else said_outside_setup(writer, first, test)
+    if asked is None:
         raise Unmigratable("NNX130", "whether a module is under nn.remat is known only when it is called", node)
     body = condition[0].body
     inside = {n for statement in (body if isinstance(body, list) else [body]) for n in subtree(statement)}
@@ -64,7 +68,7 @@ def alternative_call(
         lines, stack = call_edit(writer, stacks[0], node, method, env)
         one: Parts = (first.source.span(node),)
         yes, no = (stack, one) if then is stacks[0] else (one, stack)
-        return lines, ("(", *yes, " if ", first.source.span(test), " else ", *no, ")")
+        return lines, ("(", *yes, " if ", own_words(first.source, asked), " else ", *no, ")")
     call = _call_of(writer, first, node, method, env, node.keywords)
     if call.flags and call.flags != _call_of(writer, second, node, method, env, []).flags:
         raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is one of two modules with flags of their own", node)
@@ -74,7 +78,7 @@ def alternative_call(
         remats = [l for l in transforms_of(site.lifted, method) if l.kind == "remat"]
         sides.append(_function(call, site, remats, module))
     given = _given(call, [(first.source.span(a),) for a in node.args])
-    return [], ("(", *sides[0], " if ", first.source.span(test), " else ", *sides[1], ")(", *module, *given, ")")
+    return [], ("(", *sides[0], " if ", own_words(first.source, asked), " else ", *sides[1], ")(", *module, *given, ")")
 
 
 def called_module(writer: ClassText, site: Site, node: ast.Call, method: str) -> Parts:
@@ -104,9 +108,7 @@ class _Call:
         """Give parameters that would hide what a function closes over other names: the arguments at the places `closed`,
         the flags, and `others`.
         """
-        texts = [
-            self.site.source.text[said.start : said.end] if isinstance(said, Span) else str(said) for _, said in self.flags
-        ]
+        texts = [old_text((said,), self.site.source.text) for _, said in self.flags]
         outer = [*others, *[ast.parse(f"({text})", mode="eval").body for text in texts]]
         while self.own in _names([*outer, *[self.node.args[place] for place in closed]]):
             self.own += "_"
@@ -269,10 +271,13 @@ def _returned(call: _Call, lifted: Lifted, how: str, parameters: list[str], expr
     if not dropped:
         return [(1, ("return ", *expression))]
     kinds = [part for collection in dropped for part in (", ", writer.variable_type(collection))]
-    result = "result" if "result" not in parameters else "result_"
+    said = ", ".join([*parameters, old_text(expression, site.source.text)])
+    result = "result"
+    while re.search(rf"\b{result}\b", said):
+        result += "_"
     return [
         (1, (f"{result} = ", *expression)),
-        (1, (f"{writer.namer.name('flax.nnx.pop')}(module", *kinds, ")")),
+        (1, (f"{writer.namer.name('flax.nnx.pop')}({call.own}", *kinds, ")")),
         (1, (f"return {result}",)),
     ]
 
@@ -297,7 +302,7 @@ def _innermost(call: _Call, remats: Sequence[Lifted], module: Parts, arguments: 
             raise Unmigratable("NNX130", "whether a module is under nn.remat is known to setup only", test)
         plain = _function(call, call.site, (), module)
         yes, no = (function, plain) if holds else (plain, function)
-        function = ("(", *yes, " if ", call.site.source.span(test), " else ", *no, ")")
+        function = ("(", *yes, " if ", own_words(call.site.source, test), " else ", *no, ")")
     return (*function, "(", *module, *_given(call, arguments), ")")
 
 

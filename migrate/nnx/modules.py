@@ -15,6 +15,7 @@ from ..linen.classes import Classes, ClassModel
 from ..linen.first_updates import updated_at_init
 from ..linen.index import Project
 from ..linen.layer_classes import layer_class
+from ..linen.own_boxes import own_boxes
 from ..linen.passed import held_modules
 from ..linen.ranks import called_ranks, certain_ranks, index_arguments, seen_ranks
 from ..linen.sites import Site, Unmigratable
@@ -26,6 +27,7 @@ from . import (
     drawn,
     given_layers,
     helper_functions,
+    kept_arrays,
     kept_fields,
     lifted_aliases,
     lifted_functions,
@@ -72,6 +74,9 @@ def decide(
     for model in classes:
         if linen_copies.is_copy_module(model.source):
             reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
+    boxes = own_boxes(project)
+    if boxes.reason is not None:
+        _all_stay(classes, reasons, boxes.reason)
     loaded = _loaded_attributes(project)
     references = linen_copies.References(project)
     given = dict(reasons)
@@ -105,6 +110,8 @@ def decide(
         templates.check_takers(analyser, reasons)
         plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
         holds = analyser.given_outside.holds
+        if boxes.names and reasons:  # initializers return them to Linen's modules or to native ones
+            _all_stay(classes, reasons, "a module that stays Linen may hold boxes of the program's own")
         copies = linen_copies.settle(classes, reasons, edited, references, holds, options.bridge)
         if len(reasons) == before:
             break
@@ -116,6 +123,22 @@ def decide(
             plan.templates.update(templates.calls(texts[model.qualname]))
     linen_copies.add_plans(project, plan, copies)
     return copies
+
+
+def _makes_late(text: ClassText) -> bool:
+    """Are there variables that the first call makes: of the class's own methods, or of attention that decodes?"""
+    return any(site.lazy for site in text.run.sites) or any(code == "NNX207" for code, _, _ in text.notes)
+
+
+def _below(made: list[Site], plan: Plan) -> list[ClassPlan]:
+    """The plans of the classes that a class makes."""
+    targets = {kind.target for site in made for kind in (site, *site.alternatives) if kind.kind == "class"}
+    return [plan.classes[name] for name in targets & plan.classes.keys()]
+
+
+def _all_stay(classes: Classes, reasons: dict[str, Unmigratable], why: str) -> None:
+    for model in classes:
+        reasons.setdefault(model.qualname, Unmigratable("NNX181", why))
 
 
 def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Options]) -> dict[str, Unmigratable]:
@@ -322,6 +345,8 @@ def _decide_class(
         shared_streams=stack_axes.shared_streams(made, plan.classes),
         unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
+        late=_makes_late(text) or any(below.late for below in _below(made, plan)),
+        arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in _below(made, plan)),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
         call_rest=method.vararg if method is not None else "",
@@ -471,6 +496,7 @@ def _left(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan
 def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: dict[str, FileContext]) -> None:
     """Add the edits of every native class to its file's context."""
     loaded = _loaded_attributes(project)
+    copied = copies.nodes().keys()
     by_path = {context.source.path: context for context in contexts.values()}
     for code, message, source, node in plan.warnings:
         by_path[source.path].report(node, code, message, severity=Severity.WARNING)
@@ -516,7 +542,7 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
             context.report(above, "NNX175", message, severity=Severity.WARNING, help="Remove what nobody sees.")
         if isinstance(text, LayerVariant):
             continue
-        templates.rewrite(text, contexts)
+        templates.rewrite(text, contexts, copied)
         plan.taken.update(helper_functions.taken(text.run))
         for collection in sorted(text.collections):
             context.variable_types[collection] = text.variable_type(collection)

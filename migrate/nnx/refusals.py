@@ -172,6 +172,8 @@ def _refuse_mixins(text: ClassText) -> None:
 
 
 def refuse(text: ClassText) -> None:
+    for problem in text.run.problems:
+        raise problem
     fields = text.run.fields
     for name in ("rngs", "cls"):  # `cls` is a parameter of the metaclass, which hands all keywords on
         if name in fields:

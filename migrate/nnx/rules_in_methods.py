@@ -6,6 +6,7 @@ Linen makes their parameters inside of it, laid out by these rules. A constructo
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..linen.axis_rules import RULE_SETTERS
@@ -19,35 +20,37 @@ if TYPE_CHECKING:
 
 _CODE = "NNX179"
 # What gives parameters logical names; without any of it rules mean nothing to them.
-_NAMING = frozenset({"with_logical_partitioning", "LogicallyPartitioned", "param_with_axes", "variable_with_axes"})
+_NAMING = ("with_logical_partitioning", "LogicallyPartitioned", "param_with_axes", "variable_with_axes")
+_LIBRARIES = ("jax.", "numpy.", "math.", "flax.linen.")
 
 
 def refuse(text: ClassText) -> None:
-    """Raise Unmigratable where rules of a method's own lay out parameters."""
-    if all(_NAMING.isdisjoint(source.words) for source in text.run.project.files.values()):
+    """Raise Unmigratable where rules of a method's own, or of a function that it calls, may lay out parameters."""
+    project = text.run.project
+    if not (project.says("axis_rules") and project.says(*_NAMING)):
         return
-    used = {id(site.anchor()[1]) for site in text.run.sites if not site.in_setup}
-    used |= {id(call) for site in text.run.sites for call, _, _ in site.calls}
-    for method in text.model.own_methods.values():
-        for node in method.nodes:
-            rules = _around(text, text.source, node)
-            if rules is None:
-                continue
-            inside = node.body if isinstance(node, ast.With) else [method.node]
-            if any(id(n) in used for statement in inside for n in subtree(statement)):
-                said = f"`{short(rules)}` is in force where modules make their parameters"
+    made = {id(site.anchor()[1]) for site in text.run.sites if not site.in_setup}
+    for function, source in text.run.executed.items():
+        for rules, inside in _in_force(text, source, function):
+            calls = [n for part in inside for n in subtree(part) if isinstance(n, ast.Call) and n is not rules]
+            if any(id(call) in made or not _is_of_a_library(text, source, call) for call in calls):
+                said = f"`{short(rules)}` is in force where modules may make their parameters"
                 raise Unmigratable(_CODE, said, rules)
 
 
-def _around(text: ClassText, source: SourceFile, node: ast.AST) -> ast.Call | None:
-    """The call that puts rules in force, for a block or from there on."""
-    calls = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
-    if isinstance(node, ast.Expr):
-        calls.append(node.value)
-    for call in calls:
-        if isinstance(call, ast.Call) and text.run.project.qualname(source, call.func) in RULE_SETTERS:
-            return call
-    return None
+def _in_force(text: ClassText, source: SourceFile, function: ast.AST) -> Iterator[tuple[ast.Call, list[ast.AST]]]:
+    """The calls that put rules in force, each with the code for which they are: a block, or all of the function."""
+    for node in subtree(function):
+        if isinstance(node, ast.Call) and text.run.project.qualname(source, node.func) in RULE_SETTERS:
+            parent = source.parents.get(node)
+            block = source.parents.get(parent) if isinstance(parent, ast.withitem) else None
+            yield node, list(block.body) if isinstance(block, ast.With) else [function]
+
+
+def _is_of_a_library(text: ClassText, source: SourceFile, call: ast.Call) -> bool:
+    """Is it a function that makes nothing?"""
+    name = text.run.project.qualname(source, call.func)
+    return name is not None and name.startswith(_LIBRARIES)
 
 
 __all__ = ["refuse"]

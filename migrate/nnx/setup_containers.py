@@ -39,13 +39,19 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         writer.put(value, f"{writer.namer.name('flax.nnx.data')}(None)", source=source)
         return
     found = writer.run.evaluated.get(value)
-    if found is None or isinstance(found.value, Module | Either):
+    if found is None:
+        return
+    if isinstance(found.value, Module | Either):
+        if _held_function(writer, target.attr, node):
+            span = source.span(value)
+            writer.put(Span(span.start, span.start), f"{writer.namer.name('flax.nnx.data')}(", source=source)
+            writer.put(Span(span.end, span.end), ")", source=source)
         return
     if next(writer.run.modules_in(found.value), None) is None:
         if is_asked_for(writer, target.attr, found.value):
             _write_tuple(writer, value, source)
             return
-        _write_arrays(writer, node, value, found.value, source)
+        write_arrays(writer, node, value, found.value, source)
         return
     if _is_loop(writer, value):
         return
@@ -72,7 +78,7 @@ def _write_tuple(writer: ClassWriter, value: ast.expr, source: SourceFile) -> No
         writer.put(span, "tuple(", span, ")", source=source)
 
 
-def _write_arrays(writer: ClassWriter, node: ast.Assign, value: ast.expr, held: Value, source: SourceFile) -> None:
+def write_arrays(writer: ClassWriter, node: ast.stmt, value: ast.expr, held: Value, source: SourceFile) -> None:
     """`self.masks = [...]` of arrays needs nnx.data: NNX takes plain containers for static and refuses arrays in them."""
     items = list(_leaves(held))
     arrays = [item for item in items if isinstance(item, Array) and item.shape.rank]
@@ -81,8 +87,9 @@ def _write_arrays(writer: ClassWriter, node: ast.Assign, value: ast.expr, held: 
     if len(arrays) < len(items):
         raise Unmigratable("NNX180", "setup keeps arrays and other things in one container", value)
     computed = writer.text.computed  # anew at every call, in a namespace of its own
-    own = {target.attr for target in node.targets if isinstance(target, ast.Attribute)}
-    if len(node.targets) == 1 and (computed is None or own.isdisjoint(computed.attributes)):
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    own = {target.attr for target in targets if isinstance(target, ast.Attribute)}
+    if len(targets) < 2 and (computed is None or own.isdisjoint(computed.attributes)):
         writer.put(value, f"{writer.namer.name('flax.nnx.data')}(", source.span(value), ")", source=source)
 
 
@@ -158,6 +165,24 @@ def _holds_module(writer: ClassWriter, attribute: str, none: ast.Assign) -> bool
                 if not exclusive(none, node, setup.node):
                     return True
     return any(_fills(writer, derived, attribute) for derived in writer.run.analyser.classes.derived(writer.model))
+
+
+def _held_function(writer: ClassWriter, attribute: str, made: ast.Assign) -> bool:
+    """Does setup assign something else before the module (`self.project = identity`), for which NNX takes it for static?"""
+    for model in writer.model.mro():
+        setup = model.own_methods.get("setup")
+        for node in subtree(setup.node) if setup is not None else ():
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if not any(isinstance(t, ast.Attribute) and t.attr == attribute for t in targets):
+                continue
+            assert isinstance(node, ast.Assign) and setup is not None
+            found = writer.run.evaluated.get(node.value)
+            none = isinstance(node.value, ast.Constant) and node.value.value is None  # that is nnx.data(None)
+            if none or found is None or next(writer.run.modules_in(found.value), None) is not None:
+                continue
+            if model is not writer.model or (node.lineno < made.lineno and not exclusive(node, made, setup.node)):
+                return True
+    return False
 
 
 def _fills(writer: ClassWriter, derived: ClassModel, attribute: str) -> bool:

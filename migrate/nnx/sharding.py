@@ -14,9 +14,11 @@ from ..catalog.jax_names import lookup
 from ..context import FileContext
 from ..edits import Span
 from ..linen import axis_rules
+from ..linen.own_boxes import OwnBoxes, own_boxes
 from ..names import canonical
 from ..plan import Outcome
 from ..source import SourceFile
+from ..trees import subtree
 
 Parts = list[str | Span]
 
@@ -109,7 +111,7 @@ def is_mesh(ctx: FileContext, node: ast.expr) -> bool:
         return node.attr.lower().endswith("mesh") and ctx.source.names.qualname(node) not in ctx.source.names.imports
     if not isinstance(node, ast.Name):
         return False
-    bound = _bindings(ctx.source).get(node.id, [])
+    bound = bindings(ctx.source).get(node.id, [])
     if any(isinstance(value, ast.Call) and (today(ctx, value.func) or "") in MESH_MAKERS for value in bound):
         return True
     if any(isinstance(value, ast.Call) and _known_elsewhere(today(ctx, value.func)) for value in bound):
@@ -124,7 +126,7 @@ def _known_elsewhere(name: str | None) -> bool:
 _bound: weakref.WeakKeyDictionary[SourceFile, dict[str, list[ast.expr]]] = weakref.WeakKeyDictionary()
 
 
-def _bindings(source: SourceFile) -> dict[str, list[ast.expr]]:
+def bindings(source: SourceFile) -> dict[str, list[ast.expr]]:
     """Values that names are assigned anywhere in the file; an annotated parameter counts as made by its annotation."""
     if source in _bound:
         return _bound[source]
@@ -259,14 +261,17 @@ def jit_arguments(ctx: FileContext, call: ast.Call, *, skip: int = 1) -> list[Ji
         name = _RENAMED.get(old, old)
         parts: Parts | None = [ctx.span(value)]
         if name in _SHARDINGS:
-            parts = sharding_tree(ctx, value)
+            parts = sharding_tree(ctx, value, open_trees=old in _RENAMED and has_mesh_context(ctx) and mixes_none(ctx))
         out.append(JitArgument(name, Span(start, argument_span(ctx, call, value).end), parts))
     return out
 
 
-def sharding_tree(ctx: FileContext, node: ast.expr) -> Parts | None:
-    """A pjit resource tree as jit takes it; None where the whole argument goes."""
+def sharding_tree(ctx: FileContext, node: ast.expr, open_trees: bool = False) -> Parts | None:
+    """A pjit resource tree as jit takes it; None where the whole argument goes. `open_trees`: trees that are made elsewhere
+    may hold a None that means replicated."""
     edits = _tree_edits(ctx, node)
+    if open_trees:
+        edits += [(tree, f"{ctx.parity('replicated')}({ctx.text(tree)})") for tree in open_resource_trees(ctx, node)]
     if any(target is node for target, _ in edits):
         text = edits[0][1]
         return None if text == "None" else [text]
@@ -300,6 +305,69 @@ def _tree_edits(ctx: FileContext, node: ast.expr) -> list[tuple[ast.expr, str]]:
     elif isinstance(node, ast.Starred):
         children = [node.value]
     return [edit for child in children for edit in _tree_edits(ctx, child)]
+
+
+# What these answer holds no None.
+_WITHOUT_NONE = frozenset(
+    {
+        "jax.sharding.PartitionSpec",
+        "jax.sharding.NamedSharding",
+        "flax.linen.get_partition_spec",
+        "flax.linen.get_sharding",
+        "flax.linen.logical_to_mesh",
+        "flax.linen.logical_to_mesh_sharding",
+    }
+)
+
+
+def open_resource_trees(ctx: FileContext, node: ast.expr) -> list[ast.expr]:
+    """The parts of a resource tree that are made elsewhere, and may hold None."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return [tree for child in node.elts for tree in open_resource_trees(ctx, child)]
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
+        return []
+    if (ctx.qualname(node) or "").startswith("jax.experimental.pjit."):
+        return []
+    made: ast.AST | None = node
+    if isinstance(made, ast.Name):
+        made = ctx.source.names.single_assignments.get(made.id)
+    return [] if isinstance(made, ast.Call) and ctx.qualname(made.func) in _WITHOUT_NONE else [node]
+
+
+_mixing: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()
+
+
+def mixes_none(ctx: FileContext) -> bool:
+    """Does the project choose between a PartitionSpec and None anywhere, as rules for parameters do?"""
+    key: object = ctx.project if ctx.project is not None else ctx
+    if key not in _mixing:
+        sources = list(ctx.project.files.values()) if ctx.project is not None else [ctx.source]
+        _mixing[key] = any(_mixes(ctx, source) for source in sources)
+    return _mixing[key]
+
+
+def _mixes(ctx: FileContext, source: SourceFile) -> bool:
+    other = ctx if source is ctx.source else FileContext(source, ctx.plan, ctx.options, ctx.project)
+    if "PartitionSpec" not in source.text and "jax.P" not in source.text:
+        return False
+
+    def both(values: list[ast.expr | None]) -> bool:
+        found = [v for v in values if v is not None]
+        none = any(isinstance(v, ast.Constant) and v.value is None for v in found)
+        return none and any(isinstance(v, ast.Call) and today(other, v.func) == "jax.sharding.PartitionSpec" for v in found)
+
+    for node in source.nodes:
+        if isinstance(node, ast.IfExp) and both([node.body, node.orelse]):
+            return True
+        if isinstance(node, ast.Dict) and both(list(node.values)):
+            return True
+        if isinstance(node, ast.Tuple | ast.List):
+            pairs = [e.elts[-1] for e in node.elts if isinstance(e, ast.Tuple) and e.elts]
+            if both(list(pairs)):
+                return True
+        if isinstance(node, ast.FunctionDef) and both([r.value for r in subtree(node) if isinstance(r, ast.Return)]):
+            return True
+    return False
 
 
 def replicated(ctx: FileContext) -> str:
@@ -392,8 +460,20 @@ def boxes_beside_variables(ctx: FileContext) -> bool:
     return _annotated_stay(ctx) == {True, False}
 
 
+def carries_own_boxes(ctx: FileContext) -> bool:
+    """Has the project boxes of its own that trees of native modules' variables hold?"""
+    found = own_boxes(ctx.project) if ctx.project is not None else OwnBoxes()
+    return bool(found.names) and found.reason is None and not _any_stays(ctx)
+
+
+def _any_stays(ctx: FileContext) -> bool:
+    return any(plan.outcome is not Outcome.NATIVE for plan in ctx.plan.classes.values())
+
+
 def _annotated_stay(ctx: FileContext) -> set[bool]:
     if ctx.project is None:
         return set()
+    if own_boxes(ctx.project).names and _any_stays(ctx):
+        return {True}
     annotated = (ctx.plan.classes.get(name) for name in ctx.project.annotated_classes)
     return {plan.outcome is not Outcome.NATIVE for plan in annotated if plan is not None}

@@ -27,7 +27,15 @@ def below(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> frozenset[
         for one in (site, *site.alternatives):
             if one.kind == "class" and one.target in classes:
                 found |= classes[one.target].sown
+            found |= of_layer(one)
     return frozenset(found)
+
+
+def of_layer(site: Site) -> frozenset[str]:
+    """What a layer sows where its call asks for it: attention its weights (`sow_weights=True`)."""
+    asked = [k.value for node, _, _ in site.calls for k in node.keywords if k.arg == "sow_weights"]
+    wanted = any(not isinstance(value, ast.Constant) or value.value for value in asked)
+    return frozenset({"intermediates"}) if site.kind == "layer" and wanted else frozenset()
 
 
 def check_names(sows: Iterable[ast.Call], taken: Set[str]) -> None:
@@ -80,4 +88,4 @@ def _names(value: Value) -> set[str] | None:
     return None
 
 
-__all__ = ["below", "check", "check_names", "collections_of", "left_out"]
+__all__ = ["below", "check", "check_names", "collections_of", "left_out", "of_layer"]

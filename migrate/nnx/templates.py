@@ -23,7 +23,7 @@ from .outside_chains import made_of
 from .text_parts import DryNamer, first_on_its_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from ..context import FileContext
     from ..edits import Parts
@@ -144,11 +144,15 @@ def classes(analyser: Analyser, name: str) -> set[str]:
     return {qualname for qualname in found if qualname is not None}
 
 
-def rewrite(text: ClassText, contexts: Mapping[str, FileContext]) -> None:
-    """The calls that make the templates become partials of their classes."""
+def rewrite(text: ClassText, contexts: Mapping[str, FileContext], copied: Collection[ast.AST]) -> None:
+    """The calls that make the templates become partials of their classes; `copied`: what means a Linen copy now, which is
+    given modules as before."""
     for templates in text.analyser.templates(text.model.qualname).values():
         for template in templates:
             source, call = template.source, template.call
+            around = [call, *(p for p in source.ancestors(call) if isinstance(p, ast.Call))]
+            if any(made.func in copied for made in around):
+                continue
             context = contexts[source.module]
             name = text.run.project.qualname(source, call.func) or ""
             if name in TEMPLATE_LAYERS:

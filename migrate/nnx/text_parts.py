@@ -132,7 +132,7 @@ def bare(parts: Parts) -> Parts:
 _NAME = re.compile(r"[\w.]+")
 
 
-def _old_text(parts: Parts, old: str) -> str:
+def old_text(parts: Parts, old: str) -> str:
     """What parts say in `old`, before what is changed in it."""
     spans = [part.span if isinstance(part, Overlay) else part for part in parts]
     return "".join(span if isinstance(span, str) else old[span.start : span.end] for span in spans)
@@ -141,12 +141,12 @@ def _old_text(parts: Parts, old: str) -> str:
 def is_name(parts: Parts, old: str) -> bool:
     """Do parts say a name or an attribute, also after what is changed in their text (`old`)?"""
     changes = [said for part in parts if isinstance(part, Overlay) for edit in part.edits for said in edit.parts]
-    return all(isinstance(said, str) and _NAME.fullmatch(said) for said in (*changes, _old_text(parts, old)))
+    return all(isinstance(said, str) and _NAME.fullmatch(said) for said in (*changes, old_text(parts, old)))
 
 
 def whole(parts: Parts, old: str) -> Parts:
     """A condition or iterator that a line says: in brackets where its text (in `old`) goes over several lines."""
-    said = _old_text(parts, old)
+    said = old_text(parts, old)
     if "\n" not in said:
         return parts
     try:
@@ -168,6 +168,11 @@ def joined(callee: Parts, arguments: list[Parts]) -> Parts:
     for argument in arguments:
         out += [BREAK, *argument, ","]
     return (*out, CLOSE, ")")
+
+
+def own_words(source: SourceFile, test: ast.expr) -> Part:
+    """A condition as it stands in the file, or as it reads in the terms of the class where a function asks it."""
+    return source.span(test) if test in source.parents else ast.unparse(test)
 
 
 def short(node: ast.AST) -> str:

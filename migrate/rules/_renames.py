@@ -158,6 +158,9 @@ class _File:
         if self.ctx.suppressions.covers(node, CODES[found[0].family]):
             return
         entry, new_name = found
+        parent = self.ctx.source.parents.get(node)
+        if dotted == "jax.lax.tie_in" and isinstance(parent, ast.Call) and len(parent.args) == 2:
+            return  # another rule's
         if new_name is None:
             self._manual(node, entry)
         else:
@@ -189,19 +192,18 @@ class _File:
         for alias, dotted in pairs:
             local = alias.asname or alias.name
             found = self._import_target(dotted)
-            if found is None:
-                if self._dead_module(dotted) and local not in self._exported and self._all_uses_known(local, dotted):
+            if found is None or found[1] is None:
+                moved = self._dead_module(dotted) and local not in self._exported and self._all_uses_known(local, dotted)
+                if moved or (found is not None and self._is_unused(local, dotted)):
                     changed = True  # nothing is left in it
                     if plain and not alias.asname:
                         lines.append("import jax")
                     continue
                 stay.append(alias)
+                if found is not None:
+                    self._manual(node, found[0])
                 continue
-            entry, new = found
-            if new is None:
-                stay.append(alias)
-                self._manual(node, entry)
-                continue
+            new = found[1]
             changed = True
             if isinstance(node, ast.Import):
                 if alias.asname:
@@ -264,6 +266,19 @@ class _File:
             if not special and (entry is None or entry.new is None or not self._selected(entry.family)):
                 return False
         return True
+
+    def _is_unused(self, local: str, dotted: str) -> bool:
+        """Does nothing in the file say an imported name, nor take another file it from here?"""
+        source = self.ctx.source
+        if local in self._exported or source.path.name == "__init__.py" or "__all__" in source.words:
+            return False
+        kinds = (ast.Attribute,) if "." in local else (ast.Name,)
+        return not any(
+            node.id == local if isinstance(node, ast.Name) else source.names.raw_qualname(node) == dotted
+            for kind in kinds
+            for node in source.by_kind.get(kind, ())
+            if isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and node.attr == dotted.rpartition(".")[2])
+        )
 
     def _write(self, node: ast.ImportFrom | ast.Import, stay: list[ast.alias], lines: list[str]) -> None:
         source = self.ctx.source

@@ -10,9 +10,12 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import argument
+from ..linen.own_boxes import initializer_around, own_boxes
 from ..nnx.sharding import (
+    bindings,
     boxes_beside_variables,
     boxes_remain,
+    carries_own_boxes,
     has_mesh_context,
     in_native_class,
     is_alias,
@@ -28,7 +31,8 @@ RULE = Rule(
     what="`nn.unbox(x)` becomes `nnx.as_pure(x)` (of `linen_parity.laid_out(x)` in a program with a mesh),"
     " a box that an initializer returns an annotated value, any other box an"
     " annotated nnx.Param; `isinstance(x, nn.Partitioned)` asks for an nnx.Variable, and there `x.unbox()`, `x.value`,"
-    " `x.names` and `x.replace_boxed(v)` say the same of the variable. Subclasses of AxisMetadata are marked.",
+    " `x.names` and `x.replace_boxed(v)` say the same of the variable. A box of the program's own that"
+    " holds one array stays what it is: `linen_parity.boxed(Box(value))` is how an initializer returns it to a layer.",
     why="Trees of a model's variables hold nnx.Variables where Linen had boxes.",
     how_sure="by construction; the specs and values of a partitioned program are compared on both sides",
     examples=(
@@ -103,18 +107,75 @@ def check(before, after):
 """,
         ),
         Example(
-            title="a box of its own kind",
-            before="from flax.core import meta\n\n\nclass Box(meta.AxisMetadata):\n    pass\n",
-            after=None,
+            title="a box of the program's own",
+            before="""\
+import jax.numpy as jnp
+from flax import linen as nn, struct
+
+
+class Rated(struct.PyTreeNode, nn.meta.AxisMetadata):
+    value: object
+    rate: float = struct.field(pytree_node=False)
+
+    def unbox(self):
+        return self.value
+
+    def replace_boxed(self, value):
+        return self.replace(value=value)
+
+    def add_axis(self, index, params):
+        return self
+
+    remove_axis = add_axis
+
+
+def init(key, shape, dtype=jnp.float32):
+    return Rated(jnp.ones(shape, dtype), rate=0.5)
+""",
+            after="""\
+import jax.numpy as jnp
+import flax
+from flax import struct
+import linen_parity
+
+
+class Rated(struct.PyTreeNode, flax.core.meta.AxisMetadata):
+    value: object
+    rate: float = struct.field(pytree_node=False)
+
+    def unbox(self):
+        return self.value
+
+    def replace_boxed(self, value):
+        return self.replace(value=value)
+
+    def add_axis(self, index, params):
+        return self
+
+    remove_axis = add_axis
+
+
+def init(key, shape, dtype=jnp.float32):
+    return linen_parity.boxed(Rated(jnp.ones(shape, dtype), rate=0.5))
+""",
+            run="""\
+def check(before, after):
+    from flax import nnx
+    made = nnx.Param(after['init'](None, (3,)))
+    box = before['init'](None, (3,))
+    assert made.box.rate == box.rate and (made[...] == box.value).all()
+""",
         ),
     ),
     words=frozenset({"flax"}),
 )
 _BOXES = {"flax.linen.Partitioned": "partitioned", "flax.linen.LogicallyPartitioned": "logically_partitioned"}
-_KINDS = frozenset({*_BOXES, "flax.linen.meta.AxisMetadata"})
-_KEYS = ("key", "rng", "prng", "k", "rng_key", "prng_key", "_")
+_ANY = "flax.linen.meta.AxisMetadata"
+_KINDS = frozenset({*_BOXES, _ANY})
 # Attributes of a box by what a variable calls them.
 _ATTRIBUTES = {"value": ".get_value()", "names": ".out_sharding"}
+# What items of trees are asked that may be boxes: helpers that ask others as before.
+_OF_ITEMS = {"names": "names_of", "get_partition_spec": "spec_of"}
 
 
 @RULE.register(ast.Call, ends=frozenset({"unbox", "is_axis_metadata", "isinstance", "Partitioned", "LogicallyPartitioned"}))
@@ -127,25 +188,54 @@ def opening(node: ast.AST, ctx: FileContext) -> None:
         return
     if boxes_beside_variables(ctx):
         _both(node, name, ctx)
-    elif name == "flax.linen.unbox" and len(node.args) == 1 and not node.keywords:
-        opened: list[str | Span] = [ctx.span(node.args[0])]
-        if has_mesh_context(ctx):  # Linen lays out what it opens
-            opened = [f"{ctx.parity('laid_out')}(", *opened, ")"]
-        ctx.replace(node, f"{ctx.name('flax.nnx.as_pure')}(", *opened, ")", code=RULE.code)
+    elif name == "flax.linen.unbox" and (opened := _opened(node)) is not None and not is_alias(ctx, node.func):
+        if _before_variables(node, ctx):
+            ctx.replace(node, f"{ctx.parity('unboxed')}(", ctx.span(opened), ")", code=RULE.code)
+        else:
+            ctx.replace(node, *_opening(ctx.span(opened), ctx), code=RULE.code)
     elif name == "flax.linen.meta.is_axis_metadata" and len(node.args) == 1:
         variable = ctx.name("flax.nnx.Variable")
         ctx.replace(node, "isinstance(", ctx.span(node.args[0]), f", {variable})", code=RULE.code)
+    elif asks and _logical_alone(node, ctx):
+        ctx.replace(node, f"{ctx.parity('is_logical')}(", ctx.span(node.args[0]), ")", code=RULE.code)
     elif asks:
-        ctx.replace(node.args[1], ctx.name("flax.nnx.Variable"), code=RULE.code)
+        ctx.replace(node.args[1], *_kinds(node, ctx), code=RULE.code)
     elif name in _BOXES and not is_alias(ctx, node.func):
         _constructor(node, _BOXES[name], ctx)
 
 
+def _before_variables(node: ast.AST, ctx: FileContext) -> bool:
+    """May what is opened or asked here be something that an initializer has made, or a box of the program's own?"""
+    return carries_own_boxes(ctx) or in_native_class(ctx, node) or initializer_around(ctx.source, node) is not None
+
+
+def _logical_alone(node: ast.Call, ctx: FileContext) -> bool:
+    """Are boxes of logical names asked for, where there are others?"""
+    asked = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+    others = ctx.project is not None and ctx.project.says("with_partitioning", ".Partitioned(", " Partitioned(")
+    return others and all(ctx.qualname(kind) == "flax.linen.LogicallyPartitioned" for kind in asked)
+
+
+def _kinds(node: ast.Call, ctx: FileContext) -> list[str | Span]:
+    """What `isinstance(x, Box)` asks for."""
+    variable = ctx.name("flax.nnx.Variable")
+    if not _before_variables(node, ctx):
+        return [variable]
+    asked = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+    kinds: list[str | Span] = []
+    for kind in asked:  # boxes of the program's own stay what they are
+        if ctx.qualname(kind) == _ANY and carries_own_boxes(ctx):
+            kinds += [ctx.name("flax.core.meta.AxisMetadata"), ", "]
+        elif ctx.qualname(kind) not in _KINDS:
+            kinds += [ctx.span(kind), ", "]
+    return ["(", *kinds, f"{variable}, {ctx.name('flax.nnx.VariableMetadata')})"]
+
+
 def _both(node: ast.Call, name: str | None, ctx: FileContext) -> None:
     """Where trees may hold boxes as well as variables: both are opened, other code is for a person to look at."""
-    if name == "flax.linen.unbox" and len(node.args) == 1 and not node.keywords:
-        if not (isinstance(node.args[0], ast.Call) and ctx.qualname(node.args[0].func) == "flax.nnx.as_pure"):
-            ctx.replace(node.args[0], f"{ctx.name('flax.nnx.as_pure')}(", ctx.span(node.args[0]), ")", code=RULE.code)
+    if name == "flax.linen.unbox" and (opened := _opened(node)) is not None and not is_alias(ctx, node.func):
+        if not (isinstance(opened, ast.Call) and ctx.qualname(opened.func) == "flax.nnx.as_pure"):
+            ctx.replace(opened, f"{ctx.name('flax.nnx.as_pure')}(", ctx.span(opened), ")", code=RULE.code)
     elif _asks(node, ctx) or name in _BOXES:
         ctx.report(
             node,
@@ -156,13 +246,46 @@ def _both(node: ast.Call, name: str | None, ctx: FileContext) -> None:
         )
 
 
+def _opened(node: ast.Call) -> ast.expr | None:
+    """What `nn.unbox(tree)` is given, where that is all."""
+    return argument(node, 0, "tree") if len(node.args) + len(node.keywords) == 1 else None
+
+
+def _opening(tree: str | Span, ctx: FileContext) -> list[str | Span]:
+    """The variables of `tree` taken out; under a mesh laid out first, as Linen lays out what it opens."""
+    inner: list[str | Span] = [f"{ctx.parity('laid_out')}(", tree, ")"] if has_mesh_context(ctx) else [tree]
+    return [f"{ctx.name('flax.nnx.as_pure')}(", *inner, ")"]
+
+
+@RULE.register(ast.Name, ast.Attribute, ends=frozenset({"unbox"}))
+def handed_on(node: ast.AST, ctx: FileContext) -> None:
+    """`nn.unbox` that is not called where it stands: handed to a function, or kept under a name."""
+    assert isinstance(node, ast.Name | ast.Attribute)
+    parent = ctx.source.parents.get(node)
+    if ctx.qualname(node) != "flax.linen.unbox" or not isinstance(node.ctx, ast.Load) or is_alias(ctx, node):
+        return
+    if (isinstance(parent, ast.Call) and parent.func is node) or stays_linen(ctx, node) or boxes_remain(ctx):
+        return
+    pure = ctx.name("flax.nnx.as_pure")
+    opened: list[str | Span] = [pure]
+    if boxes_beside_variables(ctx):
+        opened = ["lambda tree: ", ctx.span(node), f"({pure}(tree))"]
+    elif has_mesh_context(ctx):
+        opened = ["lambda tree: ", *_opening("tree", ctx)]
+    if _before_variables(node, ctx):
+        opened = [ctx.parity("unboxed")]
+    stands_alone = isinstance(parent, ast.Call | ast.keyword | ast.Assign | ast.Tuple | ast.List)
+    ctx.replace(node, *(opened if stands_alone or len(opened) == 1 else ["(", *opened, ")"]), code=RULE.code)
+
+
 def _asks(node: ast.Call, ctx: FileContext) -> bool:
     """`isinstance(x, Box)`, or with a tuple of boxes."""
     if not (isinstance(node.func, ast.Name) and node.func.id == "isinstance" and len(node.args) == 2):
         return False
     kinds = node.args[1]
-    asked = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return bool(asked) and all(ctx.qualname(kind) in _KINDS for kind in asked)
+    asked = [ctx.qualname(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
+    own = own_boxes(ctx.project).names if ctx.project is not None and carries_own_boxes(ctx) else frozenset()
+    return not _KINDS.isdisjoint(asked) and all(kind in _KINDS or kind in own for kind in asked)
 
 
 def _constructor(node: ast.Call, helper: str, ctx: FileContext) -> None:
@@ -178,7 +301,7 @@ def _constructor(node: ast.Call, helper: str, ctx: FileContext) -> None:
             help="Write nnx.Param(value, out_sharding=names).",
         )
         return
-    if in_native_class(ctx, node) or _in_initializer(node, ctx):
+    if in_native_class(ctx, node) or initializer_around(ctx.source, node) is not None:
         ctx.replace(node.func, ctx.parity(helper), code=RULE.code)
         return
     extra: list[str | Span] = []
@@ -190,20 +313,14 @@ def _constructor(node: ast.Call, helper: str, ctx: FileContext) -> None:
     ctx.replace(node, *parts, ", eager_sharding=False)", code=RULE.code)
 
 
-def _in_initializer(node: ast.AST, ctx: FileContext) -> bool:
-    """Does `node` stand in a function of a key and a shape?"""
-    for parent in ctx.source.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.Lambda):
-            names = [a.arg for a in [*parent.args.posonlyargs, *parent.args.args]]
-            if names[:1] and names[0] in _KEYS and (len(names) > 1 or parent.args.vararg is not None):
-                return True
-    return False
-
-
-@RULE.register(ast.Attribute, ends=frozenset({"unbox", "replace_boxed", *_ATTRIBUTES}))
+@RULE.register(ast.Attribute, ends=frozenset({"unbox", "replace_boxed", *_ATTRIBUTES, *_OF_ITEMS}))
 def attribute(node: ast.AST, ctx: FileContext) -> None:
     """`x.unbox()`, `x.value`, `x.names`, `x.replace_boxed(v)` of an `x` that is asked whether it is a box."""
     assert isinstance(node, ast.Attribute)
+    if node.attr in _OF_ITEMS and _is_item(node.value, ctx):
+        _of_item(node, ctx)
+    if node.attr == "unbox" and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        _of_replaced(node, node.value.func, ctx)
     if not isinstance(node.value, ast.Name):
         return
     if not isinstance(node.ctx, ast.Load) or stays_linen(ctx, node) or not _is_asked(node, node.value.id, ctx):
@@ -212,13 +329,70 @@ def attribute(node: ast.AST, ctx: FileContext) -> None:
         return
     parent = ctx.source.parents.get(node)
     after = Span(ctx.span(node.value).end, ctx.span(node).end)
-    if node.attr in _ATTRIBUTES:
+    if node.attr in _OF_ITEMS and isinstance(parent, ast.Call) and parent.func is node:
+        ctx.replace(parent, f"{ctx.parity(_OF_ITEMS[node.attr])}(", ctx.span(node.value), ")", code=RULE.code)
+    elif carries_own_boxes(ctx):
+        _of_any_box(node, parent, ctx)
+    elif node.attr in _ATTRIBUTES:
         ctx.replace(after, _ATTRIBUTES[node.attr], code=RULE.code)
     elif isinstance(parent, ast.Call) and parent.func is node:
         if node.attr == "unbox":
             ctx.replace(Span(after.start, ctx.span(parent).end), ".get_value()", code=RULE.code)
         else:
             ctx.replace(after, ".replace", code=RULE.code)
+
+
+def _is_item(node: ast.expr, ctx: FileContext) -> bool:
+    """`params["Dense_0"]["kernel"]`, or a name for it."""
+    if isinstance(node, ast.Name):
+        return any(
+            _is_item(value, ctx) for value in bindings(ctx.source).get(node.id, ()) if isinstance(value, ast.Subscript)
+        )
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+
+
+def _of_item(node: ast.Attribute, ctx: FileContext) -> None:
+    """`params["Dense_0"]["kernel"].names` and `.get_partition_spec()`."""
+    if ctx.project is None or not isinstance(node.ctx, ast.Load) or not (ctx.project.annotated_classes or _makes_boxes(ctx)):
+        return
+    if stays_linen(ctx, node) or boxes_remain(ctx):
+        return
+    parent = ctx.source.parents.get(node)
+    called = isinstance(parent, ast.Call) and parent.func is node and not parent.args and not parent.keywords
+    if called != (node.attr == "names"):
+        whole = parent if called and parent is not None else node
+        ctx.replace(whole, f"{ctx.parity(_OF_ITEMS[node.attr])}(", ctx.span(node.value), ")", code=RULE.code)
+
+
+def _of_replaced(node: ast.Attribute, before: ast.Attribute, ctx: FileContext) -> None:
+    """`x.replace_boxed(v).unbox()`, of an `x` that is asked."""
+    call = ctx.source.parents.get(node)
+    if before.attr != "replace_boxed" or not isinstance(before.value, ast.Name) or not isinstance(call, ast.Call):
+        return
+    if (
+        stays_linen(ctx, node)
+        or boxes_remain(ctx)
+        or boxes_beside_variables(ctx)
+        or not _is_asked(node, before.value.id, ctx)
+    ):
+        return
+    if carries_own_boxes(ctx):
+        ctx.replace(call, f"{ctx.parity('unboxed')}(", ctx.span(node.value), ")", code=RULE.code)
+    else:
+        ctx.replace(Span(ctx.span(node.value).end, ctx.span(call).end), ".get_value()", code=RULE.code)
+
+
+def _makes_boxes(ctx: FileContext) -> bool:
+    return any(isinstance(n, ast.Call) and ctx.qualname(n.func) in _BOXES for n in ctx.source.by_kind.get(ast.Call, ()))
+
+
+def _of_any_box(node: ast.Attribute, parent: ast.AST | None, ctx: FileContext) -> None:
+    """`x.unbox()` and `x.replace_boxed(v)` of an `x` that may be a variable, or a box of the program's own."""
+    if isinstance(parent, ast.Call) and parent.func is node and node.attr == "unbox":
+        ctx.replace(parent, f"{ctx.parity('unboxed')}(", ctx.span(node.value), ")", code=RULE.code)
+    elif isinstance(parent, ast.Call) and parent.func is node and node.attr == "replace_boxed" and len(parent.args) == 1:
+        value = ctx.span(parent.args[0])
+        ctx.replace(parent, f"{ctx.parity('replace_boxed')}(", ctx.span(node.value), ", ", value, ")", code=RULE.code)
 
 
 def _is_asked(node: ast.AST, name: str, ctx: FileContext) -> bool:
@@ -246,12 +420,33 @@ def box(node: ast.AST, ctx: FileContext) -> None:
         return
     if name in _KINDS and (_handled(node, ctx) or boxes_beside_variables(ctx)):
         return
+    if name == _ANY and own_boxes(ctx.project).names if ctx.project is not None else False:
+        _own_base(node, ctx)
+        return
     last = name.rpartition(".")[2]
     if last == "param_with_axes" and (in_native_class(ctx, node) or _drop_alias(node, ctx)):
         return  # the module writer has made the parameter
     if last in ("scan_with_axes", "vmap_with_axes") and (in_native_class(ctx, node) or _drop_alias(node, ctx)):
         return  # as is the transform
     ctx.report(node, RULE.code, f"{last} has no counterpart in NNX: {advice}", severity=Severity.WARNING, help=advice)
+
+
+@RULE.register(ast.Module)
+def own(node: ast.AST, ctx: FileContext) -> None:
+    """Boxes of the program's own that initializers return: `linen_parity.boxed(Scaled(value, 0.5))`."""
+    if not carries_own_boxes(ctx) or ctx.project is None:
+        return
+    names = own_boxes(ctx.project).names
+    for call in ctx.source.by_kind.get(ast.Call, ()):
+        assert isinstance(call, ast.Call)
+        if ctx.qualname(call.func) in names and not stays_linen(ctx, call):
+            ctx.replace(call, f"{ctx.parity('boxed')}(", ctx.span(call), ")", code=RULE.code)
+
+
+def _own_base(node: ast.Name | ast.Attribute, ctx: FileContext) -> None:
+    """What the program's own boxes derive from is flax's own, of no module: it stays, under a name that is not Linen's."""
+    if (ctx.source.names.raw_qualname(node) or "").startswith("flax.linen"):
+        ctx.replace(node, ctx.name("flax.core.meta.AxisMetadata"), code=RULE.code)
 
 
 def _handled(node: ast.AST, ctx: FileContext) -> bool:

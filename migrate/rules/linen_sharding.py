@@ -10,7 +10,14 @@ from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
 from ..linen.axis_rules import find_rules
-from ..nnx.sharding import boxes_beside_variables, boxes_remain, is_alias, partitioning_call, stays_linen
+from ..nnx.sharding import (
+    boxes_beside_variables,
+    boxes_remain,
+    carries_own_boxes,
+    is_alias,
+    partitioning_call,
+    stays_linen,
+)
 from ..rule import Example, Rule
 
 
@@ -262,7 +269,7 @@ def function(node: ast.AST, ctx: FileContext) -> None:
     logical = ctx.project is not None and ctx.project.uses_logical_names
     if name in PLAIN and isinstance(parent, ast.Call) and parent.func is node:
         # Linen's specs stand bare where its boxes stood, those of NNX within variables.
-        if not logical and not boxes_beside_variables(ctx):
+        if not logical and not boxes_beside_variables(ctx) and not carries_own_boxes(ctx):
             rest = Span(ctx.span(node).end, ctx.span(parent).end)
             ctx.replace(parent, f"{ctx.name('flax.nnx.as_pure')}({ctx.name(PLAIN[name])}", rest, ")", code=FUNCTIONS.code)
             return

@@ -35,7 +35,8 @@ RULES = (
         "NNX143",
         "computed-collection",
         "the collection of a variable or of a sown value is not a constant",
-        "`self.variable(collection, ...)` or `self.sow(collection, ...)` with a computed name.",
+        "`self.variable(collection, ...)` or `self.sow(collection, ...)` with a computed name, or that of a field without "
+        "a default.",
         "The collection becomes the type of the nnx.Variable.",
         "write the collection as a literal.",
     ),
@@ -273,7 +274,8 @@ RULES = (
         "NNX171",
         "dataclass-options",
         "the class has dataclass options or a dataclass decorator",
-        "`kw_only=True`, `frozen=...`, `@dataclass` and the like.",
+        "`kw_only=True`, `frozen=...`, `@dataclass` and the like, and decorators that ask for dataclass fields or replace "
+        "the constructor.",
         "The class gets a written constructor in place of the dataclass's.",
         "drop the option.",
     ),
@@ -289,10 +291,11 @@ RULES = (
     stays(
         "NNX173",
         "post-init",
-        "the class has a __post_init__ that does more than to check fields, or a field that begins with two underscores",
+        "the class has a __post_init__ that cannot stand in a constructor, or a field that begins with two underscores",
         "Both are the dataclass's business. A `__post_init__` of questions, errors and warnings stays, and the constructor "
-        "calls it.",
-        "The class gets a written constructor in place of the dataclass's.",
+        "calls it; one that computes fields or attributes becomes a part of it. Linen runs it again for every clone of the "
+        "module, so that it must give the same a second time: `self.width = self.width or 4`, not `self.width *= 2`.",
+        "The class gets a written constructor in place of the dataclass's, which runs once.",
         "move the code into `setup`; rename the field.",
     ),
     stays(
@@ -365,6 +368,17 @@ RULES = (
         "`setup` runs with every call, a constructor once: the value would never follow the parameter, which would not "
         "be trained.",
         "hold the parameter in an attribute of its name, and compute with it in the methods.",
+    ),
+    stays(
+        "NNX181",
+        "boxes-of-its-own",
+        "parameters may stand in boxes of the program's own",
+        "A subclass of `AxisMetadata` that derives from `nn.Partitioned`, is no `flax.struct` dataclass with one array, "
+        "whose `unbox` returns something else than that array, whose axes follow a scan or vmap, or that is made elsewhere "
+        "than in what an initializer returns. (Others are carried: see NNX403.)",
+        "Linen opens such a box wherever it reads the parameter and tells it of stacked axes; an nnx.Variable does neither.",
+        "keep what the box says as metadata of the variable: `nnx.Param(value, lr_scale=0.5)`, or "
+        "`nnx.with_metadata(init, lr_scale=0.5)` for an initializer.",
     ),
     stays(
         "NNX199",

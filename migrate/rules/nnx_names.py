@@ -56,6 +56,50 @@ with nnx.use_eager_sharding(False):
             after="from flax import nnx\n\nr = nnx.Rngs(0)\n",
             run="def check(before, after):\n    assert after['r'].params() is not None\n",
         ),
+        Example(
+            title="gradients by a filter",
+            before="""\
+import jax.numpy as jnp
+from flax.experimental import nnx
+
+
+class Net(nnx.Module):
+    def __init__(self):
+        self.w = nnx.Param(jnp.ones(3))
+        self.b = nnx.Param(jnp.ones(3))
+
+
+def loss(net):
+    return (net.w * 2 + net.b).sum()
+
+
+every = nnx.grad(loss, wrt=nnx.Param)(Net())
+some = nnx.grad(loss, wrt=nnx.PathContains('w'))(Net())
+""",
+            after="""\
+import jax.numpy as jnp
+from flax import nnx
+
+
+class Net(nnx.Module):
+    def __init__(self):
+        self.w = nnx.Param(jnp.ones(3))
+        self.b = nnx.Param(jnp.ones(3))
+
+
+def loss(net):
+    return (net.w * 2 + net.b).sum()
+
+
+every = nnx.grad(loss, argnums=0)(Net())
+some = nnx.grad(loss, argnums=nnx.DiffState(0, nnx.PathContains('w')))(Net())
+""",
+            run="""\
+def check(before, after):
+    assert set(after['every']) == {'w', 'b'} and set(after['some']) == {'w'}
+    assert float(after['every']['w'][...].sum()) == 6 == float(after['some']['w'][...].sum())
+""",
+        ),
     ),
     words=frozenset({"nnx"}),
 )
@@ -94,3 +138,33 @@ def sharding_keyword(node: ast.AST, ctx: FileContext) -> None:
     for keyword in keywords[:1]:
         start = ctx.source.offset(keyword.lineno, keyword.col_offset)
         ctx.replace(Span(start, start + len(keyword.arg or "")), "out_sharding", code=RULE.code)
+
+
+@RULE.register(ast.Call, ends=frozenset({"grad", "value_and_grad"}))
+def wrt_keyword(node: ast.AST, ctx: FileContext) -> None:
+    """`nnx.grad(f, wrt=nnx.Param)` of flax 0.8: what the gradients are taken by stands in `argnums` since then."""
+    assert isinstance(node, ast.Call)
+    if ctx.qualname(node.func) not in ("flax.nnx.grad", "flax.nnx.value_and_grad"):
+        return
+    given = {k.arg: k for k in node.keywords}
+    wrt, argnums = given.get("wrt"), given.get("argnums")
+    if wrt is None or argnums is not None:
+        return
+    start = ctx.source.offset(wrt.lineno, wrt.col_offset)
+    end = ctx.span(wrt.value).end
+    if ctx.qualname(wrt.value) == "flax.nnx.Param":
+        ctx.replace(Span(start, end), "argnums=0", code=RULE.code)
+    else:
+        on_module = isinstance(node.func, ast.Attribute)
+        state = f"{ctx.text(node.func.value)}.DiffState" if on_module else ctx.name("flax.nnx.DiffState")  # type: ignore[attr-defined]
+        ctx.replace(Span(start, end), f"argnums={state}(0, ", ctx.span(wrt.value), ")", code=RULE.code)
+
+
+@RULE.register(ast.Call, words=frozenset({"flat_state"}))
+def flat_items(node: ast.AST, ctx: FileContext) -> None:
+    """`state.flat_state().items()`: what was a dictionary goes through its pairs by itself."""
+    assert isinstance(node, ast.Call)
+    inner = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "items" else None
+    if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "flat_state":
+        if "nnx" in ctx.source.words and not inner.args and not node.args:
+            ctx.replace(Span(ctx.span(inner).end, ctx.span(node).end), code=RULE.code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 
 from ..context import FileContext
@@ -15,8 +16,8 @@ RULE = Rule(
     code="NNX909",
     name="nnx-snapshot",
     summary="a state that is kept is taken of a clone, and a model is merged of copies",
-    what="`best = nnx.state(model)` becomes `nnx.state(nnx.clone(model))` where the model is used afterwards, likewise"
-    " nnx.split; `nnx.merge(graphdef, state)` gets `copy=True` where the state is used again.",
+    what="`best = nnx.state(model)` becomes `nnx.state(nnx.clone(model))` where the model is used afterwards, or is known by"
+    " another name, likewise nnx.split; `nnx.merge(graphdef, state)` gets `copy=True` where the state is used again.",
     why="A State held values of its own. Since flax 0.12 it holds the module's Variables: a state that was put away would"
     " follow the training, and to put it back would change nothing.",
     how_sure="by construction; states that are only read where they are taken are left",
@@ -91,6 +92,12 @@ def check(before, after):
 _TAKE = frozenset({"flax.nnx.state", "flax.nnx.split"})
 # What a module may be given to afterwards without a change of its own Variables that a kept state would notice.
 _READ = frozenset({*_TAKE, "flax.nnx.update", "flax.nnx.display", "flax.nnx.graphdef", "flax.nnx.clone"})
+_OF_ARRAYS = frozenset({"value", "to_pure_dict"})
+_LIBRARIES = ("jax.", "flax.", "optax.", "orbax.", "numpy.")
+_HANDING_ON = (
+    *(ast.Tuple, ast.List, ast.Dict, ast.Set, ast.IfExp, ast.BoolOp, ast.Starred, ast.keyword, ast.Call),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -106,11 +113,13 @@ def take(node: ast.AST, ctx: FileContext) -> None:
     if kept is None or not _is_place(model):
         return
     split = ctx.qualname(node.func) == "flax.nnx.split"  # a model that is merged of it may change its Variables, too
-    changed = any(not _reads(use, ctx, split) for use in _later(model, kept, ctx))
+    names = _names_of(kept)
     if isinstance(kept, ast.Return):
         changed = _is_given(model, node, ctx) and not in_traced_function(ctx, node)
-    elif not isinstance(kept, ast.Assign) or not all(isinstance(t, ast.Name | ast.Tuple) for t in kept.targets):
-        changed |= _is_given(model, node, ctx)
+    else:
+        changed = any(not _reads(use, ctx, split) for use in _later(model, kept, ctx))
+        outlives = not names or any(_outlives(use, kept, ctx) for name in names for use in _later(name, kept, ctx))
+        changed |= outlives and _is_given(model, node, ctx) and not (names and in_traced_function(ctx, node))
     if changed:
         ctx.replace(model, f"{ctx.name('flax.nnx.clone')}(", ctx.span(model), ")", code=RULE.code)
 
@@ -135,18 +144,46 @@ def _is_place(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _kept(node: ast.Call, ctx: FileContext) -> ast.stmt | None:
-    """The statement that puts the call's value away or returns it, alone or among others, or puts it into a list."""
+def _kept(node: ast.expr, ctx: FileContext) -> ast.stmt | None:
+    """The statement that puts a value away or returns it: alone, a part of it, among others, or through a call."""
     inner: ast.AST = node
     for parent in ctx.source.ancestors(node):
-        if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.Return):
+        if isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr | ast.Return | ast.Yield):
             return ctx.source.statement_of(node)
-        if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and inner is not parent.func:
-            return ctx.source.statement_of(node) if parent.func.attr == "append" else None
-        if not isinstance(parent, ast.Tuple | ast.List | ast.Dict | ast.IfExp):
+        if isinstance(parent, ast.Attribute):
+            if parent.attr in _OF_ARRAYS:
+                return None
+        elif isinstance(parent, ast.Call) and inner is not parent.func:
+            name = ctx.qualname(parent.func) or (parent.func.id if isinstance(parent.func, ast.Name) else "")
+            if name.startswith(_LIBRARIES) or hasattr(builtins, name):
+                return None  # which looks at it, or makes another tree of it
+            return ctx.source.statement_of(node)
+        elif isinstance(parent, ast.Subscript):
+            if inner is not parent.value:
+                return None
+        elif not isinstance(parent, _HANDING_ON):
             return None
         inner = parent
     return None
+
+
+def _names_of(statement: ast.stmt) -> list[ast.Name]:
+    """The names that a statement gives its value, as they are read; none where it puts it anywhere else, too."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    flat = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    if not flat or not all(isinstance(part, ast.Name) for part in flat):
+        return []
+    return [ast.Name(part.id, ast.Load()) for part in flat if isinstance(part, ast.Name)]
+
+
+def _outlives(use: ast.expr, kept: ast.stmt, ctx: FileContext) -> bool:
+    """Is a state put away again, or used after code that may change a model which it knows by another name?"""
+    scope, between = _scope(kept, ctx), ctx.span(kept).end
+    if _kept(use, ctx) is not None or _scope(use, ctx) is not scope:
+        return True
+    until = ctx.span(ctx.source.statement_of(use)).start
+    calls = (n for n in subtree(scope) if isinstance(n, ast.Call) and between <= ctx.span(n).start < until)
+    return until < between or not all((ctx.qualname(call.func) or "").startswith(_LIBRARIES) for call in calls)
 
 
 def _scope(node: ast.AST, ctx: FileContext) -> ast.AST:
@@ -156,21 +193,21 @@ def _scope(node: ast.AST, ctx: FileContext) -> ast.AST:
 def _later(place: ast.expr, statement: ast.stmt, ctx: FileContext) -> Iterator[ast.expr]:
     """Where the same name or attribute is read after the statement, until it is bound again; all of it in a loop."""
     scope, text = _scope(statement, ctx), ast.dump(place)
-    looped = any(isinstance(p, _LOOPS) for p in ctx.source.ancestors(statement) if p in set(subtree(scope)))
-    end = ctx.span(statement).end
-    bound = ast.dump(place).replace("Load()", "Store()", 1) if isinstance(place, ast.Name) else ""
+    around = list(ctx.source.ancestors(statement))
+    looped = any(isinstance(p, _LOOPS) for p in (around[: around.index(scope)] if scope in around else around))
+    end, name = ctx.span(statement).end, _base(place)
     found = [
         n
         for n in subtree(scope)
-        if isinstance(n, ast.expr) and (ctx.span(n).start >= end or looped or _inner(n, scope, ctx))
+        if isinstance(n, type(place)) and (ctx.span(n).start >= end or looped or _inner(n, scope, ctx))
     ]
-    name = _base(place)
     for use in sorted(found, key=lambda n: ctx.span(n).start):
         if ctx.source.statement_of(use) is statement or _hidden(name, use, scope, ctx):
             continue
-        if bound and ast.dump(use) == bound and not looped and not _inner(use, scope, ctx):
-            return
-        if ast.dump(use) == text:
+        if isinstance(use, ast.Name) and use.id == name and not isinstance(use.ctx, ast.Load):
+            if not looped and not _inner(use, scope, ctx):
+                return
+        elif ast.dump(use) == text:
             yield use
 
 
@@ -196,13 +233,25 @@ def _inner(node: ast.AST, scope: ast.AST, ctx: FileContext) -> bool:
 
 
 def _is_given(place: ast.expr, node: ast.AST, ctx: FileContext) -> bool:
-    """Is it a parameter of the function around, or what an object holds?"""
+    """May it go by another name: as a parameter of the function around, an attribute, or an item of something?"""
     if isinstance(place, ast.Attribute):
         return True
+    assert isinstance(place, ast.Name)
     scope = _scope(node, ctx)
     arguments = scope.args if isinstance(scope, _FUNCTIONS) else None
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments is not None else []
-    return isinstance(place, ast.Name) and place.id in [a.arg for a in given]
+    if place.id in [a.arg for a in given]:
+        return True
+    stores = [n for n in subtree(scope) if isinstance(n, ast.Name) and n.id == place.id and not isinstance(n.ctx, ast.Load)]
+    return any(not _is_of_a_call(store, ctx) for store in stores)
+
+
+def _is_of_a_call(store: ast.Name, ctx: FileContext) -> bool:
+    """`model = Net(rngs)`, `model, optimizer = create()`."""
+    parent = ctx.source.parents.get(store)
+    if isinstance(parent, ast.Tuple):
+        parent = ctx.source.parents.get(parent)
+    return isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and isinstance(parent.value, ast.Call)
 
 
 def _reads(use: ast.expr, ctx: FileContext, split: bool) -> bool:

@@ -7,14 +7,24 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.sharding import PARTIALS, PJIT, JitArgument, is_alias, jit_arguments
+from ..nnx.sharding import (
+    PARTIALS,
+    PJIT,
+    JitArgument,
+    has_mesh_context,
+    is_alias,
+    jit_arguments,
+    mixes_none,
+    open_resource_trees,
+)
 from ..rule import Example, Rule
 
 RULE = Rule(
     code="NNX501",
     name="pjit",
     summary="pjit is jax.jit, and its axis resources are in_shardings and out_shardings",
-    what="Rewrites pjit calls, decorators, partials and references. A literal None in its resources becomes P().",
+    what="Rewrites pjit calls, decorators, partials and references. A literal None in its resources becomes P(),"
+    " as does one in a tree that is made elsewhere, when the program runs, in projects that choose between a spec and None.",
     why="`in_axis_resources` went with jax 0.4.14 and pjit is deprecated. Old pjit read None as replicated; jax.jit"
     " reads it as left open, so a None that stays would leave outputs to the compiler.",
     how_sure="by construction for literal trees; a tree that is computed elsewhere may hold a None, which is reported",
@@ -136,21 +146,42 @@ def check(before, after):
     assert 'all-reduce' in after['text']
 """,
         ),
+        Example(
+            title="trees that hold None",
+            before="""\
+import jax
+import numpy as np
+from jax.experimental.pjit import pjit
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ('data',))
+params = {'w': np.ones((8, 2), np.float32), 'b': np.ones(8, np.float32)}
+specs = {name: P('data') if value.ndim == 2 else None for name, value in params.items()}
+move = pjit(lambda p, b: (p, b), in_axis_resources=None, out_axis_resources=(specs, None))
+with mesh:
+    moved, _ = move(params, np.ones(8))
+""",
+            after="""\
+import jax
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+import linen_parity
+
+mesh = Mesh(np.array(jax.devices()), ('data',))
+params = {'w': np.ones((8, 2), np.float32), 'b': np.ones(8, np.float32)}
+specs = {name: P('data') if value.ndim == 2 else None for name, value in params.items()}
+move = jax.jit(lambda p, b: (p, b), in_shardings=P(), out_shardings=(linen_parity.replicated(specs), P()))
+with jax.set_mesh(mesh):
+    moved, _ = move(params, np.ones(8))
+""",
+            run="""\
+def check(before, after):
+    P = after['P']
+    assert after['moved']['w'].sharding.spec == P('data') and after['moved']['b'].sharding.spec == P()
+""",
+        ),
     ),
     words=frozenset({"pjit"}),
-)
-
-
-# What these answer holds no None.
-_WITHOUT_NONE = frozenset(
-    {
-        "jax.sharding.PartitionSpec",
-        "jax.sharding.NamedSharding",
-        "flax.linen.get_partition_spec",
-        "flax.linen.get_sharding",
-        "flax.linen.logical_to_mesh",
-        "flax.linen.logical_to_mesh_sharding",
-    }
 )
 
 
@@ -197,22 +228,18 @@ def _as_it_is(argument: JitArgument, text: str) -> bool:
 
 
 def _report_open_trees(node: ast.Call, ctx: FileContext) -> None:
+    if has_mesh_context(ctx) and mixes_none(ctx):
+        return  # None in them becomes P() when the program runs
     for keyword in node.keywords:
-        if keyword.arg in ("in_axis_resources", "out_axis_resources") and isinstance(
-            keyword.value, ast.Name | ast.Attribute | ast.Call
-        ):
-            made: ast.AST | None = keyword.value
-            if isinstance(made, ast.Name):
-                made = ctx.source.names.single_assignments.get(made.id)
-            if isinstance(made, ast.Call) and ctx.qualname(made.func) in _WITHOUT_NONE:
-                continue
-            ctx.report(
-                keyword.value,
-                RULE.code,
-                f"{ctx.text(keyword.value)} is not a literal: a None inside it meant replicated to pjit and means"
-                " 'as it comes' to jax.jit",
-                help="Put P() where the tree holds None.",
-            )
+        if keyword.arg in ("in_axis_resources", "out_axis_resources"):
+            for tree in open_resource_trees(ctx, keyword.value):
+                ctx.report(
+                    tree,
+                    RULE.code,
+                    f"{ctx.text(tree)} is not a literal: a None inside it meant replicated to pjit and means"
+                    " 'as it comes' to jax.jit",
+                    help="Put P() where the tree holds None.",
+                )
 
 
 @RULE.register(ast.Name, ast.Attribute, ends=frozenset({"pjit"}))

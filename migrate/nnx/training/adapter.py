@@ -77,6 +77,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
             help="Pass the sizes to the constructor here.",
         )
     sizes = _sizes(plans)
+    said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * any(plan.late for plan in plans))
     text = context.source.text
     name = context.parity("Functional")
     function = context.span(site.func)
@@ -84,25 +85,25 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
     given = [*site.args, *[k.value for k in site.keywords]]
     end = context.span(site).end - 1
     last = max((context.span(g).end for g in given), default=0)
-    bound = any(keyword.arg in ("sizes", "create") for keyword in site.keywords)  # words of Functional itself
+    bound = any(keyword.arg in ("sizes", "create", "late") for keyword in site.keywords)  # words of Functional itself
     lead = first_on_its_line(text, opening + 1, end) if given and not bound else ""
     opened = f"{context.name('functools.partial')}(" if bound else lead
     context.insert(function.start, f"{name}({opened}", code="NNX603", order=-1)
-    if not given and not sizes:
+    if not given and not said:
         context.replace(Span(function.end, opening + 1), code="NNX603")
     else:
         first = text[opening + 1 : opening + 2]
         context.replace(Span(function.end, opening + 1), "," if lead or first in "\r\n" else ", ", code="NNX603")
     if bound:
-        context.insert(end, f"){sizes and f', sizes={sizes}'}", code="NNX603")
-    elif sizes:
+        context.insert(end, f"){said and f', {said}'}", code="NNX603")
+    elif said:
         comma = "" if not given or "," in _code_between(text, last, end) else ","
         if lead and "\n" in text[last:end]:
             context.insert(last, comma, code="NNX603")
             at = text.rindex("\n", last, end)
-            context.insert(at - (text[at - 1] == "\r"), f"{lead}sizes={sizes},", code="NNX603")
+            context.insert(at - (text[at - 1] == "\r"), f"{lead}{said},", code="NNX603")
         else:
-            context.insert(end, f"{comma and ', '}sizes={sizes}", code="NNX603")
+            context.insert(end, f"{comma and ', '}{said}", code="NNX603")
     context.report(
         site,
         "NNX603",

@@ -126,15 +126,7 @@ def _same_transformation(form: _Native, creation: ast.Call, call: ast.Call) -> N
         if not isinstance(function.value, ast.Name):
             raise Unsupported(call, "an optimizer that has no name")
         symbols.append(form.flow.symbol(form.source(function), function.value))
-    module, _, name = symbols[0]
-    stores = [
-        node
-        for node in form.flow.project.files[module].by_kind.get(ast.Name, ())
-        if isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Store)
-        and form.flow.symbol(form.flow.project.files[module], node) == symbols[0]
-    ]
+    stores = [node for node in form.flow.occurrences(symbols[0]) if isinstance(node.ctx, ast.Store)]
     if symbols[0] != symbols[1] or len(stores) != 1:
         raise Unsupported(call, "one of several optimizers")
 

@@ -127,6 +127,9 @@ class _Functional(PassedTrees):
         self.one_class_each()
         site = self.component.sites[0]
         functional_calls.check_state(self)
+        self.check_boxes()
+        if any(plan.arrays for plans in self.component.plans for plan in plans):
+            raise Unsupported(site, "arrays that a module keeps beside its variables")
         self.annotated = bool(self.flow.project.annotated_classes)
         if self.flow.project.linen_says("_with_axes"):
             raise Unsupported(site, "axes in a collection of their own")

@@ -186,10 +186,8 @@ def _from_outside(form: Rewrite, call: ast.Call, root: ast.AST, inside: set[ast.
 
 
 def _is_outside(form: Rewrite, name: ast.Name, root: ast.AST, inside: set[ast.AST]) -> bool:
-    source = form.source(name)
-    symbol = form.flow.symbol(source, name)
+    symbol = form.flow.symbol(form.source(name), name)
     if not _around(form, symbol[1], inside):
         return True
-    names = [n for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == name.id]
-    stored = any(not isinstance(n.ctx, ast.Load) and form.flow.symbol(source, n) == symbol for n in names)
+    stored = any(not isinstance(n.ctx, ast.Load) for n in form.flow.occurrences(symbol))
     return symbol[1] is root and not stored

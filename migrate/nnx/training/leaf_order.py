@@ -96,15 +96,6 @@ def orderless(form: Rewrite, node: ast.AST) -> bool:
         named = parent.func.id if isinstance(parent.func, ast.Name) else ""
         return named in _ORDERLESS or (named == "sorted" and not parent.keywords)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        source, target = form.source(node), parent.targets[0]
-        symbol = form.flow.symbol(source, target)
-        loads = [
-            other
-            for other in source.by_kind.get(ast.Name, ())
-            if isinstance(other, ast.Name)
-            and isinstance(other.ctx, ast.Load)
-            and other.id == target.id
-            and form.flow.symbol(source, other) == symbol
-        ]
-        return all(orderless(form, load) for load in loads)
+        same = form.flow.occurrences(form.flow.symbol(form.source(node), parent.targets[0]))
+        return all(orderless(form, name) for name in same if isinstance(name.ctx, ast.Load))
     return False

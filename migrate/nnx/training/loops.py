@@ -136,14 +136,7 @@ def _is_dictionary(form: _Native, node: ast.expr) -> bool:
         return False
     source = form.source(node)
     symbol = form.flow.symbol(source, node)
-    stores = [
-        other
-        for other in source.by_kind.get(ast.Name, ())
-        if isinstance(other, ast.Name)
-        and isinstance(other.ctx, ast.Store)
-        and other.id == node.id
-        and form.flow.symbol(source, other) == symbol
-    ]
+    stores = [other for other in form.flow.occurrences(symbol) if isinstance(other.ctx, ast.Store)]
     given = [(form.statement(store), getattr(form.parent(store), "value", None)) for store in stores]
     block = getattr(symbol[1] if symbol[1] is not None else source.tree, "body", [])
     first = any(statement in block and statement.lineno < node.lineno for statement, _ in given)

@@ -89,10 +89,8 @@ class PassedTrees(Rewrite):
         return False
 
     def _is_read(self, target: ast.Name) -> bool:
-        source = self.source(target)
-        symbol = self.flow.symbol(source, target)
-        names = [n for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == target.id]
-        return any(not isinstance(n.ctx, ast.Store) and self.flow.symbol(source, n) == symbol for n in names)
+        same = self.flow.occurrences(self.flow.symbol(self.source(target), target))
+        return any(not isinstance(name.ctx, ast.Store) for name in same)
 
     def _kept(self, value: Value, where: Value) -> bool:
         """Does `where` know all that `value` has of the models?"""
@@ -218,11 +216,8 @@ class PassedTrees(Rewrite):
 
     def bound_once(self, name: ast.Name) -> Symbol | None:
         """What a name means, where it is a parameter or assigned in one place, and never anything else."""
-        source = self.source(name)
-        symbol = self.flow.symbol(source, name)
-        home = self.flow.project.files[symbol[0]]
-        names = [n for n in home.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == symbol[2]]
-        stores = [n for n in names if not isinstance(n.ctx, ast.Load) and self.flow.symbol(home, n) == symbol]
+        symbol = self.flow.symbol(self.source(name), name)
+        stores = [n for n in self.flow.occurrences(symbol) if not isinstance(n.ctx, ast.Load)]
         return symbol if len(stores) + self.is_parameter(symbol) == 1 else None
 
     def is_parameter(self, symbol: Symbol) -> bool:

@@ -10,6 +10,7 @@ from ...context import FileContext
 from ...edits import Part, Span
 from ...linen.flow import Flow
 from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
+from ...linen.own_boxes import own_boxes
 from ...plan import ClassPlan
 from ...source import SourceFile
 from ...trees import subtree
@@ -52,6 +53,11 @@ class Rewrite:
         for site, plans in zip(self.component.sites, self.component.plans):
             if len(plans) != 1:
                 raise Unsupported(site, "a class chosen at run time")
+
+    def check_boxes(self) -> None:
+        """Unsupported where trees of variables hold boxes of the program's own, which a `Functional` gives them."""
+        if own_boxes(self.flow.project).names:
+            raise Unsupported(self.component.sites[0], "boxes of the program's own")
 
     def check_records(self) -> None:
         """Unsupported where a record of the project has values of the component."""
@@ -302,9 +308,8 @@ class Rewrite:
                 raise Unsupported(call, f"{argument.name} is of an input that this call does not give") from None
             out.append(f"{argument.name}={ast.unparse(said)}")
             trees.append(said)
-        for node in [*args, *[k.value for k in keywords]]:
-            if drawn_inputs.evaluations(node, trees) + again != 1 and drawn_inputs.taken(self, node):
-                raise Unsupported(call, "an input of init that is taken from something")
+        if not drawn_inputs.as_often(self, [*args, *[k.value for k in keywords]], trees, again=again):
+            raise Unsupported(call, "an input of init that is taken from something")
         return out
 
     def _spread(self, args: list[ast.expr]) -> list[ast.expr]:

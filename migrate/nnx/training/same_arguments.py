@@ -14,7 +14,7 @@ import ast
 import copy
 import dataclasses
 
-from ...linen.flow_values import ClassValue, Function, Items, Model, Value
+from ...linen.flow_values import ClassValue, Function, Items, Model, Symbol, Value
 from ...trees import subtree
 from .places import loops_around
 from .rewrite import Rewrite
@@ -49,7 +49,8 @@ def alike(form: Rewrite, sites: list[ast.Call]) -> bool:
 
 
 def _alike(form: Rewrite, sites: list[ast.Call]) -> bool:
-    kept = [symbol for symbol, value in form.flow.uses.symbols(form.component.sites) if not isinstance(value, Model)]
+    held = [symbol for symbol, value in form.flow.uses.symbols(form.component.sites) if not isinstance(value, Model)]
+    kept = [symbol for symbol in held if not _forgotten(form, symbol)]
     if any(isinstance(scope, ast.ClassDef) for _, scope, _ in kept):
         return False
     ends: list[_Way] = []
@@ -96,6 +97,14 @@ def _holds(form: Rewrite, value: Value | None) -> bool:
     return isinstance(value, Function) or (value is not None and form.component.holds(value))
 
 
+def _forgotten(form: Rewrite, symbol: Symbol) -> bool:
+    """Is it a global name of a notebook, which nothing can import, that the notebook never reads?"""
+    found = form.flow.occurrences(symbol)
+    if symbol[1] is not None or not found or form.source(found[0]).path.suffix != ".ipynb":
+        return False
+    return not any(isinstance(name.ctx, ast.Load) for name in found)
+
+
 def _used(form: Rewrite, call: ast.Call) -> bool:
     """May somebody look at what a call returns?"""
     parent = form.parent(call)
@@ -104,8 +113,8 @@ def _used(form: Rewrite, call: ast.Call) -> bool:
     if isinstance(parent, ast.Assign) and all(isinstance(target, ast.Name) for target in parent.targets):
         source = form.source(call)
         names = {form.flow.symbol(source, target) for target in parent.targets if isinstance(target, ast.Name)}
-        if any(scope is None for _, scope, _ in names):
-            return True  # another file may
+        if any(scope is None for _, scope, _ in names) and source.path.suffix != ".ipynb":
+            return True  # another file may; nothing imports a notebook
         loads = [n for n in source.by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
         return any(form.flow.symbol(source, node) in names for node in loads)
     return True
@@ -181,19 +190,11 @@ def _is_local(form: Rewrite, node: ast.AST) -> bool:
 
 
 def _name(form: Rewrite, node: ast.Name, function: ast.AST | None, depth: int) -> ast.AST:
-    source = form.source(node)
-    module, scope, name = form.flow.symbol(source, node)
+    symbol = form.flow.symbol(form.source(node), node)
+    module, scope, name = symbol
     if isinstance(form.flow.value(node), ClassValue) and scope is None:
         return _Marked(form.flow.name(node) or name)
-    stores = [
-        other
-        for other in form.flow.project.files[module].by_kind.get(ast.Name, ())
-        if isinstance(other, ast.Name)
-        and not isinstance(other.ctx, ast.Load)
-        and other.id == name
-        and other in form.flow.source_of
-        and form.flow.symbol(form.source(other), other) == (module, scope, name)
-    ]
+    stores = [other for other in form.flow.occurrences(symbol) if not isinstance(other.ctx, ast.Load)]
     if scope is None and stores and _set_from_outside(form, name):
         raise _Unknown
     argument = scope is not None and name in _arguments(scope)

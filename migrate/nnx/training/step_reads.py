@@ -66,11 +66,9 @@ def _number(node: ast.expr, kind: type[int] | type[float]) -> bool:
 
 def _named_will_do(form: _Native, target: ast.Name) -> bool:
     """The same of a name for the step alone."""
-    source = form.source(target)
-    symbol = form.flow.symbol(source, target)
+    symbol = form.flow.symbol(form.source(target), target)
     if symbol[1] is None:  # other files may read it
         return False
-    named = [node for node in source.by_kind.get(ast.Name, ()) if isinstance(node, ast.Name) and node.id == target.id]
-    mine = [node for node in named if form.flow.symbol(source, node) == symbol]
+    mine = form.flow.occurrences(symbol)
     stores = [node for node in mine if not isinstance(node.ctx, ast.Load)]
     return stores == [target] and all(_unsigned_will_do(form, node) for node in mine if node is not target)

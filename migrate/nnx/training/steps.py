@@ -538,14 +538,10 @@ def functions(form: _Native) -> dict[ast.AST, Step]:
 
 def _only_assigned(form: _Native, symbol: Symbol) -> bool:
     """`def main(_): _ = train()`: nobody gives the function a state, nor reads the one that it names so."""
-    module, scope, name = symbol
+    scope = symbol[1]
     if scope is None or form.flow.callers.get(scope) or form.flow.partials.get(scope):
         return False
-    names = [
-        n for n in form.flow.project.files[module].by_kind.get(ast.Name, ()) if isinstance(n, ast.Name) and n.id == name
-    ]
-    mine = [n for n in names if form.flow.symbol(form.source(n), n) == symbol]
-    return not any(isinstance(n.ctx, ast.Load) for n in mine)
+    return not any(isinstance(name.ctx, ast.Load) for name in form.flow.occurrences(symbol))
 
 
 def needs_optimizer(form: _Native, symbol: Symbol, seen: set[Symbol]) -> bool:

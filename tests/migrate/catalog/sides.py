@@ -54,8 +54,7 @@ def parse(node: ast.Call, unknown: dict[str, str]) -> tuple[layers.Layer, dict[s
     assert layer is not None, ast.unparse(node)
 
     def arg(n: ast.expr) -> Arg:
-        items = tuple((ast.unparse(e),) for e in n.elts) if isinstance(n, ast.Tuple | ast.List) else None
-        return Arg((ast.unparse(n),), value_of(n), items)
+        return Arg((ast.unparse(n),), value_of(n))
 
     bound = layer.bind([arg(a) for a in node.args], {k.arg: arg(k.value) for k in node.keywords if k.arg})
     return layer, {k: dataclasses.replace(a, value=Unknown()) if k in unknown else a for k, a in bound.items()}

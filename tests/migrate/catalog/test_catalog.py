@@ -88,7 +88,7 @@ WRITTEN = [
         "rngs=rngs)",
     ),
     ("nn.PReLU(negative_slope_init=0.2)", "flax.nnx.PReLU(negative_slope_init=0.2)"),
-    ("nn.Sequential([nn.relu, nn.tanh])", "flax.nnx.Sequential(nn.relu, nn.tanh)"),
+    ("nn.Sequential([nn.relu, nn.tanh])", "flax.nnx.Sequential(*[nn.relu, nn.tanh])"),
     ("nn.Sequential(layers)", "flax.nnx.Sequential(*layers)"),
     ("nn.BatchApply(f, 3)", "linen_parity.BatchApply(f, 3)"),
 ]

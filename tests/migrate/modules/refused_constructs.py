@@ -178,19 +178,6 @@ class M(nn.Module):
     return nn.Dropout(0.5, deterministic=not self.has_rng('dropout'))(x)
 """,
     ),
-    "a field that __post_init__ changes": (
-        "NNX173",
-        """class M(nn.Module):
-  width: Any = None
-  def __post_init__(self):
-    if self.width is None:
-      self.width = 4
-    super().__post_init__()
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dense(self.width)(x)
-""",
-    ),
     "a __post_init__ that gives the module to a function": (
         "NNX173",
         """def widen(module):

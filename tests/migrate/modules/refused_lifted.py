@@ -212,6 +212,25 @@ class M(nn.Module):
     return functools.partial(nn.remat(self.block), act=nn.tanh)()(x)
 """,
     ),
+    "remat or not by a number that setup computes": (
+        "NNX130",
+        """class Block(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+class M(nn.Module):
+  k: int = 1
+  def setup(self):
+    k = self.k + 1
+    k = k * 2
+    big = k > 3
+    self.h = nn.remat(Block)() if big else Block()
+  def __call__(self, x):
+    return self.h(x)
+""",
+    ),
     "remat of one field, or another field": (
         "NNX132",
         """class M(nn.Module):

@@ -22,6 +22,28 @@ def __call__(self, x):
     x = jnp.concatenate([x, x], -1)
   return nn.Dense(4)(x)""",
     ),
+    "a loop over a list that a field ends": (
+        "NNX157",
+        """def setup(self):
+  self.layers = [nn.Dense(4) for _ in range(self.count)]
+def __call__(self, x):
+  for i, layer in enumerate(self.layers):
+    x = layer(x)
+    if i == self.widths[0]:
+      break
+  return x""",
+    ),
+    "a loop over a list out of which a field returns": (
+        "NNX157",
+        """def setup(self):
+  self.layers = [nn.Dense(4) for _ in range(self.count)]
+def __call__(self, x):
+  for i in range(self.count):
+    x = self.layers[i](x)
+    if self.flag and i > 0:
+      return x
+  return x""",
+    ),
     "items picked by number": (
         "NNX114",
         """def setup(self):

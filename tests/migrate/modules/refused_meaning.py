@@ -123,6 +123,86 @@ class N(nn.Module):
     return M(nn.Dense)(x) + M(nn.DenseGeneral)(x)
 """,
     ),
+    "a field of two kinds, one with a field that is called as the size of an input": (
+        "NNX163",
+        """class Own(nn.Module):
+  in_features: int = 4
+  @nn.compact
+  def __call__(self, x):
+    return x @ self.param('kernel', nn.initializers.normal(), (x.shape[-1], self.in_features))
+
+
+class M(nn.Module):
+  part: Any
+  @nn.compact
+  def __call__(self, x):
+    return self.part(4)(x)
+
+
+class N(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return M(nn.Dense)(x) + M(Own)(x)
+""",
+    ),
+    "a field of two kinds, a layer of other axes": (
+        "NNX163",
+        """class Scale(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return x * self.param('scale', nn.initializers.ones, (x.shape[-1],))
+
+
+class M(nn.Module):
+  part: Any
+  @nn.compact
+  def __call__(self, x):
+    return self.part()(x)
+
+
+class N(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    norm = functools.partial(nn.LayerNorm, reduction_axes=1, feature_axes=1)
+    return M(norm)(x) + M(Scale)(x)
+""",
+    ),
+    "another collection than the field's default": (
+        "NNX143",
+        """class Kept(nn.Module):
+  collection: str = 'kept'
+  @nn.compact
+  def __call__(self, x):
+    return x + self.variable(self.collection, 'a', jnp.zeros, ()).value
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Kept('others')(x)
+""",
+    ),
+    "a collection that nobody names": (
+        "NNX143",
+        """class M(nn.Module):
+  collection: str
+  @nn.compact
+  def __call__(self, x):
+    return x + self.variable(self.collection, 'a', jnp.zeros, ()).value
+""",
+    ),
+    "a collection that __post_init__ names": (
+        "NNX143",
+        """class M(nn.Module):
+  collection: str = ''
+  def __post_init__(self):
+    self.collection = self.collection or 'kept'
+    super().__post_init__()
+  @nn.compact
+  def __call__(self, x):
+    return x + self.variable(self.collection, 'a', jnp.zeros, ()).value
+""",
+    ),
     "a field of two kinds that NNX makes in different ways": (
         "NNX163",
         """class M(nn.Module):

@@ -551,4 +551,42 @@ class M(nn.Module):
     return x
 """,
     ),
+    "a flag that two conditions set": (
+        "NNX114",
+        """class M(nn.Module):
+  a: bool = False
+  b: bool = False
+  def setup(self):
+    self.on = False
+    if self.a:
+      self.on = True
+    if self.b:
+      self.on = False
+    self.one = nn.Dense(8)
+    self.two = nn.Dense(3)
+  def __call__(self, x):
+    h = self.one(x)
+    if self.on:
+      h = h[..., :4]
+    return self.two(h)
+""",
+    ),
+    "a width that is the number of a pass": (
+        "NNX114",
+        """class M(nn.Module):
+  def setup(self):
+    self.one = Sized()
+  def __call__(self, x):
+    out = 0
+    for i in range(1, 2):
+      out += self.one(x, i).sum(-1)
+    return out
+
+
+class Sized(nn.Module):
+  @nn.compact
+  def __call__(self, x, features: int):
+    return nn.Dense(features)(x)
+""",
+    ),
 }

@@ -1,6 +1,20 @@
 """Classes that stay Linen because what is created, or under which name, cannot be told for certain: with their codes."""
 
 REFUSED = {
+    "the name of a layer, asked for at the call": (
+        "NNX164",
+        """class M(nn.Module):
+  def setup(self):
+    self.layers = [nn.Dense(3) for _ in range(2)]
+
+  def __call__(self, x):
+    out = {}
+    for layer in self.layers:
+      x = layer(x)
+      out[layer.name] = x
+    return out
+""",
+    ),
     "modules of Linen copies that an earlier run made, out of sight": (
         "NNX150",
         """from pkg import blocks_linen
@@ -256,13 +270,65 @@ class M(nn.Module):
       return nn.Dense(4)(x)
 """,
     ),
-    "a norm with options that nobody shows": (
+    "a decorator that replaces the constructor": (
+        "NNX171",
+        """def counted(cls):
+  made = cls.__init__
+  def init(self, *args, **kwargs):
+    self.given = dict(kwargs)
+    made(self, *args, **kwargs)
+  cls.__init__ = init
+  return cls
+
+
+@counted
+class M(nn.Module):
+  width: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+""",
+    ),
+    "a decorator that asks for fields": (
+        "NNX171",
+        """import dataclasses
+
+
+def described(label):
+  def add(cls):
+    cls.described = [field.name for field in dataclasses.fields(cls)]
+    return cls
+  return add
+
+
+@described('m')
+class M(nn.Module):
+  width: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+""",
+    ),
+    "a decorator that keeps the arguments as a configuration": (
+        "NNX171",
+        """from diffusers.configuration_utils import flax_register_to_config
+
+
+@flax_register_to_config
+class M(nn.Module):
+  width: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+""",
+    ),
+    "a partial of a norm with options that nobody shows": (
         "NNX137",
         """class M(nn.Module):
   options: Any = None
   @nn.compact
   def __call__(self, x):
-    return nn.LayerNorm(**self.options)(x)
+    return functools.partial(nn.LayerNorm, use_bias=False)(**self.options)(x)
 """,
     ),
     "partials out of a comprehension": (
@@ -291,16 +357,6 @@ class M(nn.Module):
   @nn.compact
   def __call__(self, x, label='a'):
     return functools.partial(nn.Dense, 3, name=label)()(x)
-""",
-    ),
-    "a norm whose dtype is in a dict that setup keeps": (
-        "NNX137",
-        """class M(nn.Module):
-  def setup(self):
-    self.options = {'use_bias': False, 'dtype': jnp.bfloat16}
-    self.norm = nn.LayerNorm(**self.options)
-  def __call__(self, x):
-    return self.norm(x)
 """,
     ),
     "options of which Linen keeps a copy, while setup changes the dict": (
@@ -361,18 +417,6 @@ class M(nn.Module):
     return self.d(x)
 """,
     ),
-    "options that are set where a flag says so, for a layer whose keywords differ": (
-        "NNX137",
-        """class M(nn.Module):
-  fast: bool = False
-  @nn.compact
-  def __call__(self, x):
-    options = dict(epsilon=1e-5)
-    if self.fast:
-      options['dtype'] = jnp.bfloat16
-    return nn.LayerNorm(**options)(x)
-""",
-    ),
     "options of a function under a name of its caller's": (
         "NNX137",
         """def dense(scale):
@@ -406,18 +450,6 @@ class M(nn.Module):
   def __call__(self, x):
     dtype = jnp.float32
     return dense(self.scale)(nn.Dense(4, dtype=dtype)(x))
-""",
-    ),
-    "an option that reads a name bound anew": (
-        "NNX137",
-        """class M(nn.Module):
-  width: int = 4
-  @nn.compact
-  def __call__(self, x):
-    dtype = jnp.bfloat16
-    options = dict(dtype=dtype)
-    dtype = jnp.float32
-    return nn.LayerNorm(**options)(x.astype(dtype))
 """,
     ),
     "a table of functions of which one makes layers": (

@@ -39,7 +39,12 @@ def _linen(stem: str) -> types.ModuleType:
 
 
 LINEN = {stem: _linen(stem) for stem in FILES}
-CASES = [(stem, position) for stem in FILES for position in range(len(LINEN[stem].CASES))]
+AT_ONCE = 4  # cases of a file that `make test` has; `make slow` has the others
+CASES = [
+    pytest.param(stem, position, marks=() if position < AT_ONCE else pytest.mark.slow)
+    for stem in FILES
+    for position in range(len(LINEN[stem].CASES))
+]
 
 
 @functools.cache
@@ -114,7 +119,9 @@ def _equal(wanted: Any, reached: Any, **tolerance: float) -> None:
         np.testing.assert_allclose(x, y, **{"rtol": 0, "atol": 0, **tolerance})
 
 
-STARTS = [(s, p) for s, p in CASES if LINEN[s].CASES[p][0] in getattr(LINEN[s], "SAME_START", ())]
+STARTS = [
+    (s, p) for s in FILES for p in range(len(LINEN[s].CASES)) if LINEN[s].CASES[p][0] in getattr(LINEN[s], "SAME_START", ())
+]
 
 
 @pytest.mark.parametrize("stem,position", STARTS, ids=lambda v: str(v))

@@ -771,3 +771,51 @@ def test_a_class_whose_identity_may_matter_keeps_its_modules_linen(name: str, tm
     result = migrate(write(tmp_path / "a", files), tmp_path / "b")
     plans = {c.qualname: c for c in result.classes}
     assert (plans["pkg.nets.Net"].outcome, plans["pkg.nets.Net"].code) == ("bridged", "NNX177")
+
+
+GIVEN_TO_COPIES = """import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class Net(nn.Module):
+  width: int
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+
+
+class Critic(nn.Module):
+  net: nn.Module
+  head: nn.Module
+
+  @nn.compact
+  def __call__(self, x):
+    return self.head(jnp.tanh(self.net(x)))
+
+
+class ModuleDict(nn.Module):
+  modules: dict[str, nn.Module]
+
+  @nn.compact
+  def __call__(self, x):
+    return {name: module(x) for name, module in self.modules.items()}
+
+
+def run():
+  x = jnp.ones((2, 3))
+  model = ModuleDict({"actor": Net(2), "critic": MADE})
+  variables = model.init(jax.random.key(0), x)
+  return variables, model.apply(variables, x)
+"""
+
+
+@pytest.mark.parametrize("made", ["Critic(Net(4), nn.Dense(1))", "Critic(net=Net(width=4), head=Net(1))"])
+@pytest.mark.usefixtures("fresh")
+def test_modules_given_to_a_copy_stay_modules(made: str, tmp_path: Path) -> None:
+    """A native Critic would take what makes them."""
+    before = write(tmp_path / "before", {"given.py": GIVEN_TO_COPIES.replace("MADE", made)})
+    result = migrate(before, tmp_path / "after")
+    assert outcomes(result)["ModuleDict"] == "bridged"
+    assert_same(load(before, "given").run(), load(tmp_path / "after", "given").run())

@@ -18,7 +18,7 @@ REFUSED = {
         "norm(use_scale=False)",
     ),
     "keywords that it reads": (
-        "NNX137",
+        "NNX113",
         """def norm(**kwargs):
   scale = kwargs.pop("scaled", True)
   return nn.LayerNorm(use_scale=scale, **kwargs)

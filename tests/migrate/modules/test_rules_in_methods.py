@@ -61,6 +61,61 @@ class Net(nn.Module):
     nn.set_logical_axis_rules(RULES)
     return Inner()(x)
 """,
+    "a method of its own": """
+class Net(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    with nn.logical_axis_rules(RULES):
+      return self.encode(x)
+  def encode(self, x):
+    return Inner()(x)
+""",
+    "the method of a base": """
+class Base(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Inner()(x)
+
+class Net(Base):
+  def __call__(self, x):
+    with nn.logical_axis_rules(RULES):
+      return super().__call__(x)
+""",
+    "a function": """
+def encode(x):
+  with nn.logical_axis_rules(RULES):
+    return nn.Dense(8, kernel_init=kernel_init)(x)
+
+class Net(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return encode(x)
+""",
+    "rules under a name": """
+class Net(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    rules = nn.logical_axis_rules(RULES)
+    with rules:
+      return Inner()(x)
+""",
+    "a stack of contexts": """
+import contextlib
+class Net(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    with contextlib.ExitStack() as stack:
+      stack.enter_context(nn.logical_axis_rules(RULES))
+      return Inner()(x)
+""",
+    "a layer of setup": """
+class Net(nn.Module):
+  def setup(self):
+    with nn.logical_axis_rules(RULES):
+      self.inner = Inner()
+  def __call__(self, x):
+    return self.inner(x)
+""",
 }
 KEPT = {
     "constraints alone": """

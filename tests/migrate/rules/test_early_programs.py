@@ -200,6 +200,59 @@ def test_states_that_are_kept_do_not_follow_the_model(tmp_path: pathlib.Path) ->
     assert run(migrate(KEPT), tmp_path).split() == ["True"] * 7
 
 
+KEPT_ELSEWHERE = """
+import jax.numpy as jnp
+import optax
+import flax.nnx as nx
+from flax.nnx import split, state as take
+
+
+class Box:
+    def __init__(self, state):
+        self.state = state
+
+
+class Trainer:
+    def __init__(self):
+        self.model = nx.Linear(2, 2, rngs=nx.Rngs(0))
+        self.optimizer = nx.Optimizer(self.model, optax.sgd(0.1))
+        self.history = {}
+
+    def keep(self, step):
+        self.history[step] = split(self.model)[1]
+
+    def fit(self):
+        self.optimizer.update(nx.grad(lambda m: (m(jnp.eye(2)) ** 2).sum())(self.model))
+
+
+def snapshot(m):
+    found = take(m)
+    return found
+
+
+trainer = Trainer()
+trainer.keep(0)
+first = last = take(trainer.model)
+if (held := take(trainer.model)) is None:
+    raise SystemExit
+alias = trainer.model
+of_alias = take(alias)
+boxed = Box(take(trainer.model)).state
+part = take(trainer.model).filter(nx.Param)
+listed = [take(m) for m in [trainer.model]]
+returned = snapshot(trainer.model)
+before = float(trainer.model.kernel.value.sum())
+trainer.fit()
+assert float(trainer.model.kernel.value.sum()) != before
+for kept in (trainer.history[0], first, last, held, of_alias, boxed, part, listed[0], returned):
+    print(float(kept["kernel"].value.sum()) == before)
+"""
+
+
+def test_states_that_are_kept_in_other_ways_do_not_follow_the_model(tmp_path: pathlib.Path) -> None:
+    assert run(migrate(KEPT_ELSEWHERE), tmp_path).split() == ["True"] * 9
+
+
 def test_states_that_nothing_changes_are_left() -> None:
     text = (
         "import jax\nfrom flax import nnx\n\nold: nnx.Optimizer = nnx.Optimizer(object(), None)\n\n\n"

@@ -106,3 +106,55 @@ def test_a_loop_over_files(tmp_path: Path, extra: str, code: str) -> None:
     before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
     assert len(set(before)) == 3
     assert max(abs(a - b) for a, b in zip(before, now, strict=True)) < 1e-5
+
+
+TRAINER = """
+import json
+import jax
+import jax.numpy as jnp
+import optax
+from flax.training import train_state
+import models
+from steps import train_step
+
+def make(config):
+  return models.CNN(classes=config['classes'])
+
+def create(key, cnn):
+  params = cnn.init(key, jnp.ones((1, 8, 8, 1)))['params']
+  return train_state.TrainState.create(apply_fn=cnn.apply, params=params, tx=optax.adam(1e-2))
+
+def train_and_evaluate(config):
+  cnn = make(config)
+  state = create(jax.random.key(0), cnn)
+  losses = []
+  for i in range(3):
+    batch = {'image': jnp.sin(i + jnp.arange(128.0)).reshape(2, 8, 8, 1), 'label': jnp.array([0, i % 3])}
+    state, metrics = train_step(state, batch)
+    losses.append(float(metrics['loss']))
+  losses.append(float(make(config).apply({'params': state.params}, batch['image']).sum()))
+  print(json.dumps(losses))
+  return state
+"""
+MAIN = "from trainer import train_and_evaluate\n\nif __name__ == '__main__':\n  train_and_evaluate({'classes': 3})\n"
+
+
+@pytest.mark.parametrize(
+    "name, read, code",
+    [
+        ("book.ipynb", "", "NNX601"),
+        ("book.ipynb", "print(state.params)\n", "NNX603"),
+        ("book.py", "", "NNX603"),  # another file may import it
+    ],
+)
+def test_a_notebook_that_trains_other_models(tmp_path: Path, name: str, read: str, code: str) -> None:
+    """What a cell assigns and never reads keeps no model between the runs of the function that makes it."""
+    book = f"import trainer\nfor n in (3, 4):\n  state = trainer.train_and_evaluate({{'classes': n}})\n{read}"
+    texts = {"models.py": MODELS, "steps.py": STEPS, "trainer.py": TRAINER, "train.py": MAIN, name: book}
+    files = [SourceFile.parse(Path(path), path.partition(".")[0], text) for path, text in texts.items()]
+    result = migrate_project(files)
+    assert {d.code for file in result.files for d in file.diagnostics if d.code.startswith("NNX60")} == {code}
+    after = {file.path.name: file.after or texts[file.path.name] for file in result.files}
+    after.update({path.name: text for path, text in result.created.items()})
+    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
+    assert max(abs(a - b) for a, b in zip(before, now, strict=True)) < 1e-5

@@ -1,0 +1,52 @@
+"""Decorators of a class: what looks at its dataclass fields, or gives it another constructor, cannot do so in NNX.
+
+One that keeps the class in a table and gives it back (`@register("block")`) stays.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..linen.sites import Unmigratable
+from ..trees import subtree
+
+if TYPE_CHECKING:
+    from ..linen.index import Project
+    from ..source import SourceFile
+    from .class_write import ClassWriter
+
+_DATACLASSES = frozenset({"dataclasses.dataclass", "flax.struct.dataclass"})
+_OF_FIELDS = frozenset({"diffusers.configuration_utils.flax_register_to_config"})  # known, and not in the project
+_CONSTRUCTING = frozenset({"__init__", "__new__", "__post_init__", "__dataclass_fields__", "__annotations__"})
+
+
+def refuse(writer: ClassWriter) -> None:
+    """Raises Unmigratable."""
+    project, source, node = writer.run.project, writer.source, writer.model.node
+    for decorator in node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = project.qualname(source, called)
+        if name in _DATACLASSES:
+            raise Unmigratable("NNX171", "the class is decorated as a dataclass", node)
+        found = project.definition(name) if name is not None else None
+        if name in _OF_FIELDS or (found is not None and _constructs(project, *found)):
+            reason = f"its decorator `{ast.unparse(called)}` asks for dataclass fields, or changes how it is constructed"
+            raise Unmigratable("NNX171", reason, node)
+
+
+def _constructs(project: Project, source: SourceFile, definition: ast.stmt) -> bool:
+    """Does a function read or replace a constructor or the fields of a dataclass?"""
+    if not isinstance(definition, ast.FunctionDef):
+        return False
+    for node in subtree(definition):
+        if isinstance(node, ast.Attribute) and node.attr in _CONSTRUCTING:
+            return True
+        if isinstance(node, ast.Constant) and node.value in _CONSTRUCTING:
+            return True
+        if isinstance(node, ast.Name | ast.Attribute) and (project.qualname(source, node) or "").startswith("dataclasses."):
+            return True
+    return False
+
+
+__all__ = ["refuse"]
