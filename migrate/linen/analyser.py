@@ -404,6 +404,8 @@ class Analyser:
                 value = execution.constant(field.default, field.source).value
             if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
                 given[field.name] = Abs(value, static=True)
+            elif _may_be_none(execution, value):
+                continue
             elif isinstance(value, Int):
                 given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
             elif isinstance(value, Tup) and all(isinstance(i, Int) or _is_count(i) for i in value.items):
@@ -501,6 +503,18 @@ def _ranks_of(inputs: Mapping[str, Value], known: Mapping[str, int]) -> dict[str
 def _is_count(value: Value) -> bool:
     """Is it `len(...)` of something?"""
     return isinstance(value, Static) and re.fullmatch(r"len\([\w.]+\)", value.text) is not None
+
+
+def _may_be_none(execution: Execution, value: Value | None) -> bool:
+    """Is it an optional field of the caller, which a class asks for None (`n = self.out; if n is None: ...`)?"""
+    text = value.dim.text() if isinstance(value, Int) else value.text if isinstance(value, Static) else ""
+    return any(text == f"self.{f.name}" and _is_optional(f) for f in execution.model.fields())
+
+
+def _is_optional(field: Field) -> bool:
+    default = isinstance(field.default, ast.Constant) and field.default.value is None
+    annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
+    return default or re.search(r"\b(None|Optional)\b", annotation) is not None
 
 
 def _may_be_int(field: Field) -> bool:

@@ -285,6 +285,8 @@ def _either_size(run: Execution, test: ast.expr, asked: Abs, a: Abs, b: Abs, env
     if one == other:
         return a
     text, deps = run.self_text(test, env)
+    if conditional_items.asks_what_changes(run, text):
+        return None
     return Abs(Int(Dim.cond(text, one.dim, other.dim, deps)), True, asked.flags | a.flags | b.flags)
 
 

@@ -11,16 +11,21 @@ not to hold at that place; elsewhere what it picks is not known.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
+from ..source import SourceFile
 from .dims import Atom, Dim
 from .merging import map_dims
 from .presence import Mixed, Step, step_of
 from .sites import Abs, Block, Branch, Function, Module, Static
 from .values import Global, Int, Unknown, Value
+
+_ATTRIBUTE = re.compile(r"\bself\.(\w+)")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -102,11 +107,33 @@ def note_count(run: Any, name: str, a: Value, b: Value, sides: tuple[Step, Step]
     if not run.in_setup:
         return
     sizes = [v.dim if isinstance(v, Int) else run.dim_of(v) for v in (a, b) if isinstance(v, Int) or type(v) is Static]
-    if sides is None or sides[0].deps or name in run.decided_counts or len(sizes) < 2:
+    unclear = sides is None or sides[0].deps or asks_what_changes(run, sides[0].text)
+    if sides is None or unclear or name in run.decided_counts or len(sizes) < 2:
         run.decided_counts[name] = None
         return
     on, off = sizes if sides[0].holds else sizes[::-1]
     run.decided_counts[name] = Dim.cond(sides[0].text, on, off)
+
+
+def asks_what_changes(run: Any, text: str) -> bool:
+    """Does a condition ask an attribute that `setup` may set anew after the condition was asked?"""
+    asked = set(_ATTRIBUTE.findall(text)) - {field.name for field in run.model.fields()}
+    if not asked:
+        return False
+    methods = run.model.methods().values()
+    found = [(m.source, n) for m in methods for n in m.nodes if isinstance(n, ast.Attribute) and n.attr in asked]
+    stores = [(source, node) for source, node in found if isinstance(node.ctx, ast.Store)]
+    names = [node.attr for _, node in stores]
+    return len(names) > len(set(names)) or any(_is_repeated(source, node) for source, node in stores)
+
+
+def _is_repeated(source: SourceFile, node: ast.AST) -> bool:
+    """Is it changed where it stands, or again and again in a loop?"""
+    while not isinstance(node, ast.FunctionDef):
+        node = source.parents[node]
+        if isinstance(node, ast.AugAssign | ast.For | ast.While):
+            return True
+    return False
 
 
 def told(run: Any, value: Value) -> Value:

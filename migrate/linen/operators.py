@@ -9,7 +9,7 @@ from typing import Any
 
 from . import alternatives, branch_execution, bundles, chains, factory_functions, fallback_factories, shapes, stand_ins
 from .choices import FactoryChoice, chosen
-from .conditional_items import all_of
+from .conditional_items import all_of, asks_what_changes
 from .dims import Dim
 from .evaluation import Evaluation
 from .given_functions import ChosenFunction
@@ -296,6 +296,8 @@ class Operators(Evaluation):
         either_size = isinstance(a.value, Int) or isinstance(b.value, Int)
         if isinstance(one, Int) and isinstance(other, Int) and either_size and test.static:
             cond, deps = self.self_text(node.test, env)
+            if one != other and self.in_setup and asks_what_changes(self, cond):
+                raise Unmigratable("NNX113", f"a size asks `{ast.unparse(node.test)}`, which setup sets again", node)
             return Abs(Int(Dim.cond(cond, one.dim, other.dim, deps)), static, flags)
         if static and isinstance(a.value, Tup) and isinstance(b.value, Tup):
             sizes = self._either_sizes(a.value, b.value, *self.self_text(node.test, env))

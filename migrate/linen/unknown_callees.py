@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from pathlib import Path
 from typing import Any
 
 from .sites import Static
@@ -69,8 +70,8 @@ def _parsed(text: str) -> ast.expr | None:
 def _of_the_project(run: Any, qualname: str) -> bool:
     """Functions and classes of the project's own files have been looked at: they make Linen modules only as followed.
 
-    Modules of its packages that are not among the files say nothing of Flax, apart from those that could not be read,
-    and names that a file nowhere says (`from lib import *`), which are those of another package.
+    Modules of its packages that the command line has left out say nothing of Flax, apart from those that could not be
+    read, and names that a file nowhere says (`from lib import *`), which are those of another package.
     """
     name = ""
     while qualname:
@@ -78,10 +79,15 @@ def _of_the_project(run: Any, qualname: str) -> bool:
             return False
         if qualname in run.project.files:
             source = run.project.files[qualname]
-            submodule = source.is_package and not source.names.star_imports  # that the command line has left out
-            return not name or name in source.words or submodule
+            return not name or name in source.words or (source.is_package and _is_there(source.path.parent, name))
         qualname, _, name = qualname.rpartition(".")
     return False
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_there(package: Path, name: str) -> bool:
+    """Has a package on disk a module of this name?"""
+    return (package / f"{name}.py").is_file() or (package / name).is_dir()
 
 
 __all__ = ["is_copy", "made_by_unknown"]

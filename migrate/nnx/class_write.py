@@ -14,6 +14,7 @@ from ..linen.execute import Execution
 from ..linen.layer_fields import WHOLE
 from ..linen.list_items import Passes
 from ..linen.merging import ArrayOrModule, members
+from ..linen.operators import OPERATORS
 from ..linen.passed import held_modules
 from ..linen.put_variables import PUT
 from ..linen.self_calls import SetupParam
@@ -418,12 +419,29 @@ class ClassWriter:
             self.put(node, source.span(node.value), site.opened, source=source)
             return
         statement = source.parents.get(node)
-        if not isinstance(statement, ast.Assign) or statement.targets != [node]:
+        changed = isinstance(statement, ast.AugAssign) and statement.target is node
+        whole = isinstance(statement, ast.Assign) and statement.targets == [node]
+        if not isinstance(statement, ast.Assign | ast.AugAssign) or not (whole or changed):
             reason = f"`{ast.unparse(node)}` holds several arrays, and is assigned among others or changed in place"
             raise Unmigratable("NNX166", reason, node)
         end = source.span(statement).end
         after = source.text.index("=", source.span(node).end) + 1
         after += len(source.text[after:end]) - len(source.text[after:end].lstrip(" "))
+        if isinstance(statement, ast.AugAssign):  # `c.set_value(c.get_value() + (…))`
+            of, operator = source.span(node.value), OPERATORS[type(statement.op).__name__]
+            alone = isinstance(statement.value, ast.Name | ast.Call | ast.Constant | ast.Attribute) or _is_one_argument(
+                source.text[after:end]
+            )
+            self.put(
+                Span(source.span(node).start, after),
+                of,
+                ".set_value(",
+                of,
+                f"{site.opened} {operator} {'(' * (not alone)}",
+                source=source,
+            )
+            self.insert(end, ")" * (2 - alone), source=source)
+            return
         bare = isinstance(statement.value, ast.Tuple) and not _is_one_argument(source.text[after:end])
         self.put(Span(source.span(node).start, after), source.span(node.value), f".set_value({'(' * bare}", source=source)
         self.insert(end, ")" * (1 + bare), source=source)

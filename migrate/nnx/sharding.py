@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..catalog.jax_names import lookup
 from ..context import FileContext
@@ -153,16 +153,23 @@ def mesh_items(ctx: FileContext, node: ast.With | ast.AsyncWith) -> list[ast.wit
     return [item for item in node.items if is_mesh(ctx, item.context_expr)]
 
 
-_mesh_context: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()
+_answers: weakref.WeakKeyDictionary[object, dict[Callable[[FileContext, SourceFile], bool], bool]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _anywhere(ctx: FileContext, asks: Callable[[FileContext, SourceFile], bool]) -> bool:
+    """Is it true of any file of the project? Asked once of each project."""
+    known = _answers.setdefault(ctx.project if ctx.project is not None else ctx, {})
+    if asks not in known:
+        sources = list(ctx.project.files.values()) if ctx.project is not None else [ctx.source]
+        known[asks] = any(asks(ctx, source) for source in sources)
+    return known[asks]
 
 
 def has_mesh_context(ctx: FileContext) -> bool:
     """Does the project put a mesh in force anywhere (`with mesh:`, `jax.set_mesh`)? P in jit's shardings needs one."""
-    key: object = ctx.project if ctx.project is not None else ctx
-    if key not in _mesh_context:
-        sources = list(ctx.project.files.values()) if ctx.project is not None else [ctx.source]
-        _mesh_context[key] = any(_sets_mesh(ctx, source) for source in sources)
-    return _mesh_context[key]
+    return _anywhere(ctx, _sets_mesh)
 
 
 def _sets_mesh(ctx: FileContext, source: SourceFile) -> bool:
@@ -334,16 +341,9 @@ def open_resource_trees(ctx: FileContext, node: ast.expr) -> list[ast.expr]:
     return [] if isinstance(made, ast.Call) and ctx.qualname(made.func) in _WITHOUT_NONE else [node]
 
 
-_mixing: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()
-
-
 def mixes_none(ctx: FileContext) -> bool:
     """Does the project choose between a PartitionSpec and None anywhere, as rules for parameters do?"""
-    key: object = ctx.project if ctx.project is not None else ctx
-    if key not in _mixing:
-        sources = list(ctx.project.files.values()) if ctx.project is not None else [ctx.source]
-        _mixing[key] = any(_mixes(ctx, source) for source in sources)
-    return _mixing[key]
+    return _anywhere(ctx, _mixes)
 
 
 def _mixes(ctx: FileContext, source: SourceFile) -> bool:

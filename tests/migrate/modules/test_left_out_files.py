@@ -23,12 +23,20 @@ class Net(nn.Module):
 
 
 @pytest.mark.parametrize(
-    "package, native", [("import flax\n", True), ("import flax\nfrom lib import *\n", False)], ids=["plain", "star"]
+    "there, code",
+    [("helpers.py", None), ("helpers/__init__.py", None), (None, "NNX138")],
+    ids=["module", "package", "absent"],
 )
-def test_an_object_of_a_file_that_is_left_out(package: str, native: bool) -> None:
+def test_an_object_of_a_file_that_is_left_out(there: str | None, code: str | None, tmp_path: Path) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    if there is not None:
+        (package / there).parent.mkdir(exist_ok=True)
+        (package / there).write_text("class Scaler: ...\n")
     files = [
-        SourceFile.parse(Path("pkg/__init__.py"), "pkg", package, is_package=True),
-        SourceFile.parse(Path("pkg/model.py"), "pkg.model", MODEL),
+        SourceFile.parse(package / "__init__.py", "pkg", "import flax\nfrom lib import *\n", is_package=True),
+        SourceFile.parse(package / "model.py", "pkg.model", MODEL),
     ]
     (plan,) = migrate_project(files).classes
-    assert (plan.outcome.value == "native") is native, plan.reason
+    assert (plan.outcome.value == "native") is (code is None), plan.reason
+    assert code is None or code in str(plan)
