@@ -436,14 +436,4 @@ class M(nn.Module):
     return nn.Dense(3)(x) * y
 """,
     ),
-    "a variable of several arrays that grows in place": (
-        "NNX166",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    s = self.variable('cache', 's', lambda: (jnp.zeros((3,)), jnp.ones((3,))))
-    s.value += (jnp.ones(()),)
-    return nn.Dense(3)(x)
-""",
-    ),
 }
