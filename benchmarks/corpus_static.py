@@ -14,10 +14,9 @@ from typing import Any
 
 from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.files.modules import module_names
+from nnx_migrate.migrate.files.select import select
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
-
-MARKS = (b"flax", b"jax", b"linen")  # the byte filter: a file without any of them cannot need migrating
 
 
 @dataclasses.dataclass
@@ -44,13 +43,12 @@ class StaticResult:
         return dataclasses.asdict(self)
 
 
-def collect(root: Path) -> tuple[list[SourceFile], list[str]]:
-    """The package's parsed sources that pass the byte filter, named as by the command line, and a line for each that does
-    not parse today."""
-    sources, unreadable = [], []
+def collect(root: Path) -> tuple[list[SourceFile], set[str]]:
+    """The package's parsed sources, those that the command line reads and as it names them, and the modules among them
+    that do not parse today."""
+    sources, unreadable = [], set()
     contents = {path: path.read_bytes() for path in sorted(root.rglob("*.py"))}
-    kept = [path for path, data in contents.items() if path.name == "__init__.py" or any(mark in data for mark in MARKS)]
-    for path, name in module_names(kept).items():
+    for path, name in module_names(sorted(select(contents))).items():
         try:
             source = SourceFile.parse(
                 path,
@@ -60,8 +58,8 @@ def collect(root: Path) -> tuple[list[SourceFile], list[str]]:
                 resolve=name.resolve,
                 prefix=name.prefix,
             )
-        except (SyntaxError, ValueError) as error:
-            unreadable.append(f"{path.relative_to(root)}: {error}")
+        except (SyntaxError, ValueError):
+            unreadable.add(name.name)
             continue
         sources.append(source)
     return sources, unreadable
@@ -74,7 +72,7 @@ def migrate_package(root: Path, output: Path, *, twice: bool = True) -> StaticRe
     result.files = len(sources)
     result.diagnostics["unparsable input"] = len(unreadable)
     start = time.perf_counter()
-    run = _guarded(sources, result)
+    run = _guarded(sources, unreadable, result)
     result.seconds = round(time.perf_counter() - start, 2)
     if run is None:
         return result
@@ -85,10 +83,10 @@ def migrate_package(root: Path, output: Path, *, twice: bool = True) -> StaticRe
     return result
 
 
-def _guarded(sources: list[SourceFile], result: StaticResult) -> RunResult | None:
+def _guarded(sources: list[SourceFile], unread: set[str], result: StaticResult) -> RunResult | None:
     """The whole package at once; where that crashes, find the files that crash alone, and go on without them."""
     try:
-        return migrate_project(sources, Options())
+        return migrate_project(sources, Options(), unread=unread)
     except Exception as error:
         result.crashes += 1
         result.failures.append("crash: " + _where(error))
@@ -104,7 +102,7 @@ def _guarded(sources: list[SourceFile], result: StaticResult) -> RunResult | Non
     if len(alive) == len(sources):
         return None
     try:
-        return migrate_project(alive, Options())
+        return migrate_project(alive, Options(), unread=unread)
     except Exception as error:
         result.failures.append("crash without the files above: " + _where(error))
         return None
@@ -168,9 +166,9 @@ def _write(run: RunResult, root: Path, output: Path) -> None:
 
 
 def _second_run(output: Path, result: StaticResult) -> None:
-    sources, _ = collect(output)
+    sources, unread = collect(output)
     try:
-        run = migrate_project(sources, Options())
+        run = migrate_project(sources, Options(), unread=unread)
     except Exception as error:
         result.failures.append("crash in the second run: " + _where(error))
         result.crashes += 1
