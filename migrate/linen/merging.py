@@ -186,7 +186,7 @@ def merge(a: Value, b: Value) -> Value:
             dims = tuple(same_size(x, y) for x, y in zip(left.dims, right.dims))
             if dims:
                 dims = (*dims[:-1], same_width(left.dims[-1], right.dims[-1]))
-            if left.lead == right.lead:
+            if left.lead == right.lead and _counted(left) == _counted(right):
                 return Array(Shape(dims, left.lead))
             return Array(Shape(dims, Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
         ends = list(zip(left.dims[::-1], right.dims[::-1]))[::-1]  # of different ranks: what they end with
@@ -346,6 +346,10 @@ def dependencies_of(value: Value) -> frozenset[str]:
 def dim_at(value: Value, index: int) -> Dim | None:
     """A dimension of an array; None for anything else."""
     return value.shape.dim(index) if isinstance(value, Array) else None
+
+
+def _counted(shape: Shape) -> tuple[str, int] | None:
+    return shape.lead.counted if shape.lead is not None else None
 
 
 def same_lead(a: Shape, b: Shape) -> bool:

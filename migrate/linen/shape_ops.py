@@ -372,7 +372,9 @@ def _concatenated_by_rank(shapes: Sequence[Shape], axis: int) -> Shape:
     if not tested or total is None or rest is None:
         raise needs_rank(f"axis {axis}", *shapes)
     names = [name for shape in shapes for name in shape.needs()]
-    return Shape((Dim.by_rank(*tested[0], total, rest),), Lead.unknown(*names))
+    argument, last = tested[0]
+    lead = dataclasses.replace(Lead.unknown(*names), counted=(argument, axis - last))
+    return Shape((Dim.by_rank(argument, last, total, rest),), lead)
 
 
 def stack(shapes: Sequence[Shape], axis: Dim) -> Shape:

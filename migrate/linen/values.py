@@ -128,7 +128,8 @@ class Lead:
     and the last `dropped`.
 
     Two leads are the same dimensions exactly when they are equal. An argument that starts with "?" stands for
-    dimensions that are not known; `needs` then names the arguments whose ranks would tell.
+    dimensions that are not known; `needs` then names the arguments whose ranks would tell, and `counted` how many they
+    are where that is known: as many as an argument has, and so many more.
     """
 
     argument: str
@@ -136,6 +137,7 @@ class Lead:
     skipped: int = 0
     head: tuple[Dim | None, ...] = ()
     needs: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    counted: tuple[str, int] | None = dataclasses.field(default=None, compare=False)
 
     @staticmethod
     def unknown(*needs: str) -> Lead:
@@ -214,7 +216,9 @@ class Shape:
         lead = self.lead
         if not lead.known or lead.head:  # with a head, which dimension comes next depends on the rank
             last = _last_behind(lead) if missing == 1 else None
-            return Shape((*(None,) * (missing - 1), last, *self.dims), Lead.unknown(*lead.why()))
+            counted = None if lead.counted is None else (lead.counted[0], lead.counted[1] - missing)
+            rest = dataclasses.replace(Lead.unknown(*lead.why()), counted=counted)
+            return Shape((*(None,) * (missing - 1), last, *self.dims), rest)
         new = [Dim.input(lead.argument, -(lead.dropped + offset)) for offset in range(missing, 0, -1)]
         return Shape((*new, *self.dims), dataclasses.replace(lead, dropped=lead.dropped + missing))
 
@@ -275,18 +279,23 @@ class Shape:
     def with_rank(self, argument: str, rank: int) -> Shape:
         """The same shape, now that the rank of `argument` is known."""
         dims = tuple(None if d is None else dim_with_rank(d, argument, rank) for d in self.dims)
-        if self.lead is None or self.lead.argument != argument:
-            return Shape(dims, self.lead)
         lead = self.lead
+        if lead is not None and lead.counted is not None and lead.counted[0] == argument:
+            return Shape((*(None,) * (rank + lead.counted[1]), *dims))
+        if lead is None or lead.argument != argument:
+            return Shape(dims, lead)
         head = tuple(None if d is None else dim_with_rank(d, argument, rank) for d in lead.head)
         middle = Shape.ranked(argument, rank).dims[lead.skipped : rank - lead.dropped]
         return Shape((*head, *middle, *dims))
 
     def implied_rank(self, rank: int) -> tuple[str, int] | None:
         """(argument, its rank), given that this shape has `rank` dimensions."""
-        if self.lead is None or not self.lead.known:
-            return None
         lead = self.lead
+        if lead is not None and lead.counted is not None:
+            argument, more = lead.counted
+            return argument, rank - len(self.dims) - more
+        if lead is None or not lead.known:
+            return None
         return lead.argument, rank - len(self.dims) - len(lead.head) + lead.dropped + lead.skipped
 
     def substitute(self, change: Callable[[Atom], Dim | None]) -> Shape:

@@ -35,10 +35,30 @@ class Model(nn.Module):
         b, n, c = x.shape
         h = Checked()(x.reshape(b, n, 2, c // 2)).reshape(b, n, c)
         return nn.Dense(3)(h) + Widened()(h).sum(-1, keepdims=True)
+
+
+class Joined(nn.Module):
+    @nn.compact
+    def __call__(self, x, token):
+        h = nn.LayerNorm()(jnp.concatenate([token, x], axis=1))
+        return Asked()(h)
+
+
+class Asked(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        b, n, c = x.shape
+        return nn.Dense(4)(x)
 """
 
 
 def test_added_arguments() -> None:
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", TEXT)])
     found = {plan.qualname.rpartition(".")[2]: [a.name for a in plan.added_arguments] for plan in result.classes}
-    assert found == {"Checked": [], "Widened": ["in_features"], "Model": ["in_features"]}
+    assert found == {
+        "Checked": [],
+        "Widened": ["in_features"],
+        "Model": ["in_features"],
+        "Joined": ["token_features"],
+        "Asked": ["in_features"],
+    }
