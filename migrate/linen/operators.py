@@ -32,7 +32,7 @@ from .sites import (
     Unmigratable,
 )
 from .size_lists import before_statement
-from .values import Array, Const, Int, Shape, Tup, Unknown, Value
+from .values import Array, Const, Int, Shape, ShapeOf, Tup, Unknown, Value
 
 OPERATORS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
@@ -76,13 +76,15 @@ class Operators(Evaluation):
                 return Int(Dim.of(x.dim.value**y.dim.value))
             return Int(Dim.expr("{0} ** {1}", x.dim, y.dim))
         if (isinstance(a, Static) and isinstance(b, Tup)) or (isinstance(b, Static) and isinstance(a, Tup)):
-            return Unknown("")
+            return Unknown("") if left.static and right.static else _ending(op, b)
         if op not in _ARITHMETIC and (isinstance(a, Static) or isinstance(b, Static)):
             if isinstance(a, Array):
                 return a
             if isinstance(b, Array):
                 return b
             return Unknown("")
+        if isinstance(a, Int) and isinstance(b, Tup) and op == "+" and not right.static:
+            return _ending(op, b)  # no number, as it turns out: `kernel_shape: int | Sequence[int]`
         result = shapes.binary(op, self.plain(a), self.plain(b))
         said = next((v for v in (a, b) if isinstance(v, Static)), None)
         if isinstance(result, Array) and said is not None:
@@ -497,6 +499,14 @@ def _same_width(a: Array, b: Array, result: Value) -> Value:
                 return Array(Shape((*sizes, picked)))
         return Array(Shape(tuple(dims), result.shape.lead))
     return Array(Shape((picked,), Shape.unknown(*a.shape.needs(), *b.shape.needs()).lead))
+
+
+def _ending(op: str, last: Value) -> Value:
+    """`self.kernel_shape + (1, x.shape[-1])`: of a shape whose length is not known, the sizes at its end."""
+    sizes = last.items if isinstance(last, Tup) else ()
+    if op != "+" or not sizes or not all(isinstance(size, Int) for size in sizes):
+        return Unknown("")
+    return ShapeOf(Shape(tuple(size.dim for size in sizes if isinstance(size, Int)), Shape.unknown().lead))
 
 
 def _outer_product(run: Any, a: Shape, b: Shape) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..catalog import shape_table as table
 from . import shape_patterns as patterns
@@ -194,22 +195,20 @@ def _conv(call: Call) -> Value:
     spatial = [c for c in specs[0] if c not in "NC"]
     sizes = [lhs.dims[specs[0].index(c)] for c in spatial]
     kernel = [rhs.dims[specs[1].index(c)] for c in spatial]
-    holes = [[_known(d) for d in call.dims(name)] if call.has(name) else None for name in ("lhs_dilation", "rhs_dilation")]
-    padding = call.value("padding")
-    if isinstance(padding, Const | Tup):
-        out = conv_output_dims(
-            sizes,
-            kernel,
-            call.dims("window_strides"),
-            read_padding(padding),
-            input_dilation=holes[0],
-            kernel_dilation=holes[1],
-        )
-    else:
-        out = (None,) * len(spatial)  # a padding that only the fields know: the features are known all the same
+    try:
+        out = _conv_sizes(call, sizes, kernel)
+    except Stop:  # windows that only the fields know: the features are known all the same
+        out = (None,) * len(spatial)
     batch, features = lhs.dims[specs[0].index("N")], rhs.dims[specs[1].index("O")]
     by_letter = dict(zip(spatial, out)) | {"N": batch, "C": features}
     return Array(Shape(tuple(by_letter[c] for c in specs[2])))
+
+
+def _conv_sizes(call: Call, sizes: Sequence[Dim | None], kernel: Sequence[Dim | None]) -> tuple[Dim | None, ...]:
+    holes = [[_known(d) for d in call.dims(name)] if call.has(name) else None for name in ("lhs_dilation", "rhs_dilation")]
+    padding = read_padding(call.value("padding"))
+    strides = call.dims("window_strides")
+    return conv_output_dims(sizes, kernel, strides, padding, input_dilation=holes[0], kernel_dilation=holes[1])
 
 
 @rule("conv_transpose", "lhs rhs strides padding rhs_dilation dimension_numbers transpose_kernel", "jax.lax")
