@@ -46,6 +46,16 @@ class Method:
         """The definition and all below it, breadth first."""
         return subtree(self.node)
 
+    @functools.cached_property
+    def fields_read(self) -> dict[str, list[ast.Attribute]]:
+        """Where `self.name` is read, by the name."""
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.nodes:
+            own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+            if own and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.attr, []).append(node)
+        return found
+
     @property
     def parameters(self) -> list[ast.arg]:
         """Named parameters without self."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import children, subtree
 from .function_calls import parameters
 from .template_flow import Lost, Template, TemplateFlow
 
@@ -274,14 +274,15 @@ def _scopes(project: Any, source: SourceFile) -> Iterator[tuple[ast.AST | None, 
     yield None, _script(source)
     queue: list[ast.AST] = [source.tree]
     while queue:
-        for node in ast.iter_child_nodes(queue.pop()):
+        for node in children(queue.pop()):
             if isinstance(node, ast.ClassDef):
                 bases = [project.qualname(source, b) for b in node.bases]
                 if any(b == "flax.linen.Module" or b in project.linen_classes for b in bases):
                     continue
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node, node.body
-            queue.append(node)
+            if not isinstance(node, ast.expr):  # which holds no definitions
+                queue.append(node)
 
 
 def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:

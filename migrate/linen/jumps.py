@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..trees import children
 from .merging import dependencies_of, merge
 from .sites import Abs, Unmigratable
 from .values import Array, Shape, Unknown
@@ -18,13 +19,13 @@ def _inside(statements: Sequence[ast.AST], wanted: type[ast.stmt], stop: Any) ->
     for node in statements:
         if isinstance(node, wanted):
             yield node
-        elif not isinstance(node, stop):
-            yield from _inside(list(ast.iter_child_nodes(node)), wanted, stop)
+        elif not isinstance(node, stop | ast.expr):
+            yield from _inside(children(node), wanted, stop)
 
 
 def left_early(body: Sequence[ast.stmt]) -> ast.stmt | None:
     """The statement that leaves a loop before its end, if there is one."""
-    found = next(_inside(body, ast.Break, (_SCOPES, ast.For, ast.While)), None)
+    found = next(_inside(body, ast.Break, _SCOPES | ast.For | ast.While), None)
     return found or next(_inside(body, ast.Return, _SCOPES), None)
 
 
@@ -34,7 +35,7 @@ def without_continue(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     for position, statement in enumerate(body):
         if isinstance(statement, ast.Continue):
             return out
-        if next(_inside([statement], ast.Continue, (_SCOPES, ast.For, ast.While)), None) is None:
+        if next(_inside([statement], ast.Continue, _SCOPES | ast.For | ast.While), None) is None:
             out.append(statement)
             continue
         if not isinstance(statement, ast.If):

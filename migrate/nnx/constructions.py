@@ -61,7 +61,7 @@ def _made(text: ClassText, site: Site) -> InitLines:
 def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLines:
     """The same, with the size of the input for the parity module to hand on under the name that the class has for it."""
     if site.kind == "layer":
-        callee, said, keywords = _layer_call(text, site)
+        callee, said, keywords = _layer_call(text, site, built_layer(text, site))
         sized = keywords[:1] in (["in_features"], ["num_features"]) and said[0] == (features,)
         if not sized and {"in_features", "num_features"} & set(keywords):
             raise Unmigratable("NNX163", "its size is no width of its input", site.node)
@@ -129,13 +129,13 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
 
 
 def _layer(text: ClassText, site: Site) -> Parts:
-    callee, arguments, _ = _layer_call(text, site)
-    return joined(callee, [*arguments, ("rngs=rngs",)] if built_layer(text, site).rngs else arguments)
-
-
-def _layer_call(text: ClassText, site: Site) -> tuple[Parts, list[Parts], list[str]]:
-    """What is called, its arguments but for the random streams, and the names of the first of them."""
     built = built_layer(text, site)
+    callee, arguments, _ = _layer_call(text, site, built)
+    return joined(callee, [*arguments, ("rngs=rngs",)] if built.rngs else arguments)
+
+
+def _layer_call(text: ClassText, site: Site, built: layers.Built) -> tuple[Parts, list[Parts], list[str]]:
+    """What is called, its arguments but for the random streams, and the names of the first of them."""
     for code, message in built.notes:
         text.notes.append((code, message, site.node))
     for part in built.parity:

@@ -47,25 +47,20 @@ def _reads(writer: ClassWriter, name: str) -> Iterator[tuple[ast.expr, Method]]:
     """Where methods of the class's family read a field, also by a local name that is bound to it once, or a slice of it."""
     for model in writer.run.analyser.classes.lineage(writer.model.qualname):
         for method in model.own_methods.values():
-            own = [n for n in method.nodes if _is_field(n, name)]
+            own: list[ast.expr] = list(method.fields_read.get(name, ()))
             names = {t.id for n in own for t in _bound_to(method, n)}
-            stored = [n.id for n in method.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
-            once = {n for n in names if stored.count(n) == 1}
-            own += [n for n in method.nodes if isinstance(n, ast.Name) and n.id in once and isinstance(n.ctx, ast.Load)]
+            if names:
+                stored = [n.id for n in method.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+                once = {n for n in names if stored.count(n) == 1}
+                own += [n for n in method.nodes if isinstance(n, ast.Name) and n.id in once and isinstance(n.ctx, ast.Load)]
             for node in own:
-                assert isinstance(node, ast.expr)
                 yield node, method
                 parent = method.source.parents.get(node)
                 if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.slice, ast.Slice):
                     yield parent, method
 
 
-def _is_field(node: ast.AST, name: str) -> bool:
-    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    return own and isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
-
-
-def _bound_to(method: Method, node: ast.AST) -> list[ast.Name]:
+def _bound_to(method: Method, node: ast.expr) -> list[ast.Name]:
     parent = method.source.parents.get(node)
     targets = parent.targets if isinstance(parent, ast.Assign) and parent.value is node else []
     return [t for t in targets if isinstance(t, ast.Name)]

@@ -66,6 +66,8 @@ def nothing_left(text: ClassText) -> None:
                 raise Unmigratable("NNX134", f"`{short(node)}` stands where the code is not followed", node)
         for node in method.nodes:
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                if not text.run.project.qualname(text.source, node):
+                    continue
                 found = _helper(text, text.source, node)
                 of_class = _class_method(text, node) if found is None else None
                 found = found or of_class
