@@ -64,6 +64,7 @@ from . import (
     setup_values,
     shared_scopes,
     templates,
+    traced_draws,
     variable_places,
 )
 from .naming import Names, Place
@@ -169,6 +170,7 @@ class ClassText:
         self.template_lines = templates.lines(self)
         refusals.nothing_left(self)
         rules_in_methods.refuse(self)
+        traced_draws.refuse(self)
         shared_scopes.check(self)
         for read in self.run.variable_reads.values():
             variable_places.said(self, read)

@@ -39,6 +39,7 @@ from . import (
     refused_skips_of_setup,
     refused_stacked_by_functions,
     refused_structure,
+    refused_traced_draws,
 )
 from .outside_code import named_outside
 
@@ -74,6 +75,7 @@ TABLES = (
     refused_skips_of_setup,
     refused_stacked_by_functions,
     refused_structure,
+    refused_traced_draws,
 )
 # What a case is → its code and the whole text: a table may have a head of its own, and say how far its bodies are indented.
 REFUSED: dict[str, tuple[str, str]] = {}
