@@ -94,6 +94,8 @@ def _holds_flags(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:
 def _of_function(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:
     """Has a function of this file handed the factory out, so that the constructor can only spell it out?"""
     source = factory.source
+    if isinstance(node.func, ast.Call | ast.Name) and _is_class(run, factory) and run.localize(node.func, env) is None:
+        return True  # `self.norm_class()(x)`, whichever method or function has said so
     if factory.field or factory.lifted or source is not env.source or not isinstance(factory.node, ast.Call):
         return False
     places = list(source.ancestors(factory.node))
@@ -101,6 +103,14 @@ def _of_function(run: Any, factory: Factory, node: ast.Call, env: Any) -> bool:
     said = [*factory.positional, *factory.args.values()]
     known = all(b.localized is not None and not b.localized.needs for b in said if b.node is not None)
     return outside and known and run.localize(node.func, env) is None
+
+
+def _is_class(run: Any, factory: Factory) -> bool:
+    """Is it a class of the project's, or a layer of Linen's, and nothing bound or chosen?"""
+    bound = [*factory.args.values(), *factory.positional, *factory.unpacked, *factory.calltime, *factory.lifted]
+    named = bool(factory.field or factory.chosen_by or factory.variant or factory.alternatives or factory.name)
+    known = run.analyser.classes.get(factory.target) is not None or layers.lookup(factory.target) is not None
+    return known and not bound and not named
 
 
 def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env: Any, inline: bool) -> Site:

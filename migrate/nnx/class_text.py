@@ -112,6 +112,7 @@ class ClassText:
         self.perhaps: set[str] = set()  # those that not every kind of the field's modules takes
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
+        self.lines: list[Any] = []  # what the constructor makes, as it was planned
         self.final = False
         self.again: dict[Site, Site] = {}  # what a method makes that an earlier one made, see `repeated_entries`
         self.setup_params: dict[str, str] = {}  # attributes that hold a parameter of another name
@@ -164,8 +165,7 @@ class ClassText:
         for sizes in self.run.carried.values():
             for _, first, following in sizes:
                 self.dim(first), self.dim(following)
-        for entry in self.run.blocks:
-            constructor_text.constructor_lines(self, entry)
+        self.lines = [constructor_text.constructor_lines(self, entry) for entry in self.run.blocks]
         constructor_names.refuse_reserved(self.run, self.bound | self.emitted)
         self.template_lines = templates.lines(self)
         refusals.nothing_left(self)

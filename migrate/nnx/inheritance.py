@@ -52,7 +52,9 @@ def needs_constructor(text: ClassText) -> bool:
         return True
     if text.run.computing is not None and text.run.computing.method.owner is model:
         return True
-    return "__call__" in model.own_methods and _asks_otherwise(text)
+    if "__call__" in model.own_methods and _asks_otherwise(text):
+        return True
+    return bool(model.own_methods or len(model.bases) > 1) and _makes_otherwise(text)
 
 
 def _asks_otherwise(text: ClassText) -> bool:
@@ -61,6 +63,13 @@ def _asks_otherwise(text: ClassText) -> bool:
     if plan is None or plan.details is None:
         return False
     return [added.name for added, _, _ in text.added()] != [added.name for added, _, _ in plan.details.added]
+
+
+def _makes_otherwise(text: ClassText) -> bool:
+    """Would its constructor make something else than that of a base: of a size that a method of its own says?"""
+    plans = [text.plans.get(base.qualname) for base in text.model.bases]
+    writers = [plan.writer for plan in plans if plan is not None]
+    return any(getattr(writer, "lines", text.lines) != text.lines for writer in writers)
 
 
 def call_of_base(text: ClassText) -> Parts:
@@ -176,6 +185,39 @@ def _arrays(call: CallRecord) -> list[Value]:
 
 def _within(outer: ast.AST, node: ast.AST) -> bool:
     return any(child is node for child in subtree(outer))
+
+
+def refuse_overriding_mixins(text: ClassText) -> None:
+    """Refuse a class of whose bases one that is no module replaces what a module after it has: `class M(Wide, Block)`.
+
+    The methods of such classes are not followed, and sizes would be those that the module's method says.
+    """
+    models = {owner.qualname: owner for owner in text.model.mro()}
+    said: set[str] = set()
+    for owner in text.model.mro():
+        said |= owner.own_methods.keys() | owner.class_attributes.keys() | {f.name for f in owner.own_fields}
+        for position, base in enumerate(owner.info.bases):
+            definition = text.run.project.definition(base) if base not in models else None
+            if definition is None or not isinstance(definition[1], ast.ClassDef):
+                continue
+            after = [models[name] for name in owner.info.bases[position + 1 :] if name in models]
+            theirs = {
+                name for model in after for above in model.mro() for name in above.own_methods | above.class_attributes
+            }
+            replaced = sorted(_names_of(definition[1]) & theirs - said)
+            if replaced:
+                reason = (
+                    f"`{replaced[0]}` of {definition[1].name}, which is no module, replaces that of a base of {owner.name}"
+                )
+                raise Unmigratable("NNX160", reason, owner.node)
+
+
+def _names_of(node: ast.ClassDef) -> set[str]:
+    """What a class's own body gives it, but for what Python asks of any object."""
+    functions = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
+    targets = [t for s in node.body if isinstance(s, ast.Assign) for t in s.targets]
+    names = functions | {t.id for t in targets if isinstance(t, ast.Name)}
+    return {name for name in names if not name.startswith("__") or name == "__call__"}
 
 
 _READ_NOTHING = ("flax.", "abc.", "typing.", "collections.")

@@ -21,7 +21,7 @@ from . import (
     protocols,
     templates,
 )
-from .inheritance import plain_bases
+from .inheritance import plain_bases, refuse_overriding_mixins
 from .text_parts import short
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ def refuse(text: ClassText) -> None:
             raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
     _refuse_metaclass(text)
     _refuse_mixins(text)
+    refuse_overriding_mixins(text)
     for method in text.model.own_methods.values():
         if "flax.linen.compact_name_scope" in method.decorators:
             raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)

@@ -180,7 +180,8 @@ RULES = (
         "linen-base",
         "the class inherits from a layer of flax.linen",
         "`class MyDense(nn.Dense)` and the like, a recurrent cell whose inputs have more than one axis of features, or a "
-        "class that is a `typing.Protocol` or has a metaclass.",
+        "class that is a `typing.Protocol` or has a metaclass; a class that is no module, before a module among the bases, "
+        "with a method of the same name (`class M(Wide, Block)`).",
         "The NNX layer has another constructor and other attributes, and NNX's modules a metaclass of their own.",
         "hold the layer as a submodule (the keys get one level more; see `rename=`), or subclass the NNX layer by hand.",
     ),

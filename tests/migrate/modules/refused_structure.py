@@ -619,4 +619,23 @@ class M(Held, nn.Module):
         return nn.Dense(3, name=self.title)(x)
 """,
     ),
+    "a method of a class that is no module, before the module that has it": (
+        "NNX160",
+        """class Wide:
+  def width(self):
+    return 8
+
+
+class Base(nn.Module):
+  def width(self):
+    return 4
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width())(x)
+
+
+class M(Wide, Base):
+  pass
+""",
+    ),
 }
