@@ -168,7 +168,7 @@ def _localized(step: Any) -> Iterator[Localized]:
             said = [b.localized for b in site.bound.values()]
             if site.factory is not None:
                 said += [b.localized for b in [*site.factory.args.values(), *site.factory.positional]]
-            said += [site.renders.get("func"), site.renders.get("**"), *site.init_localized]
+            said += [site.renders.get("func"), site.renders.get("**"), *site.init_said]
             if site.name is not None:
                 said.append(site.name.localized)
             yield from (one for one in said if one is not None)

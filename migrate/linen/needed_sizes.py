@@ -127,7 +127,7 @@ def is_seen(analyser: Any, qualname: str, field: str, around: frozenset[tuple[st
     around = around | {(qualname, field)}
     for site in analyser.execution(qualname).sites:
         counted = [b for name, b in site.bound.items() if _counts(analyser, site, name, around)]
-        said = [*site.init_localized, *[b.localized for b in counted if b.localized is not None]]
+        said = [*site.init_said, *[b.localized for b in counted if b.localized is not None]]
         shape = site.shape.shape.dims if isinstance(site.shape, Array) else ()
         sizes = [*shape, *[dim for one in said for dim in said_by(one)]]
         if any(dim is None or any(a.kind == "field" and a.args[0] == field for a in dim.atoms()) for dim in sizes):
@@ -168,8 +168,8 @@ def _of_site(site: Site) -> list[Dim | None] | None:
     """The sizes that a parameter, a variable or a layer is made of."""
     if site.kind in ("param", "variable"):
         shape = site.shape.shape if isinstance(site.shape, Array) else None
-        if shape is None and _is_plain(site) and not any(said.needs for said in site.init_localized):
-            return [dim for said in site.init_localized[1:] for dim in said_by(said)]  # of what its initializer is given
+        if shape is None and _is_plain(site) and not any(said.needs for said in site.init_said):
+            return [dim for said in site.init_said[1:] for dim in said_by(said)]  # of what its initializer is given
         return list(shape.dims) if shape is not None and shape.lead is None and _is_plain(site) else None
     if site.kind != "layer" or site.target not in _LAST_SIZE or site.call is None or not site.call.args:
         return None

@@ -40,6 +40,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     arguments = arguments_of(run, node, env)
     rest = [(n, a) for n, a in arguments.positional[1:]]
     keywords = {k: (n, a) for k, n, a in arguments.keywords if k not in ("name", "unbox", "module")}
+    _refuse_boxed(node)
     site = Site(
         "param", node, env.source, "params", loops=tuple(run.loops), in_setup=run.in_setup, method=run.entry,
         scopes=run.scopes, holder=run.holder,
@@ -80,6 +81,13 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     if not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
         run.block.steps.append(Make(site))
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
+
+
+def _refuse_boxed(node: ast.Call) -> None:
+    """Refuse what is read in its sharding box: `self.param(..., unbox=False)`."""
+    for keyword in node.keywords:
+        if keyword.arg == "unbox" and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is True):
+            raise Unmigratable("NNX142", f"`{ast.unparse(node)}` is read in its box", node)
 
 
 def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) -> Localized | None:
@@ -168,10 +176,14 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         in_setup=run.in_setup, method=run.entry, scopes=run.scopes, holder=run.holder,
     )  # fmt: skip
     site.name = name_spec(run, name_node, name, env)
-    rest = arguments.positional[2:]
+    _refuse_boxed(node)
+    options = {k: (n, a) for k, n, a in arguments.keywords if k not in ("col", "name", "unbox")}
+    rest = arguments.positional[2:] or [options.pop(k) for k in ("init_fn",) if k in options]
+    if None in options or (options and not rest):
+        raise Unmigratable("NNX142", f"`{ast.unparse(node)}` has no plain initializer", node)
     site.lazy = site.target in run.lazy and isinstance(name.value, Const) and not run.in_setup and not site.loops
     localized: list[Localized] = []
-    for argument_node, _ in rest:
+    for key, argument_node in [*((None, n) for n, _ in rest), *((k, n) for k, (n, _) in options.items())]:
         run.starting = True
         said = run.localize(argument_node, env) if not site.lazy else None
         run.starting = False
@@ -185,17 +197,21 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
                 f"the variable `{_shown(name)}` starts from `{ast.unparse(argument_node)}`, known only when it is called",
                 argument_node,
             )
-        localized.append(said)
+        if key is None:
+            localized.append(said)
+        else:
+            site.renders[f"kw:{key}"] = said
     site.init_localized = tuple(localized)
-    if rest and isinstance(rest[0][1].value, Function):
+    given = {k: run.plain(a.value) for k, (_, a) in options.items() if k}
+    if rest and isinstance(rest[0][1].value, Function) and not options:
         made = follow_init(run, rest[0][1].value, [a for _, a in rest[1:]])
         site.shape = made
         site.number = _is_number(run, made)
         site.several = not site.number and type(made) is not Array  # None, too, is read as a whole
-    elif len(rest) > 1:
+    elif len(rest) > 1 or "shape" in given:
         args = [run.plain(a.value) for _, a in rest[1:]]
         init = rest[0][1].value
-        site.shape = shapes.call(init.name, args, {}) if isinstance(init, Global) else Unknown("variable")
+        site.shape = shapes.call(init.name, args, given) if isinstance(init, Global) else Unknown("variable")
     else:
         site.shape = Unknown("variable")
     if drawn and not site.lazy:  # the constructor draws these, and no call does

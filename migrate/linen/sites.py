@@ -168,6 +168,11 @@ class Site:
     alternatives: tuple[Site, ...] = ()  # the same place for the other kinds that its factory's field is given
 
     @property
+    def init_said(self) -> tuple[Localized, ...]:
+        """All that the initializer of a parameter or variable is said with: itself, its arguments and its keywords."""
+        return (*self.init_localized, *(v for k, v in self.renders.items() if k.startswith("kw:")))
+
+    @property
     def opened(self) -> str:
         """How NNX reads what it holds: indexing reaches into tuples and dicts."""
         return ".get_value()" if self.several else "[...]"

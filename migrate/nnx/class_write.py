@@ -293,7 +293,9 @@ class ClassWriter:
         function: Parts = (source.span(rest[0]),)
         if isinstance(rest[0], ast.Lambda):
             function = ("(", *function, ")")
-        made = constructions.as_array(self.text, site, joined(function, [(source.span(a),) for a in rest[1:]]))
+        named = [k for k in site.node.keywords if k.arg not in ("col", "name", "init_fn", "unbox")]
+        given: list[Parts] = [(source.span(a),) for a in (*rest[1:], *named)]
+        made = constructions.as_array(self.text, site, joined(function, given))
         kind = self.text.variable_type(site.target)
         inner = source.indent_of(statement) + source.indent_unit
         test: Parts = (f"if not hasattr(self, {name!r}):{newline}{inner}self.{name} = {kind}(",)

@@ -273,11 +273,7 @@ def _param(text: ClassText, site: Site) -> Parts:
     variable = text.namer.name("flax.nnx.Param")
     arguments: list[Parts] = [("rngs.params()",)]
     arguments += [text.expression(l, site) for l in rest]
-    arguments += [
-        (f"{key.removeprefix('kw:')}=", *text.expression(said, site))
-        for key, said in site.renders.items()
-        if key.startswith("kw:")
-    ]
+    arguments += _keywords(text, site)
     features = site.renders.get("features")
     if isinstance(features, FeatureShape):  # of Linen's `_normalize`
         sizes = (text.namer.parity("feature_shape"), "(", text.shape(features.array.shape), ", ")
@@ -294,18 +290,25 @@ def _param(text: ClassText, site: Site) -> Parts:
     return (f"{variable}(", *as_array(text, site, joined(function, arguments)), ")")
 
 
+def _keywords(text: ClassText, site: Site) -> list[Parts]:
+    """What an initializer is given by name."""
+    given = {k.removeprefix("kw:"): said for k, said in site.renders.items() if k.startswith("kw:")}
+    return [(f"{key}=", *text.expression(said, site)) for key, said in given.items()]
+
+
 def _variable(text: ClassText, site: Site) -> Parts:
     kind = text.variable_type(site.target)
     if not site.init_localized:
         raise Unmigratable("NNX166", f"the variable `{short(site.node)}` has no initial value", site.node)
     init, *rest = site.init_localized
-    value = _body(init, site) if not rest else None
+    keywords = _keywords(text, site)
+    value = _body(init, site) if not rest and not keywords else None
     if value is not None:
         return (f"{kind}(", *as_array(text, site, text.expression(value, site)), ")")
     function = text.expression(init, site)
     if _needs_brackets(init, site):
         function = ("(", *function, ")")
-    return (f"{kind}(", *as_array(text, site, joined(function, [text.expression(l, site) for l in rest])), ")")
+    return (f"{kind}(", *as_array(text, site, joined(function, [*(text.expression(l, site) for l in rest), *keywords])), ")")
 
 
 def _body(localized: Localized, site: Site) -> Localized | None:

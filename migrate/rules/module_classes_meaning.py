@@ -27,7 +27,8 @@ RULES = (
         "NNX142",
         "parameter-without-name",
         "a parameter or variable has no name or no plain initializer",
-        "`self.param(*args)` or the like.",
+        "`self.param(*args)` or the like, a variable whose initializer is given `**mapping`, or one that is read in its "
+        "sharding box (`unbox=False`).",
         UNFOLLOWED,
         "write the name and the initializer out.",
     ),

@@ -638,4 +638,31 @@ class M(Wide, Base):
   pass
 """,
     ),
+    "a parameter that is read in its box": (
+        "NNX142",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    boxed = self.param("w", nn.with_partitioning(nn.initializers.ones, (None,)), (3,), unbox=False)
+    return x + boxed.unbox()
+""",
+    ),
+    "a variable that is read in its box": (
+        "NNX142",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    boxed = self.variable("stats", "w", nn.with_partitioning(jnp.ones, (None,)), (3,), unbox=False)
+    return x + boxed.value.unbox()
+""",
+    ),
+    "a variable whose initializer is given a mapping": (
+        "NNX142",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    options = {"dtype": jnp.bfloat16}
+    return x + self.variable("stats", "w", jnp.ones, (3,), **options).value
+""",
+    ),
 }
