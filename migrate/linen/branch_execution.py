@@ -48,7 +48,7 @@ from .sites import (
     Unmigratable,
     steps_of,
 )
-from .values import OPAQUE, Array, Int, Lead, Shape, Tup, Unknown, Value, size_stem
+from .values import OPAQUE, Array, Const, Int, Lead, Shape, Tup, Unknown, Value, size_stem
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -85,6 +85,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     env_then, env_else = env.copy(), env.copy()
     run.narrow(node.test, env_then, True)
     run.narrow(node.test, env_else, False)
+    on_one_side = _none_on_one_side(env, env_then, env_else)
     sides = step_of(run, node.test, test, text, env)
     if sides is not None and sides[0].deps and localized is not None:
         sides = (dataclasses.replace(sides[0], test=localized), dataclasses.replace(sides[1], test=localized))
@@ -157,6 +158,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
             _or_raises(run, branch, node, env, kept, localized, text)
         env.restore(kept)
     else:
+        for name, (was, left, right) in on_one_side.items():
+            if env_then.names.get(name) is left and env_else.names.get(name) is right:
+                env_then.names[name] = env_else.names[name] = was
         merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
         _choose(run, node, env, env_then, env_else, localized, text, sides)
     if calltime:  # both sides would be in the constructor, one after the other
@@ -166,6 +170,20 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
                     env.names[name] = Abs(Unknown(name))
                     env.local.discard(name)
     return False, took_rest
+
+
+def _none_on_one_side(env: Env, then: Env, orelse: Env) -> dict[str, tuple[Abs, Abs, Abs]]:
+    """Names that are None on one side of a condition, of which the other side says nothing: as before, and on both sides.
+
+    Where `a is not None or b is not None` does not hold, neither is given; where it does, `b` may be None all the same.
+    """
+    found = {}
+    for name, was in env.names.items():
+        sides = (then.names[name], orelse.names[name])
+        of_none = [side is not was and side.value == Const(None) for side in sides]
+        if any(of_none) and any(side is was for side in sides):
+            found[name] = (was, *sides)
+    return found
 
 
 def _asks_sizes(test: ast.expr, env: Env) -> bool:
