@@ -10,7 +10,16 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from . import asked_values, bridged_results, given_carries, number_arguments, outside_chains, own_chains, shape_ops
+from . import (
+    asked_values,
+    bridged_results,
+    given_carries,
+    lost_factories,
+    number_arguments,
+    outside_chains,
+    own_chains,
+    shape_ops,
+)
 from .annotated_factories import annotated_factory
 from .bundles import Bundle
 from .classes import Classes, ClassModel, Field
@@ -267,6 +276,7 @@ class Analyser:
     def passes(self, execution: Execution, site: Site) -> None:
         """Remember the factories and modules that a site passes to a class; a module and a factory cannot be one field."""
         self.learns(site.target, site.bound)
+        lost_factories.check_kept(site.bound, site.node)
         if self.functions.learn(site.target, site.bound):
             self.revised = True
             self.again(site.target)

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ..trees import subtree
-from . import asked_values, list_ends, mutation, size_lists
+from . import asked_values, caller_words, list_ends, mutation, size_lists
 from .arguments import is_self
 from .dims import Dim
 from .environment import Env
@@ -76,6 +76,7 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
         if copied and not value.static and isinstance(target, ast.Tuple):
             for name in sorted(names):
                 env.names[name] = named_after(name, env.names[name].value)
+    caller_words.note_local(targets, value_node, env)
     for name in names:
         if copied or run.in_setup:
             env.local.add(name)

@@ -161,8 +161,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         for name, (was, left, right) in on_one_side.items():
             if env_then.names.get(name) is left and env_else.names.get(name) is right:
                 env_then.names[name] = env_else.names[name] = was
+        asked_in = env.copy()  # a side may know more of what was asked for: `elif kind is None`, `else: raise`
         merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
-        _choose(run, node, env, env_then, env_else, localized, text, sides)
+        _choose(run, node, env, asked_in, env_then, env_else, localized, text, sides)
     if calltime:  # both sides would be in the constructor, one after the other
         for step in [*steps_of(then), *steps_of(orelse)]:
             if isinstance(step, Local) and step.changes:
@@ -254,6 +255,7 @@ def _choose(
     run: Execution,
     node: ast.If,
     env: Env,
+    asked_in: Env,
     then: Env,
     orelse: Env,
     localized: Localized | None,
@@ -267,14 +269,14 @@ def _choose(
             continue
         fallback_factories.note(run, node.test, left.value, right.value, env)
         if _is_factory(left.value) and _is_factory(right.value):
-            value = chosen(run, node.test, localized, text, left.value, right.value, env)
+            value = chosen(run, node.test, localized, text, left.value, right.value, asked_in)
             env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
         elif isinstance(left.value, Function | FunctionChoice) and isinstance(right.value, Function | FunctionChoice):
             function = chosen_function(node, localized, text, sides, left.value, right.value, env)
             if function is not None:
                 env.names[name] = Abs(function, False, left.flags | right.flags)
         elif isinstance(bound.value, Either) and localized is not None:
-            value = decided(bound.value, *run.self_text(node.test, env), left.value, right.value)
+            value = decided(bound.value, *run.self_text(node.test, asked_in), left.value, right.value)
             env.names[name] = dataclasses.replace(bound, value=value)
 
 

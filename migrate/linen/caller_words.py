@@ -10,8 +10,11 @@ import copy
 from typing import Any
 
 from ..source import SourceFile
+from ..trees import subtree
 from .environment import Env
 from .values import Const, Int
+
+_PURE = frozenset({"get", "lower", "upper", "strip"})
 
 
 def note(inner: Env, nodes: dict[str, ast.expr], caller: Env) -> None:
@@ -19,11 +22,28 @@ def note(inner: Env, nodes: dict[str, ast.expr], caller: Env) -> None:
     inner.words = {name: (node, caller, inner.names[name]) for name, node in nodes.items() if name in inner.names}
 
 
+def note_local(targets: list[ast.expr], node: ast.expr, env: Env) -> None:
+    """Remember what a function outside of classes reads under a name of its own: `kind = config.model.norm`."""
+    target = targets[0]
+    if len(targets) == 1 and isinstance(target, ast.Name) and _only_reads(node) and not in_method(env):
+        env.words[target.id] = (node, env.copy(), env.names[target.id])
+
+
+def _only_reads(node: ast.expr) -> bool:
+    """Is it an item or attribute of something, as often as it is asked for?"""
+    if isinstance(node, ast.Call):
+        plain = isinstance(node.func, ast.Attribute) and node.func.attr in _PURE and not node.keywords
+        return plain and all(_only_reads(n) for n in (node.func.value, *node.args))  # type: ignore[attr-defined]
+    if isinstance(node, ast.Subscript):
+        return _only_reads(node.value) and _only_reads(node.slice)
+    return isinstance(node, ast.Name | ast.Constant) or (isinstance(node, ast.Attribute) and _only_reads(node.value))
+
+
 def said(run: Any, node: ast.expr, env: Env) -> tuple[ast.expr, SourceFile]:
     """The expression in the words of the method that calls the function, which no file holds; the expression itself where
     it stands in a method, or cannot be said there.
     """
-    home = None if in_method(env) else _home(env)
+    home = None if in_method(env) else home_of(env)
     if home is None:
         return node, env.source
     try:
@@ -76,6 +96,11 @@ def _name(run: Any, node: ast.Name, env: Env, home: Env) -> ast.expr:
     raise _Unsaid
 
 
+def asks_own_names(node: ast.expr, env: Env) -> bool:
+    """Does the text of a function ask for what the function itself keeps under a name?"""
+    return any(isinstance(n, ast.Name) and env.is_local(n.id) for n in subtree(node))
+
+
 def in_method(env: Env) -> bool:
     """Does the text stand in a method, also in a function inside of it?"""
     at: Env | None = env
@@ -86,7 +111,7 @@ def in_method(env: Env) -> bool:
     return False
 
 
-def _home(env: Env) -> Env | None:
+def home_of(env: Env) -> Env | None:
     """The environment of the method that the calls of functions lead back to."""
     at: Env | None = env
     while at is not None and not in_method(at):
@@ -97,4 +122,4 @@ def _home(env: Env) -> Env | None:
     return at
 
 
-__all__ = ["in_method", "note", "said"]
+__all__ = ["asks_own_names", "home_of", "in_method", "note", "note_local", "said"]

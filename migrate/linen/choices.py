@@ -6,6 +6,7 @@ What it makes is made under the same condition in the constructor, and asked for
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import dataclasses
 import itertools
@@ -18,11 +19,11 @@ from ..trees import subtree
 from . import caller_words, name_tests
 from .arguments import Arguments, arguments_of
 from .merging import Several, decided, either
-from .nothing_made import IDENTITY, NOTHING, MakesNothing, makes_nothing
+from .nothing_made import IDENTITY, MakesNothing, makes_nothing
 from .sites import Abs, AnyFactory, Block, Branch, Factory, Lifted, Localized, Site, Static, Unmigratable
 from .values import Const, Value
 
-_OUTSIDE_NAMES = frozenset({"isinstance", "len", "str", "callable", "any", "all", "True", "False", "None"})
+_BUILTINS = frozenset(dir(builtins))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -61,6 +62,8 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
         if said is None:
             return Several(options)
         own, home = said
+        if not caller_words.in_method(env):
+            localized, text = in_constructor(run, test, own, localized, text, env)
     made = FactoryChoice(own, localized, text, then, orelse, home)
     return _by_kind(made) or made
 
@@ -80,7 +83,25 @@ def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, Source
         return _by_arguments(run, test, env)
     own = ast.parse(asked, mode="eval").body
     names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
-    return own, None if names <= _OUTSIDE_NAMES else env.source
+    return own, None if names <= _everywhere(run, env.source) else env.source
+
+
+def in_constructor(
+    run: Any, test: ast.expr, own: ast.expr, localized: Localized | None, text: str, env: Any
+) -> tuple[Localized | None, str]:
+    """A condition of a function as the constructor says it: in terms of the fields (`own`) where it asks for names of the
+    function, which may be others by the time that the module is made.
+    """
+    if localized is None or not caller_words.asks_own_names(test, env):
+        return localized, text
+    return None, ast.unparse(own)
+
+
+def _everywhere(run: Any, *sources: SourceFile) -> frozenset[str]:
+    """The names that mean the same in all of these files and in that of the class: builtins that none of them binds."""
+    return _BUILTINS.difference(
+        *(table for s in (run.model.source, *sources) for table in (s.names.imports, s.names.definitions))
+    )
 
 
 def by_fields(
@@ -103,7 +124,7 @@ def by_fields(
         said[name.id] = ast.parse(value.text, mode="eval").body
     own = _Said(said).visit(copy.deepcopy(test))
     names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
-    return (own, None) if names <= _OUTSIDE_NAMES else None
+    return (own, None) if names <= _everywhere(run) else None
 
 
 class _Said(ast.NodeTransformer):
@@ -120,9 +141,12 @@ def _by_arguments(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceF
     """The condition with the arguments of the function as its caller says them: `find(self.weights, "a") is None`."""
     made, source = caller_words.said(run, test, env)
     names = {n.id for n in subtree(made) if isinstance(n, ast.Name)} - {"self"}
-    if made is test or names - set(source.names.imports) - set(source.names.definitions) - _OUTSIDE_NAMES:
-        return None  # names of the method may mean something else by then
-    return made, None if names <= _OUTSIDE_NAMES else source
+    if made is test:
+        return None
+    if names - set(source.names.imports) - set(source.names.definitions) - _everywhere(run, source):
+        home = caller_words.home_of(env)  # names of the method may mean something else by then: in terms of the fields
+        return by_fields(run, made, lambda n: home.get(n.id)) if home is not None else None
+    return made, None if names <= _everywhere(run, source) else source
 
 
 def or_raises(
@@ -133,6 +157,7 @@ def or_raises(
     if said is None:
         return option
     then, orelse = (option, RAISED) if holds else (RAISED, option)
+    localized, text = in_constructor(run, test, said[0], localized, text, env)
     return FactoryChoice(said[0], localized, text, then, orelse, said[1])
 
 
@@ -183,7 +208,10 @@ def construct_choice(
         mark, empty = len(run.sites), len(nothing)
         if option is RAISED:
             continue  # nothing is made, so that the use of it raises here too
-        if option is NOTHING:
+        if isinstance(option, MakesNothing):
+            if not option.takes(len(arguments.positional), [k for k, _, _ in arguments.keywords]) or arguments.starred():
+                what = f"`{ast.unparse(node.func)}` may be a function that makes nothing, and is given what it does not take"
+                raise Unmigratable("NNX132", what, node)
             nothing.append(Site("nothing", node, env.source))
             results.append(Abs(IDENTITY))
         elif isinstance(option, FactoryChoice):
@@ -269,6 +297,7 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
 
 
 __all__ = [
-    "RAISED", "FactoryChoice", "by_fields", "check_unchanged", "chosen", "construct_choice", "lifted_or_not", "map_choice",
+    "RAISED", "FactoryChoice", "by_fields", "check_unchanged", "chosen", "construct_choice", "in_constructor",
+    "lifted_or_not", "map_choice",
     "or_raises", "words_of_class",
 ]  # fmt: skip

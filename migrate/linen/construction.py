@@ -17,7 +17,7 @@ from .higher_order import run_functions
 from .lifting import LIFTED, WHOLE, options_of, partial_lift
 from .loop_names import means_the_same
 from .lost_factories import one_of
-from .nothing_made import NOTHING
+from .nothing_made import MakesNothing
 from .passed import check_passing, check_wrapping
 from .sites import (
     Abs,
@@ -247,7 +247,7 @@ def _partial_choice(run: Any, choice: FactoryChoice, node: ast.Call, arguments: 
     for option in (choice.then, choice.orelse):
         if isinstance(option, FactoryChoice):
             sides.append(_partial_choice(run, option, node, arguments, env))
-        elif option is RAISED or option is NOTHING:
+        elif option is RAISED or (isinstance(option, MakesNothing) and option.spec is None):
             sides.append(option)
         elif not isinstance(option, Factory):
             raise Unmigratable("NNX132", f"`{ast.unparse(node)}` is a partial of one of several functions", node)

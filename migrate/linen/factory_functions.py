@@ -16,7 +16,7 @@ from typing import Any
 
 from ..trees import subtree
 from .arguments import Arguments, arguments_of, defaults_of, parameters_of
-from .choices import RAISED, FactoryChoice, words_of_class
+from .choices import RAISED, FactoryChoice, in_constructor, words_of_class
 from .environment import Env, Returned
 from .nothing_made import makes_nothing
 from .sites import Abs, BoundArg, Factory, Function, Localized, Unmigratable
@@ -160,6 +160,7 @@ def returned_choice(
     if said is None or options == [RAISED, RAISED]:
         return None
     own, home = said
+    localized, text = in_constructor(run, test, own, localized, text, env)
     choice = FactoryChoice(own, localized, text, options[0], options[1], home)
     if RAISED in options:  # a function that returns one kind or nothing makes that kind
         returned.guarded = choice

@@ -58,6 +58,8 @@ def _words(run: Any, node: ast.Subscript, env: Any) -> ast.expr | None:
     own = any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(node.slice))
     if not own:
         return node.slice
+    if caller_words.asks_own_names(node.slice, env) and not caller_words.in_method(env):
+        return None
     said = words_of_class(run, node.slice, env)
     return said[0] if said is not None and said[1] is None else None
 

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .arguments import Arguments
 from .choices import FactoryChoice
 from .factory_functions import FactoryFunction
 from .merging import Choice, Several
-from .sites import Factory, Repeated, Table, Unmigratable
+from .nothing_made import makes_nothing
+from .sites import BoundArg, Factory, Repeated, Table, Unmigratable
 from .values import Tup, Value
 
 # What only looks at its arguments, or hands them on as they are.
@@ -60,4 +61,28 @@ def check_handed(run: Any, name: str | None, arguments: Arguments) -> None:
             raise Unmigratable("NNX138", what, arguments.node)
 
 
-__all__ = ["check_handed", "factories_in", "one_of"]
+def check_kept(arguments: Mapping[str, BoundArg], node: ast.AST) -> None:
+    """Refuse to give a class's field `lambda: lambda x: x`, which NNX would call as a layer, with sizes and `rngs`."""
+    for name, argument in arguments.items():
+        if any(_is_narrow(value) for value in _options(argument.abs.value)):
+            what = f"`{name}` may be a function that makes nothing, and does not take what NNX gives a layer"
+            raise Unmigratable("NNX132", what, node)
+
+
+def _options(value: Value) -> Iterator[Value]:
+    if isinstance(value, FactoryChoice):
+        yield from _options(value.then)
+        yield from _options(value.orelse)
+    elif isinstance(value, Several | Choice):
+        for option in value.options:
+            yield from _options(option)
+    else:
+        yield value
+
+
+def _is_narrow(value: Value) -> bool:
+    nothing = makes_nothing(value)
+    return nothing is not None and nothing.spec is not None
+
+
+__all__ = ["check_handed", "check_kept", "factories_in", "one_of"]

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import rest_arguments
 from .arguments import Arguments
-from .choices import RAISED, FactoryChoice, construct_choice, words_of_class
+from .choices import RAISED, FactoryChoice, construct_choice, in_constructor, words_of_class
 from .environment import Env
 from .sites import Abs, Factory, Function
 from .values import Value
@@ -114,6 +114,7 @@ def _tree(run: Any, body: Sequence[ast.stmt], inner: Env, call: _Call, target: a
     words = words_of_class(run, first.test, inner) if localized is not None or text else None
     if words is None:
         raise _Other
+    localized, text = in_constructor(run, first.test, words[0], localized, text, inner)
     then = _tree(run, [*first.body, *rest], inner, call, target, env)
     orelse = _tree(run, [*first.orelse, *rest], inner, call, target, env)
     if then is RAISED and orelse is RAISED:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Collection
 
 from .sites import Function
 from .values import Value
@@ -14,7 +15,27 @@ from .values import Value
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MakesNothing(Value):
-    """A factory that takes any arguments and gives the identity."""
+    """A factory that gives the identity; `spec`: the arguments that it takes, None where it takes any."""
+
+    spec: ast.arguments | None = None
+
+    def takes(self, positional: int, keywords: Collection[str | None]) -> bool:
+        """Can it be called with so many arguments and these keywords?"""
+        spec = self.spec
+        if spec is None:
+            return True
+        if None in keywords:
+            return False
+        places = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+        filled = places[:positional]
+        named = [*places[len(spec.posonlyargs) :], *[a.arg for a in spec.kwonlyargs]]
+        known = all(k in named and k not in filled for k in keywords) or (
+            spec.kwarg is not None and not any(k in filled for k in keywords)
+        )
+        needed = places[: len(places) - len(spec.defaults)]
+        needed += [a.arg for a, default in zip(spec.kwonlyargs, spec.kw_defaults) if default is None]
+        enough = all(n in filled or n in keywords for n in needed)
+        return known and enough and (positional <= len(places) or spec.vararg is not None)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,27 +48,27 @@ IDENTITY = GivesBack()
 
 
 def makes_nothing(value: Value) -> MakesNothing | None:
-    """A function or lambda that takes any arguments, does nothing and returns a function that returns its first."""
+    """A function or lambda that does nothing and returns a function that returns its first argument."""
     if isinstance(value, MakesNothing):
         return value
     if not isinstance(value, Function) or value.method is not None:
         return None
     node = value.node
     spec = node.args
-    if spec.args or spec.posonlyargs or spec.kwonlyargs or spec.vararg is None or spec.kwarg is None:
-        return None  # it asks for arguments that the others may not be given
-    names = {spec.vararg.arg, spec.kwarg.arg}
+    named = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+    names = {a.arg for a in (*named, spec.vararg, spec.kwarg) if a is not None}
+    made = NOTHING if not named and spec.vararg is not None and spec.kwarg is not None else MakesNothing(spec)
     if isinstance(node, ast.Lambda):
-        return NOTHING if _is_identity(node.body) else None
+        return made if _is_identity(node.body) else None
     if node.decorator_list:
         return None
     body = _without_noise(node, names)
     if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-        return NOTHING if _is_identity(body[0].value) else None
+        return made if _is_identity(body[0].value) else None
     if len(body) == 2 and isinstance(body[0], ast.FunctionDef) and isinstance(body[1], ast.Return):
         named = body[1].value
         same = isinstance(named, ast.Name) and named.id == body[0].name
-        return NOTHING if same and _is_identity(body[0]) else None
+        return made if same and _is_identity(body[0]) else None
     return None
 
 

@@ -183,6 +183,10 @@ def _pad(call: Call) -> Value:
         if shape.rank is None:
             raise needs_rank("pad", shape)
         pairs: list[tuple[Dim | None, Dim | None]] = [(width.dim, width.dim)] * shape.rank
+    elif type(width) is Unknown and shape.dim(-1) is not None:  # features are hardly ever padded
+        lead = None if shape.rank is not None else Lead.unknown(*shape.needs())
+        dims = shape.expand(1).dims
+        return Array(Shape((*[None] * (len(dims) - 1), dims[-1]), lead))
     else:
         pairs = pad_pairs(width)
         if len(pairs) == 1 and shape.rank != 1:

@@ -52,6 +52,28 @@ def test_a_function_that_does_more_is_not_nothing(name: str) -> None:
     _expect(HELPER.format(nothing=NOTHINGS[name]), CALL, "bridged", "NNX132")
 
 
+NARROW = HELPER.format(nothing="lambda: lambda x: x")
+BLOCK = """
+
+class Block(nn.Module):
+  norm: object
+  @nn.compact
+  def __call__(self, x):
+    return self.norm()(x)
+"""
+
+
+def test_one_that_takes_no_arguments_is_called_without() -> None:
+    _expect(NARROW, CALL, "native", "")
+    _expect(NARROW, "    return get_norm(self.kind, training)(name='norm')(x)\n", "bridged", "NNX132")
+
+
+def test_one_that_takes_no_arguments_is_not_handed_on() -> None:
+    """NNX would call it with a size and `rngs`."""
+    body = "    from helpers import Block\n    return Block(get_norm(self.kind, False))(x)\n"
+    _expect(NARROW + BLOCK, body, "bridged", "NNX132")
+
+
 @pytest.mark.parametrize("name", BODIES)
 def test_it_is_refused(name: str) -> None:
     code, body = BODIES[name]
