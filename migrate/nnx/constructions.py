@@ -65,7 +65,7 @@ def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLine
         sized = keywords[:1] in (["in_features"], ["num_features"]) and said[0] == (features,)
         if not sized and {"in_features", "num_features"} & set(keywords):
             raise Unmigratable("NNX163", "its size is no width of its input", site.node)
-        arguments = said[1:] if sized else said
+        arguments = _as_called(site, keywords, said, 1 if sized else 0)
     else:
         callee, said, added = _class_call(text, site)
         fields = {f.name for f in text.analyser.classes.get(site.target).fields()}  # type: ignore[union-attr]
@@ -76,6 +76,17 @@ def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLine
         arguments = said
     inner = joined((text.namer.parity("made_for"),), [callee, (size,), *arguments, ("rngs=rngs",)])
     return _under_transforms(text, site, inner)
+
+
+def _as_called(site: Site, names: list[str], said: list[Parts], start: int) -> list[Parts]:
+    """The arguments of a layer as the call gives them, whatever NNX has in their place: a keyword stays one."""
+    keywords = [k.arg for k in site.node.keywords]
+    if len(said) != len(names) or not set(keywords) <= {*names, "name"}:
+        return said[start:]
+    places = {name: place for place, name in enumerate(names)}
+    plain = [said[place] for place in range(start, len(names)) if names[place] not in keywords]
+    named = [(key, said[places[key]]) for key in keywords if key != "name" and key is not None]
+    return [*plain, *[parts if parts[0] == f"{key}=" else (f"{key}=", *parts) for key, parts in named]]
 
 
 def _under_transforms(text: ClassText, site: Site, inner: Parts) -> InitLines:
