@@ -268,7 +268,8 @@ def _choose(
         if left is None or right is None or left.value is right.value:
             continue
         fallback_factories.note(run, node.test, left.value, right.value, env)
-        if _is_factory(left.value) and _is_factory(right.value):
+        made = any(isinstance(side.value, Factory | FactoryChoice) for side in (left, right))
+        if made and _is_factory(left.value) and _is_factory(right.value):
             value = chosen(run, node.test, localized, text, left.value, right.value, asked_in)
             env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
         elif isinstance(left.value, Function | FunctionChoice) and isinstance(right.value, Function | FunctionChoice):

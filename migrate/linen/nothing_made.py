@@ -66,8 +66,8 @@ def makes_nothing(value: Value) -> MakesNothing | None:
     if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
         return made if _is_identity(body[0].value) else None
     if len(body) == 2 and isinstance(body[0], ast.FunctionDef) and isinstance(body[1], ast.Return):
-        named = body[1].value
-        same = isinstance(named, ast.Name) and named.id == body[0].name
+        given = body[1].value
+        same = isinstance(given, ast.Name) and given.id == body[0].name
         return made if same and _is_identity(body[0]) else None
     return None
 

@@ -27,6 +27,7 @@ from . import (
     cells,
     choices,
     class_decorators,
+    class_scope,
     constructions,
     constructor_write,
     elsewhere,
@@ -198,6 +199,7 @@ class ClassWriter:
         cells.initial_carries(self)
         names_in_messages.edits(self)
         post_init.edits(self)
+        class_scope.edits(self)
         call_write.parameters(self)
         call_fields.edits(self)
         unused_locals.drop(self)

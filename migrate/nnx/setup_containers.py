@@ -11,7 +11,7 @@ from ..linen.chains import Chain
 from ..linen.classes import ClassModel
 from ..linen.merging import Either
 from ..linen.sites import Module, Repeated, Table, Unmigratable
-from ..linen.values import Array, Tup, Value
+from ..linen.values import Array, Tup, Unknown, Value
 from ..source import SourceFile
 from ..trees import subtree
 from .branches import exclusive
@@ -43,9 +43,11 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         return
     if isinstance(found.value, Module | Either):
         if _held_function(writer, target.attr, node):
-            span = source.span(value)
-            writer.put(Span(span.start, span.start), f"{writer.namer.name('flax.nnx.data')}(", source=source)
-            writer.put(Span(span.end, span.end), ")", source=source)
+            _write_data(writer, value, source)
+        return
+    if _is_array(writer, value, found.value, source):
+        if _held_no_array(writer, target.attr, node):
+            _write_data(writer, value, source)
         return
     if next(writer.run.modules_in(found.value), None) is None:
         if is_asked_for(writer, target.attr, found.value):
@@ -68,6 +70,12 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
         kind = "Dict" if _is_dict(writer, container) else "List"
         span = source.span(container)
         writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+
+
+def _write_data(writer: ClassWriter, value: ast.expr, source: SourceFile) -> None:
+    span = source.span(value)
+    writer.put(Span(span.start, span.start), f"{writer.namer.name('flax.nnx.data')}(", source=source)
+    writer.put(Span(span.end, span.end), ")", source=source)
 
 
 def _write_tuple(writer: ClassWriter, value: ast.expr, source: SourceFile) -> None:
@@ -183,6 +191,41 @@ def _held_function(writer: ClassWriter, attribute: str, made: ast.Assign) -> boo
             if model is not writer.model or (node.lineno < made.lineno and not exclusive(node, made, setup.node)):
                 return True
     return False
+
+
+def _is_array(writer: ClassWriter, node: ast.expr, held: Value, source: SourceFile) -> bool:
+    if isinstance(held, Array):
+        return held.shape.rank != 0
+    name = writer.run.project.qualname(source, node.func) if isinstance(node, ast.Call) else None
+    return type(held) is Unknown and (name or "").startswith(("jax.numpy.", "numpy."))
+
+
+def _held_no_array(writer: ClassWriter, attribute: str, made: ast.Assign) -> bool:
+    """Does setup assign numbers, a list of them or None before the array, for which NNX takes the attribute for static?"""
+    setup = writer.model.method("setup")
+    computed = writer.text.computed
+    if setup is None or (computed is not None and attribute in computed.attributes):
+        return False
+    for node in subtree(setup.node):
+        if not isinstance(node, ast.Assign) or node.lineno >= made.lineno or exclusive(node, made, setup.node):
+            continue
+        for value in _assigned_to(node, attribute):
+            found = writer.run.evaluated.get(value)
+            if found is None or not _is_array(writer, value, found.value, setup.source):
+                if found is None or next(writer.run.modules_in(found.value), None) is None:
+                    return True
+    return False
+
+
+def _assigned_to(node: ast.Assign, attribute: str) -> Iterator[ast.expr]:
+    """What a statement gives an attribute, also `self.a, self.b = 1, None`."""
+    for target in node.targets:
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple | ast.List):
+            inner = node.value.elts if isinstance(node.value, ast.Tuple | ast.List) else []
+            whole = len(inner) == len(target.elts)
+            pairs = list(zip(target.elts, inner)) if whole else [(one, node.value) for one in target.elts]
+        yield from (value for one, value in pairs if isinstance(one, ast.Attribute) and one.attr == attribute)
 
 
 def _fills(writer: ClassWriter, derived: ClassModel, attribute: str) -> bool:
