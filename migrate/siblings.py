@@ -46,6 +46,8 @@ def _own(source: SourceFile) -> str:
         if node.level:
             return "."
         parts = (node.module or "").split(".")
+        if (source.path.parent / f"{parts[0]}.py").is_file():
+            continue  # a neighbour that is called as the folder is: Python finds that first
         for count in range(len(parts), 0, -1):
             if folders[-count:] == tuple(parts[:count]):
                 found = found or ".".join(parts[:count]) + "."

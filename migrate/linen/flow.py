@@ -222,6 +222,7 @@ class Flow:
         elif (isinstance(node, ast.AnnAssign) and node.value is not None) or isinstance(node, ast.NamedExpr):
             self._bind(source, node.target, self.value(node.value))
         elif isinstance(node, ast.FunctionDef):
+            flow_classes.bind_defaults(self, source, node)
             owner = source.parents.get(node)
             if isinstance(owner, ast.ClassDef):
                 method = flow_classes.method(self, owner, node)
@@ -239,12 +240,10 @@ class Flow:
                     self.returns[owner] = joined
         elif isinstance(node, ast.Lambda):
             self.returns[node] = join(self.returns.held(node), self.value(node.body)) or ANY
-        elif isinstance(node, ast.For | ast.comprehension):
+        elif isinstance(node, ast.For | ast.comprehension | ast.AugAssign):
             self._bind(source, node.target, ANY)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             self._bind(source, node.optional_vars, ANY)
-        elif isinstance(node, ast.AugAssign):
-            self._bind(source, node.target, ANY)
         elif isinstance(node, ast.Call):
             self.value(node)
 
@@ -586,10 +585,10 @@ class Flow:
 
     @functools.cached_property
     def native_sites(self) -> dict[ast.Call, None]:
-        """Calls that construct native module classes outside of module classes, in the order of the files."""
-        sites = self.site_classes
-        return {site: None for site in sites if all(p.outcome is Outcome.NATIVE for p in self.site_plans(site))}
+        """Calls that may construct native module classes outside of module classes, in the order of the files."""
+        return {site: None for site in self.site_classes if self.site_plans(site)}
 
     def site_plans(self, site: ast.Call) -> tuple[ClassPlan, ...]:
-        """The classes that a call may construct, by name."""
-        return tuple(self.plan.classes[name] for name in sorted(self.site_classes[site]))
+        """The native classes that a call may construct, by name."""
+        plans = (self.plan.classes[name] for name in sorted(self.site_classes[site]))
+        return tuple(plan for plan in plans if plan.outcome is Outcome.NATIVE)

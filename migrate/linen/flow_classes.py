@@ -172,6 +172,22 @@ def bind_class(flow: Flow, source: SourceFile, owner: ast.ClassDef, node: ast.Fu
         flow.join((source.module, node, [*node.args.posonlyargs, *node.args.args][0].arg), Instance(name, is_class=True))
 
 
+def bind_defaults(flow: Flow, source: SourceFile, node: ast.FunctionDef) -> None:
+    """Give the parameters the module classes that are their defaults: `def __init__(self, network=QNetwork)`."""
+    for name, default in defaults(node):
+        value = flow.value(default)
+        if isinstance(value, ClassValue | Nothing):
+            flow.join((source.module, node, name), value)
+
+
+def defaults(node: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters that have a default, with it."""
+    arguments = node.args
+    names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
+    yield from zip(names[len(names) - len(arguments.defaults) :], arguments.defaults)
+    yield from ((a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None)
+
+
 def kind_of(decorator: ast.expr) -> str:
     """The name of a decorator that says what a method is given: `staticmethod` or `classmethod`."""
     return decorator.id if isinstance(decorator, ast.Name) and decorator.id in _KINDS else ""

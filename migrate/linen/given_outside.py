@@ -179,7 +179,7 @@ class _Reader:
                         if self.makes_module(source, node.iter, held):
                             held |= set(_roots(node.target))
                     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GROWING:
-                        if any(self.makes_module(source, a, held) for a in node.args):
+                        if any(self.makes_module(source, a, held) for a in [*node.args, *[k.value for k in node.keywords]]):
                             held |= set(_roots(node.func.value))
             if len(held) == before:
                 break

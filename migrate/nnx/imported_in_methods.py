@@ -1,13 +1,14 @@
 """Imports that stand in methods: `from layers import gpt3` where modules import each other, or where few need it.
 
 What the method makes is made by the constructor, which has to import it, too. It does so at its beginning: a part of the
-project's own is there to be imported, whichever way the method goes; of anything else that stands under a condition this is
-not known.
+project's own, or a part of JAX and NumPy that every release has, is there to be imported, whichever way the method goes; of
+anything else that stands under a condition this is not known.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from ..source import SourceFile
 if TYPE_CHECKING:
     from .class_write import ClassWriter
 
+_THERE = ("jax.nn", "jax.numpy", "jax.lax", "jax.random", "numpy", "math", "functools")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -41,7 +43,8 @@ def lines(writer: ClassWriter, constructor: Iterable[Parts]) -> list[Parts]:
         taken = known is not None or local in source.names.definitions or local in writer.run.fields
         if taken or dotted.partition(".")[0] == "flax" or found.get(local, (dotted, ""))[0] != dotted:
             raise Unmigratable("NNX135", f"the constructor cannot import `{local}` as a method does", node)
-        if not _is_plain(source, node) and not any(_is_of(dotted, name) for name in project.files):
+        there = any(_is_of(dotted, name) for name in (*project.files, *(_THERE if _is_in_conditions(source, node) else ())))
+        if not _is_plain(source, node) and not there:
             raise Unmigratable("NNX135", f"`{local}`, which the constructor needs, is imported under a condition", node)
         found[local] = (dotted, statement)
     return [(statement,) for _, statement in found.values()]
@@ -99,6 +102,12 @@ def _is_of(dotted: str, name: str) -> bool:
 def _is_plain(source: SourceFile, node: ast.stmt) -> bool:
     """Does it stand in the function itself, so that every call runs it?"""
     return isinstance(source.parents.get(node), _FUNCTIONS)
+
+
+def _is_in_conditions(source: SourceFile, node: ast.stmt) -> bool:
+    """Does it stand in `if` statements alone? In a `try` the name may be bound to something else."""
+    around = itertools.takewhile(lambda p: not isinstance(p, _FUNCTIONS), source.ancestors(node))
+    return all(isinstance(parent, ast.If) for parent in around)
 
 
 __all__ = ["late_name", "lines", "said_by"]

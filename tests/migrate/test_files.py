@@ -212,6 +212,22 @@ def test_the_parity_module_of_such_a_package_lies_where_its_files_find_it(tmp_pa
     assert after is not None and "\nimport linen_parity\n" in after, after
 
 
+def test_the_parity_module_of_a_script_beside_a_file_called_as_their_folder(tmp_path: Path) -> None:
+    write(tmp_path, "ssm/ssm.py", "ssm/train.py")
+    (tmp_path / "ssm/ssm.py").write_text("SCALE = 2.0\n")
+    script = "import jax\nfrom flax import linen as nn\nfrom ssm import SCALE\n\n\nclass M(nn.Module):\n  @nn.compact\n"
+    script += "  def __call__(self, x):\n    return nn.Dense(3)(x) * SCALE\n\n\n"
+    script += "model = M()\nparams = model.init(jax.random.key(0), jax.numpy.ones((1, 2)))\n"
+    script += "print(jax.tree.structure(params), model.apply(params, jax.numpy.ones((1, 2))).shape)\n"
+    (tmp_path / "ssm/train.py").write_text(script)
+    files = [tmp_path / "ssm/ssm.py", tmp_path / "ssm/train.py"]
+    names = module_names(files)
+    result = migrate_project([SourceFile.parse(f, names[f].name, f.read_text(), resolve=names[f].resolve) for f in files])
+    assert list(result.created) == [tmp_path / "ssm/linen_parity.py"]
+    after = next(f.after for f in result.files if f.path == files[1])
+    assert after is not None and "\nimport linen_parity\n" in after, after
+
+
 def test_scripts_of_the_same_name_in_several_directories(tmp_path: Path) -> None:
     names = names_in(tmp_path, "lm/models.py", "lm/train.py", "wmt/models.py", "wmt/train.py")
     assert names["lm/models.py"] == "lm.models" and names["wmt/models.py"] == "wmt.models"

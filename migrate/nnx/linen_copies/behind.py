@@ -77,7 +77,7 @@ def _put(source: SourceFile, place: ast.expr) -> Iterator[tuple[SourceFile, ast.
     elif isinstance(parent, ast.For) and parent.target is target:
         yield source, parent.iter
     elif isinstance(call, ast.Call) and isinstance(parent, ast.Attribute) and parent.attr in GROWING:
-        yield from ((source, value) for value in call.args)
+        yield from ((source, value) for value in [*call.args, *[k.value for k in call.keywords]])
 
 
 __all__ = ["behind"]

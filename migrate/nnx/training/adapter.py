@@ -79,7 +79,8 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
     sizes = _sizes(plans)
     said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * any(plan.late for plan in plans))
     text = context.source.text
-    name = context.parity("Functional")
+    mixed = component is not None and site in component.mixed
+    name = context.parity("functional_or_linen" if mixed else "Functional")
     function = context.span(site.func)
     opening = text.index("(", _after_parentheses(text, function.end, site))
     given = [*site.args, *[k.value for k in site.keywords]]

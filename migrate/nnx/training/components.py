@@ -16,7 +16,8 @@ class Component:
     """Sites that construct models, joined where some value may come from either."""
 
     sites: list[ast.Call]
-    plans: list[tuple[ClassPlan, ...]]  # the classes that each site may construct
+    plans: list[tuple[ClassPlan, ...]]  # the native classes that each site may construct
+    mixed: frozenset[ast.Call] = frozenset()  # the sites that may construct a class that stays Linen instead
     obstacle: str = ""  # why it does not take the NNX idiom
     split_obstacle: str = ""  # and why it does not work on split state
 
@@ -54,7 +55,8 @@ def find(flow: Flow) -> list[Component]:
     found: dict[ast.Call, list[ast.Call]] = {}
     for site in native:
         found.setdefault(root(site), []).append(site)
-    return [Component(sites, [flow.site_plans(s) for s in sites]) for sites in found.values()]
+    mixed = frozenset(site for site in native if len(flow.site_plans(site)) < len(flow.site_classes[site]))
+    return [Component(sites, [flow.site_plans(s) for s in sites], mixed.intersection(sites)) for sites in found.values()]
 
 
 def _variables(flow: Flow, call: ast.Call) -> list[Value]:

@@ -51,6 +51,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
     parent = parents[node]
     if isinstance(parent, ast.Attribute | ast.ClassDef | ast.AnnAssign | ast.arg | ast.FunctionDef | ast.Subscript):
         return False
+    if isinstance(parent, ast.arguments):
+        return not _held_by_parameter(flow, parent, node)
     if isinstance(parent, ast.Dict):
         return not _looked_up(flow, parent)
     if isinstance(parent, ast.BinOp):  # an annotation: Model | None
@@ -91,6 +93,16 @@ def _received(function: Function, given: list[ast.expr | ast.keyword], parent: a
             if any(isinstance(a, ast.Starred) for a in before) or len(before) + function.bound >= len(names):
                 return False
     return True
+
+
+def _held_by_parameter(flow: Flow, arguments: ast.arguments, node: ast.expr) -> bool:
+    """Is it the default of a parameter that holds module classes alone, where the flow has it?"""
+    source = flow.source_of[node]
+    function = source.parents[arguments]
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    name = next(name for name, default in flow_classes.defaults(function) if default is node)
+    return isinstance(flow.env.get((source.module, function, name)), ClassValue)
 
 
 def _looked_up(flow: Flow, table: ast.Dict) -> bool:

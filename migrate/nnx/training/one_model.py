@@ -22,8 +22,11 @@ from .rewrite import Rewrite, Unsupported
 def merged(form: Rewrite) -> ClassPlan:
     """One plan for classes of which a construction may make any, as `getattr(models, name)(10)` does.
 
-    Unsupported where they ask for unlike sizes.
+    Unsupported where they ask for unlike sizes, or one of them stays Linen.
     """
+    for site in form.component.sites:
+        if site in form.component.mixed:
+            raise Unsupported(site, "a class chosen at run time, which may be one that stays Linen")
     plans = list({plan.qualname: plan for plans in form.component.plans for plan in plans}.values())
     first, *others = plans
     names = {n.id for a in first.added_arguments for n in subtree(ast.parse(a.origin)) if isinstance(n, ast.Name)}

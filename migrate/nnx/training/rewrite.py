@@ -51,7 +51,7 @@ class Rewrite:
     def one_class_each(self) -> None:
         """Unsupported where the class that is constructed cannot be told."""
         for site, plans in zip(self.component.sites, self.component.plans):
-            if len(plans) != 1:
+            if len(plans) != 1 or site in self.component.mixed:
                 raise Unsupported(site, "a class chosen at run time")
 
     def check_boxes(self) -> None:

@@ -120,6 +120,20 @@ class Started(nn.Module):
     return nn.Dense(3, kernel_init=start.ones)(x)
 
 
+class StartedOneWay(nn.Module):
+  temperature: float = -1.0
+
+  @nn.compact
+  def __call__(self, x):
+    if self.temperature == -1:
+      from jax.nn import initializers
+
+      temperature = self.param("temperature", initializers.ones, (1,))
+    else:
+      temperature = self.temperature
+    return x / temperature
+
+
 class InSetup(nn.Module):
   def setup(self):
     from lately import other
@@ -139,7 +153,7 @@ FILES = {"__init__": "", "other": OTHER, "model": MODEL}
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("Direct", {}), ("ByName", {}), ("Whole", {}), ("Chosen", {}), ("Chosen", {"kind": "own"}),
     ("Chosen", {"kind": "own", "remat": True}), ("Chosen", {"remat": True}), ("Scanned", {}), ("Scanned", {"remat": True}),
-    ("Started", {}), ("InSetup", {}), ("Bound", {}),
+    ("Started", {}), ("StartedOneWay", {}), ("StartedOneWay", {"temperature": 2.0}), ("InSetup", {}), ("Bound", {}),
 ]  # fmt: skip
 
 

@@ -104,6 +104,8 @@ OTHERS = {
     "an_ensemble_handed_its_inputs": "NNX602",
     "boxes_of_items_in_a_tree": "NNX603",
     "critics_lifted_by_a_function": "NNX603",
+    "classes_by_default_and_one_that_stays_linen": "NNX603",
+    "modules_by_name_in_a_linen_class": "NNX601",
     "params_beside_a_dictionary": "NNX603",
     "params_changed_as_dictionaries": "NNX603",
     "encoders_of_a_table_in_a_linen_class": "NNX601",
@@ -275,7 +277,10 @@ OTHERS = {
     "saves_with_checkpointers": "NNX603",
     "saves_with_manager": "NNX601",
 }
-STAYING = {"boxes_of_a_linen_stack_taken_apart", "encoders_of_a_table_in_a_linen_class"}  # a class stays Linen
+STAYING = {  # a class stays Linen
+    *("boxes_of_a_linen_stack_taken_apart", "encoders_of_a_table_in_a_linen_class"),
+    *("classes_by_default_and_one_that_stays_linen", "modules_by_name_in_a_linen_class"),
+}
 # Linen constrains a boxed parameter again wherever it reads it. In a scan that is a layer of the stack, under the names
 # that are left: where the stack itself takes a mesh axis, each layer is laid out anew at every step of the loop. The
 # migrated scan reads the layers as they lie. Names in `params_axes` lay out a stack as a whole there, gathered before its
