@@ -76,6 +76,15 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
             severity=Severity.WARNING,
             help="Pass the sizes to the constructor here.",
         )
+    for plan in _mistakable(plans):
+        context.report(
+            site,
+            "NNX603",
+            f"several classes called {_name(plan)} may be constructed here, which ask for the same sizes of "
+            "inputs that they call differently",
+            severity=Severity.WARNING,
+            help="Give these classes different names, or pass the sizes to the constructor here.",
+        )
     sizes = _sizes(plans)
     said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * any(plan.late for plan in plans))
     text = context.source.text
@@ -124,15 +133,38 @@ def _kept_by(component: Component | None) -> str:
 
 
 def _sizes(plans: tuple[ClassPlan, ...]) -> str:
-    """The `sizes` argument: a function, or functions by the name of the class where several may be constructed."""
-    texts = {
-        plan.qualname.rpartition(".")[2]: sizes_lambda(plan)
-        for plan in plans
-        if names_in(plan.added_arguments) <= call_names(plan)
-    }
-    if len(set(texts.values())) == 1 and len(texts) == len(plans):
-        return next(iter(texts.values()))
-    return "{" + ", ".join(f"'{name}': {text}" for name, text in texts.items() if text) + "}"
+    """The `sizes` argument: a function, or functions by the name of the class where several may be constructed, and by what
+    they ask for where several have one name."""
+    texts: dict[str, dict[str, str]] = {}
+    for plan in plans:
+        if names_in(plan.added_arguments) <= call_names(plan):
+            asked = ", ".join(sorted(a.name for a in plan.added_arguments))
+            texts.setdefault(_name(plan), {})[asked] = sizes_lambda(plan)
+    said = [text for by_asked in texts.values() for text in by_asked.values()]
+    if len(set(said)) == 1 and len(set(map(_name, plans))) == len(texts):
+        return said[0]
+    items = []
+    for name, by_asked in texts.items():
+        alike = len(set(by_asked.values())) == 1
+        inner = ", ".join(f"'{asked}': {text or None}" for asked, text in by_asked.items())
+        if any(by_asked.values()):
+            items.append(f"'{name}': {next(iter(by_asked.values())) if alike else f'{{{inner}}}'}")
+    return "{" + ", ".join(items) + "}"
+
+
+def _mistakable(plans: tuple[ClassPlan, ...]) -> list[ClassPlan]:
+    """Classes that neither their name nor what they ask for tells from another one, whose sizes are found elsewhere."""
+    known: dict[tuple[str, frozenset[str]], str] = {}
+    found = []
+    for plan in plans:
+        asked = frozenset(a.name for a in plan.added_arguments)
+        if known.setdefault((_name(plan), asked), sizes_lambda(plan)) != sizes_lambda(plan):
+            found.append(plan)
+    return found
+
+
+def _name(plan: ClassPlan) -> str:
+    return plan.qualname.rpartition(".")[2]
 
 
 def _after_parentheses(text: str, at: int, site: ast.Call) -> int:

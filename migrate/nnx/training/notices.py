@@ -11,6 +11,7 @@ from ...linen import flow_classes
 from ...linen.flow import Flow
 from ...linen.flow_values import ClassValue, Function, Model, Table
 from ...plan import ClassPlan, Outcome
+from ...source import SourceFile
 
 _CHECKS = {"isinstance", "issubclass", "type"}
 _INIT = {"init", "apply", "init_with_output", "lazy_init", "bind", "tabulate"}
@@ -51,6 +52,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
     parent = parents[node]
     if isinstance(parent, ast.Attribute | ast.ClassDef | ast.AnnAssign | ast.arg | ast.FunctionDef | ast.Subscript):
         return False
+    if isinstance(parent, ast.Tuple | ast.List) and isinstance(flow.value(node), ClassValue) and _unpacked(flow, parent):
+        return False
     if isinstance(parent, ast.arguments):
         return not _held_by_parameter(flow, parent, node)
     if isinstance(parent, ast.Dict):
@@ -82,17 +85,51 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
 
 def _received(function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr) -> bool:
     """Is an argument of a call that of a parameter, where the flow has it?"""
+    return all(name for _, name in _parameters(function, given, parent, node))
+
+
+def _parameters(
+    function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr
+) -> Iterator[tuple[ast.AST, str]]:
+    """The functions that a call may mean, with the parameter that an argument is for; "" where that is not known."""
     for definition in function.nodes:
         arguments = definition.args  # type: ignore[attr-defined]
         names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
         if isinstance(parent, ast.keyword):
-            if parent.arg not in [*names, *(a.arg for a in arguments.kwonlyargs)]:
-                return False
+            yield definition, parent.arg if parent.arg in [*names, *(a.arg for a in arguments.kwonlyargs)] else ""
         else:
             before = given[: given.index(node)]
-            if any(isinstance(a, ast.Starred) for a in before) or len(before) + function.bound >= len(names):
-                return False
+            known = not any(isinstance(a, ast.Starred) for a in before) and len(before) + function.bound < len(names)
+            yield definition, names[len(before) + function.bound] if known else ""
+
+
+def _unpacked(flow: Flow, display: ast.Tuple | ast.List) -> bool:
+    """Is a tuple of classes an argument that a function takes apart: `Actor, Critic = models`?"""
+    source = flow.source_of[display]
+    parent = source.parents[display]
+    call = source.parents[parent] if isinstance(parent, ast.keyword) else parent
+    function = flow.value(call.func) if isinstance(call, ast.Call) else None
+    if not isinstance(call, ast.Call) or call.func is display or not isinstance(function, Function):
+        return False
+    for definition, name in _parameters(function, [*call.args, *call.keywords], parent, display):
+        home = flow.source_of[definition]
+        read = [n for n in flow.occurrences((home.module, definition, name)) if isinstance(n.ctx, ast.Load)]
+        if not name or not read or not all(_taken_apart(flow, home, node) for node in read):
+            return False
     return True
+
+
+def _taken_apart(flow: Flow, source: SourceFile, node: ast.Name) -> bool:
+    """`Actor, Critic = models`, `models[0](3)`."""
+    around = source.parents[node]
+    if isinstance(around, ast.Subscript):
+        call = source.parents[around]
+        return isinstance(call, ast.Call) and call.func is around and isinstance(flow.value(around), ClassValue)
+    targets = around.targets if isinstance(around, ast.Assign) and around.value is node else []
+    return bool(targets) and all(
+        isinstance(target, ast.Tuple | ast.List) and all(isinstance(flow.value(item), ClassValue) for item in target.elts)
+        for target in targets
+    )
 
 
 def _held_by_parameter(flow: Flow, arguments: ast.arguments, node: ast.expr) -> bool:

@@ -10,6 +10,10 @@ ESCAPES = {
     "an unknown function": "import somewhere\nsomewhere.register(MLP)\n",
     "a partial in a container": "models = [functools.partial(MLP, 3)]\n",
     "arguments that a function hands on": "def make(*given):\n    return given[0](3)\nmodel = make(MLP)\n",
+    "a tuple that a function goes through": "def all_of(models):\n    return [m(3) for m in models]\nall_of((MLP, MLP))\n",
+    "a tuple that a function hands on": "import somewhere\ndef of(models):\n    a, b = models\n"
+    "    somewhere.register(models)\n    return a(3), b(3)\nof((MLP, MLP))\n",
+    "a default beside something unknown": "import somewhere\ndef of(model=MLP):\n    return model(3)\nof(somewhere.other)\n",
     "options of a constructor": "class Trainer:\n    def __init__(self, **options):\n        self.options = options\n"
     "Trainer(model=MLP)\n",
 }
@@ -17,6 +21,10 @@ FINE = {
     "a call": "model = MLP(3)\n",
     "an alias": "cls = MLP\nmodel = cls(3)\n",
     "a partial": "make = functools.partial(MLP, 3)\nmodel = make()\n",
+    "a tuple that a function takes apart": "def of(models):\n    a, b = models\n    return a(3), b(3)\n"
+    "of(models=(MLP, MLP))\n",
+    "a tuple of which a function takes items": "def of(models):\n    return models[0](3), models[1](2)\nof([MLP, MLP])\n",
+    "a default": "def of(model=MLP, *, other=MLP):\n    return model(3), other(2)\nof()\n",
     "a check": "x = 1\nok = isinstance(x, MLP)\n",
     "an annotation": "def f(model: MLP, other: MLP | None = None) -> MLP: ...\n",
     "the constructor of a base": "class Trainer:\n    def __init__(self, cls):\n        self.model = cls(3)\n"

@@ -158,3 +158,65 @@ def test_a_notebook_that_trains_other_models(tmp_path: Path, name: str, read: st
     after.update({path.name: text for path, text in result.created.items()})
     before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
     assert max(abs(a - b) for a, b in zip(before, now, strict=True)) < 1e-5
+
+
+NAMESAKES = {
+    "plain.py": """
+from flax import linen as nn
+from models import ramp
+class Net(nn.Module):
+  classes: int
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.classes, kernel_init=ramp)(x)
+""",
+    "flat.py": """
+from flax import linen as nn
+from models import ramp
+class Net(nn.Module):
+  classes: int
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.classes, kernel_init=ramp)(x.reshape((x.shape[0], -1)))
+""",
+    "bare.py": """
+from flax import linen as nn
+class Net(nn.Module):
+  classes: int
+  @nn.compact
+  def __call__(self, x):
+    return nn.relu(x) * self.classes
+""",
+    "train.py": """
+import json
+import jax
+import bare
+from flat import Net
+from plain import Net as Plain
+
+def evaluate(model, scale):
+  net = model(3)
+  x = jax.numpy.sin(jax.numpy.arange(24.0)).reshape(2, 3, 4)
+  variables = net.init(jax.random.key(0), x)
+  return scale * float(jax.numpy.abs(net.apply(variables, x)).sum())
+
+print(json.dumps([evaluate(bare.Net, 1.0), evaluate(Net, 2.0), evaluate(Plain, 3.0)]))
+""",
+    "models.py": MODELS,
+}
+
+
+def test_classes_of_one_name_that_ask_for_unlike_sizes(tmp_path: Path) -> None:
+    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in NAMESAKES.items()])
+    assert {plan.outcome.value for plan in result.classes} == {"native"}
+    after = {file.path.name: file.after or file.before for file in result.files}
+    after.update({path.name: text for path, text in result.created.items()})
+    assert run(tmp_path / "before", NAMESAKES) == pytest.approx(run(tmp_path / "after", after), rel=1e-6)
+
+
+def test_classes_of_one_name_that_call_their_inputs_differently_are_said() -> None:
+    other = NAMESAKES["bare.py"].replace("self, x", "self, y").replace("nn.relu(x)", "nn.Dense(2)(y)")
+    texts = {**NAMESAKES, "bare.py": other}
+    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
+    said = [d.message for file in result.files for d in file.diagnostics if d.severity.value == "warning"]
+    assert len(said) == 1 and "several classes called Net may be constructed here" in said[0], said
