@@ -15,6 +15,7 @@ from typing import Any
 
 from ..source import SourceFile
 from ..trees import children, subtree
+from .classes_outside import may_be_class
 from .function_calls import parameters
 from .template_flow import Lost, Template, TemplateFlow
 
@@ -204,7 +205,9 @@ class _Reader:
                 return inner(*node.args, *(k.value for k in node.keywords))
             if isinstance(node.func, ast.Attribute) and node.func.attr in _OUT_OF and not name:
                 return inner(node.func.value)
-            return name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth))
+            if name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth)):
+                return True
+            return may_be_class(self.flow.functions, source, node.func)
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return inner(*node.elts)
         if isinstance(node, ast.Dict):

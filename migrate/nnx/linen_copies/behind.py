@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from ...linen.classes_outside import may_be_class
 from ...linen.function_calls import FunctionCalls, parameters
 from ...linen.given_outside import GROWING
 from ...source import SourceFile
@@ -16,8 +17,8 @@ def behind(
 ) -> Iterator[tuple[SourceFile, ast.expr]]:
     """What an argument may hold through the variables in it: `block = Block()`, then `Wrapper(block)`.
 
-    Modules (`holds`) are followed through the variables in these, too, what the calls of a function give it, what functions
-    in a function return, and what is put into `self`.
+    Modules (`holds`), and classes that they are made of, are followed through the variables in these, too, what the calls of
+    a function give it, what functions in a function return, and what is put into `self`.
     """
     far = holds(source, argument)
     seen: set[ast.AST] = {argument}
@@ -26,7 +27,7 @@ def behind(
         where, value = queue.pop()
         found = [pair for node in subtree(value) for pair in _of_variable(functions if far else None, where, node)]
         for pair in found:
-            if pair[1] not in seen and (not far or holds(*pair)):
+            if pair[1] not in seen and (not far or holds(*pair) or may_be_class(functions, *pair)):
                 seen.add(pair[1])
                 queue += [pair] if far else []
                 yield pair

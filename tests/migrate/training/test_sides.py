@@ -106,6 +106,7 @@ OTHERS = {
     "critics_lifted_by_a_function": "NNX603",
     "classes_by_default_and_one_that_stays_linen": "NNX603",
     "modules_by_name_in_a_linen_class": "NNX601",
+    "encoders_of_a_chosen_class_in_a_linen_class": "NNX601",
     "params_beside_a_dictionary": "NNX603",
     "params_changed_as_dictionaries": "NNX603",
     "encoders_of_a_table_in_a_linen_class": "NNX601",
@@ -280,6 +281,7 @@ OTHERS = {
 STAYING = {  # a class stays Linen
     *("boxes_of_a_linen_stack_taken_apart", "encoders_of_a_table_in_a_linen_class"),
     *("classes_by_default_and_one_that_stays_linen", "modules_by_name_in_a_linen_class"),
+    "encoders_of_a_chosen_class_in_a_linen_class",
 }
 # Linen constrains a boxed parameter again wherever it reads it. In a scan that is a layer of the stack, under the names
 # that are left: where the stack itself takes a mesh axis, each layer is laid out anew at every step of the loop. The
