@@ -96,7 +96,8 @@ def _parameters(
         arguments = definition.args  # type: ignore[attr-defined]
         names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
         if isinstance(parent, ast.keyword):
-            yield definition, parent.arg if parent.arg in [*names, *(a.arg for a in arguments.kwonlyargs)] else ""
+            known = parent.arg in [*names, *(a.arg for a in arguments.kwonlyargs)]
+            yield definition, str(parent.arg) if known else ""
         else:
             before = given[: given.index(node)]
             known = not any(isinstance(a, ast.Starred) for a in before) and len(before) + function.bound < len(names)
