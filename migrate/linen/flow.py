@@ -28,6 +28,7 @@ from .flow_values import (
     SCAN,
     SWITCH,
     WRAPPERS,
+    Bound,
     ClassValue,
     Collection,
     Deltas,
@@ -334,7 +335,7 @@ class Flow:
         return Variables(sites) if "params" in names else ANY
 
     def _subscript(self, base: Value, index: ast.expr) -> Value:
-        if isinstance(base, Nothing | ClassValue):  # `Encoder[int]` is the class
+        if isinstance(base, Nothing | ClassValue | Bound):  # `Encoder[int]` is the class
             return base
         if isinstance(base, Table):
             return base.classes
@@ -374,6 +375,8 @@ class Flow:
             return base
         if isinstance(base, Instance):
             return flow_classes.attribute(self, node, base.cls)
+        if isinstance(base, Bound) and node.attr not in ("variables", "unbind"):
+            return base
         if isinstance(base, Model):
             return Method(base.sites, node.attr)
         if isinstance(base, Record):
@@ -553,8 +556,8 @@ class Flow:
             return Variables(method.sites)
         if method.name == "init_with_output":
             return Items((ANY, Variables(method.sites)))
-        if method.name == "clone":
-            return Model(method.sites)
+        if method.name in ("clone", "bind"):
+            return Model(method.sites) if method.name == "clone" else Bound(method.sites)
         if method.name == "apply":
             mutable = next((k.value for k in node.keywords if k.arg == "mutable"), None)
             if mutable is not None and not (isinstance(mutable, ast.Constant) and mutable.value is False):

@@ -94,6 +94,11 @@ class Method(Tracked):
 
 
 @dataclasses.dataclass(frozen=True)
+class Bound(Tracked):
+    """`model.bind(variables)`, or a part of it."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Instance(Value):
     """An object of a class of the project that is no module, or the class itself as a class method is given it."""
 

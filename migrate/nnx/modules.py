@@ -412,6 +412,15 @@ def _streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
+def _of_variable(project: Project, source: SourceFile, node: ast.expr) -> bool:
+    """Does an attribute belong to what a name of some file was assigned? (`bound.rate`, at the top of a script)"""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    name = project.qualname(source, node) if isinstance(node, ast.Name) else None
+    defined = project.definition(name) if name else None
+    return defined is not None and isinstance(defined[1], ast.Assign | ast.AnnAssign)
+
+
 def _loaded_attributes(project: Project) -> frozenset[str]:
     """Attribute names read on anything but self, or asked for by a string, in any file."""
     found: set[str] = set()
@@ -420,7 +429,7 @@ def _loaded_attributes(project: Project) -> frozenset[str]:
             assert isinstance(node, ast.Attribute)
             if node.attr in found or (isinstance(node.value, ast.Name) and node.value.id == "self"):
                 continue
-            if source.names.qualname(node) is None:
+            if source.names.qualname(node) is None or _of_variable(project, source, node.value):
                 found.add(node.attr)
         found.update(kept_fields.asked_by_name(source))
     return frozenset(found)

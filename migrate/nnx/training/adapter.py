@@ -8,7 +8,7 @@ from ...context import FileContext
 from ...diagnostics import Severity
 from ...edits import Span
 from ...linen.flow import Flow
-from ...linen.flow_values import Collection
+from ...linen.flow_values import Bound, Collection
 from ...plan import ClassPlan, call_names
 from ..text_parts import first_on_its_line
 from . import advice
@@ -27,6 +27,8 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
     for node, value in flow.uses.tracked(component.sites):
         if isinstance(value, Collection):
             _opened(contexts[flow.source_of[node].module], node)
+        elif isinstance(value, Bound):
+            _of_bound(contexts[flow.source_of[node].module], node)
 
 
 def write_site(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
@@ -61,6 +63,31 @@ def _opened(context: FileContext, node: ast.AST) -> None:
     if said is not None:
         end = context.span(call if attribute.attr == "unbox" else attribute).end
         context.replace(Span(context.span(node).end, end), said, code="NNX603")
+
+
+# What a bound module has in Linen, and an nnx.Module has not.
+_OF_SCOPES = {"scope", "path", "get_variable", "has_variable", "put_variable", "variable", "param", "has_rng", "make_rng"}
+
+
+def _of_bound(context: FileContext, node: ast.AST) -> None:
+    """`bound.encoder.unbind()` → `linen_parity.unbind(bound.encoder)`, and `bound.variables`, its second result."""
+    attribute = context.source.parents[node]
+    if not isinstance(attribute, ast.Attribute) or not isinstance(attribute.ctx, ast.Load):
+        return
+    call = context.source.parents[attribute]
+    called = isinstance(call, ast.Call) and call.func is attribute and not (call.args or call.keywords)
+    if attribute.attr == "variables" or (attribute.attr == "unbind" and called):
+        whole, second = (attribute, "[1]") if attribute.attr == "variables" else (call, "")
+        context.insert(context.span(node).start, f"{context.parity('unbind')}(", code="NNX603", order=-1)
+        context.replace(Span(context.span(node).end, context.span(whole).end), f"){second}", code="NNX603")
+    elif attribute.attr in _OF_SCOPES or (attribute.attr in ("clone", "copy") and called):
+        context.report(
+            attribute,
+            "NNX603",
+            f"a bound model is an nnx.Module now, which has no `{attribute.attr}`",
+            severity=Severity.WARNING,
+            help="Its variables are its attributes; `nnx.clone(bound)` copies it, `nnx.split(bound)` takes it apart.",
+        )
 
 
 def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], component: Component | None = None) -> None:

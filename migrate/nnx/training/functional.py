@@ -128,6 +128,7 @@ class _Functional(PassedTrees):
         site = self.component.sites[0]
         functional_calls.check_state(self)
         self.check_boxes()
+        self.check_bound()
         if any(plan.arrays for plans in self.component.plans for plan in plans):
             raise Unsupported(site, "arrays that a module keeps beside its variables")
         self.annotated = bool(self.flow.project.annotated_classes)

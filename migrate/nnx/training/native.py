@@ -135,6 +135,7 @@ class _Native(Rewrite):
     def run(self) -> None:
         self.plan = one_model.merged(self)
         self.check_boxes()
+        self.check_bound()
         collections.check(self, self.plan)
         self.check_records()
         methods.check(self)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ...context import FileContext
 from ...edits import Part, Span
 from ...linen.flow import Flow
-from ...linen.flow_values import Collection, Function, Items, State, Tracked, Value, Variables
+from ...linen.flow_values import Bound, Collection, Function, Items, State, Tracked, Value, Variables
 from ...linen.own_boxes import own_boxes
 from ...plan import ClassPlan
 from ...source import SourceFile
@@ -58,6 +58,12 @@ class Rewrite:
         """Unsupported where trees of variables hold boxes of the program's own, which a `Functional` gives them."""
         if own_boxes(self.flow.project).names:
             raise Unsupported(self.component.sites[0], "boxes of the program's own")
+
+    def check_bound(self) -> None:
+        """Unsupported where a model is bound to variables: a module of its own beside them."""
+        for node, value in self.flow.uses.tracked(self.component.sites):
+            if isinstance(value, Bound):
+                raise Unsupported(node, "the method bind")
 
     def check_records(self) -> None:
         """Unsupported where a record of the project has values of the component."""

@@ -54,6 +54,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "a_bound_model_and_its_parts_taken_out": "NNX603",
     "decoding_with_a_cache_of_init": "NNX603",
     "decoding_with_a_stacked_cache": "NNX603",
     "decoding_of_a_config_with_repeated_caches": "NNX603",
