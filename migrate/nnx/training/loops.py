@@ -208,7 +208,11 @@ def create(form: _Native, call: ast.Call) -> None:
         raise Unsupported(call, "other fields of the TrainState")
     model = form.home_name
     received = makers.made_at(form, call)
-    if received is not None:
+    function = form.function(call)
+    given = form.state_makers.get(function) if function is not None else None
+    if given is not None:
+        model = form.new_names[given.params]
+    elif received is not None:
         model = received.name
     elif form.function(call) is not form.home or form.source(call) is not form.source(form.init):
         raise Unsupported(call, "a TrainState made in another function than its variables")
@@ -239,7 +243,7 @@ def create(form: _Native, call: ast.Call) -> None:
             form.replace(parent.targets[0], f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
             form.replace(call, f"{model}, ", *parts)
     elif isinstance(parent, ast.Return) or (isinstance(parent, ast.Tuple) and isinstance(form.parent(parent), ast.Return)):
-        form.replace(call, f"{model}, ", *parts)
+        form.replace(call, *([f"{model}, "] if given is None else []), *parts)
     else:
         raise Unsupported(call, "a TrainState that is not assigned")
 

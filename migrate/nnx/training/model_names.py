@@ -6,11 +6,22 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.flow_values import Collection, State, Symbol, Variables
-from . import attributes, by_hand, makers, steps
+from . import attributes, by_hand, makers, state_makers, steps
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
+
+
+class Names(dict[Symbol, str]):
+    """New names by symbol; one that is missing belongs to something else, which stops the form."""
+
+    def __init__(self, site: ast.AST) -> None:
+        super().__init__()
+        self.site = site
+
+    def __missing__(self, symbol: Symbol) -> str:
+        raise Unsupported(self.site, f"{symbol[2]} also holds other things")
 
 
 def prefix(state: str) -> str:
@@ -95,7 +106,7 @@ def reads_field(form: _Native, node: ast.AST) -> bool:
 def _received_states(form: _Native) -> dict[Symbol, str]:
     """The modules of the states that are made of params which a function returned."""
     makers.name_all(form)
-    found = {}
+    found = dict(state_makers.name_all(form))
     for node, value in form.uses:
         parent = form.parent(node)
         if isinstance(node, ast.Call) and isinstance(value, State) and isinstance(parent, ast.Assign):

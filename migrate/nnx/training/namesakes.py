@@ -72,6 +72,8 @@ class Namesakes:
         for node, value in form.uses:
             if not (isinstance(value, Model) and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
                 continue
+            if node in form.dropped:
+                continue
             if form.flow.symbol(form.source(node), node) == model and not isinstance(form.parent(node), ast.Attribute):
                 if any(_after(form, node, store, symbol[1]) for store in stores):
                     return True

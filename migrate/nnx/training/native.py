@@ -39,6 +39,7 @@ from . import (
     collections,
     copies,
     device_copies,
+    handed_methods,
     jitted_apply,
     leaf_order,
     lifted_apply,
@@ -55,6 +56,7 @@ from . import (
     saving,
     scans,
     state_fields,
+    state_makers,
     state_updates,
     statistics,
     step_reads,
@@ -99,17 +101,6 @@ def write(components: list[Component], flow: Flow, contexts: dict[str, FileConte
     for form in done:
         form.report()
     return [form.component for form in done]
-
-
-class _Names(dict[Symbol, str]):
-    """New names by symbol; one that is missing belongs to something else, which stops the form."""
-
-    def __init__(self, site: ast.AST) -> None:
-        super().__init__()
-        self.site = site
-
-    def __missing__(self, symbol: Symbol) -> str:
-        raise Unsupported(self.site, f"{symbol[2]} also holds other things")
 
 
 class _Native(Rewrite):
@@ -167,13 +158,15 @@ class _Native(Rewrite):
         for symbol in self.trees:
             del self.roles[symbol]
         self.tracked_names = {node for node, _ in self.uses}
-        self.new_names: dict[Symbol, str] = _Names(self.site)  # of models, variables, params and a state's model
-        self.optimizers: dict[Symbol, str] = _Names(self.site)
+        self.new_names: dict[Symbol, str] = model_names.Names(self.site)  # of models, variables, params and a state's model
+        self.optimizers: dict[Symbol, str] = model_names.Names(self.site)
         self._declared()
         self.by_hand = by_hand.find(self)
         attributes.check(self)
         self._home()
         self.makers = makers.find(self)
+        self.state_makers = state_makers.find(self)
+        self.handed = handed_methods.find(self)
         one_model.check_calls(self, makers.fresh(self), by_states=makers.applied_by_states(self), followed=True)
         self.jitted = jitted_apply.Jitted(self)
         self.kept_steps: dict[ast.AST, str] = {}  # `state.step` read after an update → the name that keeps it
@@ -201,6 +194,8 @@ class _Native(Rewrite):
         if self.by_hand is not None:
             by_hand.write(self, self.by_hand)
         makers.write(self)
+        state_makers.drop_arguments(self)
+        handed_methods.write(self)
         self.jitted.write()
         aux_results.write(self)
         lifted_apply.write(self)
@@ -432,7 +427,7 @@ class _Native(Rewrite):
                 loops.tabulate(self, parent)
             elif (
                 not (value.name == "init" and self.initializes(node))
-                and not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn")
+                and not (isinstance(parent, ast.keyword) and parent.arg == "apply_fn" and self._makes_state(parent))
                 and not model_names.reads_field(self, node)
             ):
                 raise Unsupported(node, f"the method {value.name}")
@@ -508,6 +503,9 @@ class _Native(Rewrite):
             if self.statement(node) in self.dropped or steps.of_result(self, node):
                 return
             raise Unsupported(node, "params under another name")
+        if isinstance(parent, ast.Delete) and parent.targets == [node]:
+            self.delete(parent)  # the module stays
+            return
         if isinstance(node, ast.Call):
             return
         if self._in_apply(parent) or self.statement(node) is self.init_statement or self._dropped(node):
@@ -537,7 +535,9 @@ class _Native(Rewrite):
     def _makes_state(self, keyword: ast.keyword) -> bool:
         """Does a keyword belong to `create` or `apply_gradients` of the component's state?"""
         call = self.parent(keyword)
-        return isinstance(call, ast.Call) and self.component.holds(self.flow.value(call))
+        if not isinstance(call, ast.Call) or isinstance(self.flow.value(call.func), Function):
+            return False
+        return self.component.holds(self.flow.value(call))
 
     def _in_apply(self, parent: ast.AST) -> bool:
         """Is `parent` the dictionary of variables of an apply of this component, or one that went?"""

@@ -361,7 +361,7 @@ class Step:
                 symbol = form.flow.symbol(form.source(value), value)
                 self._no_copy(value, symbol)
                 if not self.updates:
-                    form.replace(value, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
+                    form.replace(value, self._pair(symbol))
                 elif is_last(form, statement) and len(form.block(statement)) > 1:
                     form.delete(statement)
                 else:
@@ -393,9 +393,14 @@ class Step:
             if self.updates:
                 gone.append(element)
             else:
-                form.replace(element, f"{form.new_names[symbol]}, {form.optimizers[symbol]}")
+                form.replace(element, self._pair(symbol))
         if gone:
             form.remove(value, gone)
+
+    def _pair(self, symbol: Symbol) -> str:
+        """What stands for a state that is made: a function that is given the module returns the optimizer alone."""
+        given = self.node in self.form.state_makers
+        return self.form.optimizers[symbol] if given else f"{self.form.new_names[symbol]}, {self.form.optimizers[symbol]}"
 
     def _mine(self, node: ast.AST) -> bool:
         value = self.form.flow.value(node)
@@ -467,7 +472,7 @@ class Step:
         if not self.updates and element is place and element.id == "_":
             return
         if not self.updates:
-            pair = f"{form.new_names[symbol]}, {form.optimizers[symbol]}"
+            pair = self._pair(symbol)
             form.replace(element, f"({pair})" if paired else pair)
             return
         given = [a for a in [*call.args, *[k.value for k in call.keywords]] if isinstance(a, ast.Name) and self._mine(a)]

@@ -54,6 +54,10 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "state_made_of_given_params": "NNX601",
+    "state_made_of_params_that_are_read_again": "NNX602",
+    "apply_handed_beside_params": "NNX601",
+    "apply_bound_to_the_loss_by_keyword": "NNX602",
     "a_bound_model_and_its_parts_taken_out": "NNX603",
     "decoding_with_a_cache_of_init": "NNX603",
     "decoding_with_a_stacked_cache": "NNX603",
