@@ -23,8 +23,8 @@ Only the parts that this project uses; nothing here depends on flax.linen.
 """
 '''
 _STANDARD = {
-    *("collections", "contextlib", "copy", "dataclasses", "functools", "inspect", "itertools", "math", "pathlib", "re"),
-    *("shutil", "typing"),
+    *("ast", "collections", "contextlib", "copy", "dataclasses", "functools", "inspect", "itertools", "linecache", "math"),
+    *("pathlib", "re", "shutil", "sys", "typing"),
 }
 
 

@@ -83,8 +83,42 @@ def test_a_rule_for_an_axis_that_the_mesh_lacks(helpers: dict[str, Any], mesh: M
         helpers["logical_to_mesh_sharding"](tree, mesh, (("mlp", "tensor"),))
     with nnx.use_eager_sharding(False):
         variable = nnx.Param(init(jax.random.key(0), (8, 6)))
-    with nnx.logical_axis_rules((("mlp", "model"),)), pytest.raises(ValueError, match="does not divide into the 4 parts"):
-        helpers["get_sharding"]({"w": variable}, mesh)
+    uneven = pytest.raises(ValueError, match=r"\['layer'\]\['w'\] annotated with .*does not divide into the 4 parts")
+    with nnx.logical_axis_rules((("mlp", "model"),)), uneven:
+        helpers["get_sharding"]({"layer": {"w": variable}}, mesh)
+
+
+class Block(nnx.Module):
+    """Its layer has a kernel that an initializer lays out."""
+
+    def __init__(self, init: Any, *, rngs: nnx.Rngs) -> None:
+        self.dense = nnx.Linear(
+            8,
+            6,
+            kernel_init=init,
+            rngs=rngs,
+        )
+
+
+class Blocks(nnx.Module):
+    """Several of them."""
+
+    def __init__(self, init: Any, *, rngs: nnx.Rngs) -> None:
+        self.scale = nnx.Param(jnp.ones(3))
+        self.blocks = nnx.List([Block(init, rngs=rngs) for _ in range(2)])
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_the_variable_that_is_being_made_is_named(case: str, helpers: dict[str, Any], mesh: Mesh) -> None:
+    names, _, problem = BAD[case]
+    init = helpers["with_partitioning"](nnx.initializers.ones, names)
+    with jax.set_mesh(mesh), pytest.raises(ValueError) as raised:
+        Blocks(init, rngs=nnx.Rngs(0))
+    said = str(raised.value)
+    assert said.startswith("blocks/dense/kernel: a variable annotated with") and problem in said
+    if "divide" not in problem:
+        with jax.set_mesh(mesh), pytest.raises(ValueError, match=r"^blocks/dense/kernel: "):
+            nnx.jit(lambda: Blocks(init, rngs=nnx.Rngs(0)))()
 
 
 class Layer(nnx.Module):
