@@ -152,9 +152,11 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
 
 def _kept_by(component: Component | None) -> str:
     """What keeps a loop from nnx.Optimizer, and from split state."""
-    if component is None or not component.obstacle:
+    if component is None:
         return ""
     split = component.split_obstacle
+    if not component.obstacle:  # nnx.Optimizer was not asked for: `--jit functional`
+        return f"What keeps it from split state: {split}{advice.to(split)}. " if split else ""
     also = f", and from split state: {split}" if split and split != component.obstacle else ""
     return f"What keeps it: {component.obstacle}{advice.to(component.obstacle)}{also}. "
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -357,6 +358,13 @@ def test_what_keeps_the_idiom_away_is_said(name: str, reason: str) -> None:
     result = migrate_project([SourceFile.parse(Path("program.py"), "program", text)])
     (said,) = (d.help for d in result.files[0].diagnostics if d.code in ("NNX602", "NNX603"))
     assert re.search(rf"What keeps (it|nnx.Optimizer from it): {re.escape(reason)} \(line \d+\)", said)
+
+
+def test_what_keeps_split_state_away_is_said_where_nothing_else_was_asked_for() -> None:
+    text = (PROGRAMS / "_head.txt").read_text() + (PROGRAMS / "states_with_code_of_their_own.txt").read_text()
+    result = migrate_project([SourceFile.parse(Path("program.py"), "program", text)], Options(jit="functional"))
+    (said,) = (d.help for d in result.files[0].diagnostics if d.code == "NNX603")
+    assert re.match(r"What keeps it from split state: a class of states with code of its own \(line \d+\)", said)
 
 
 def test_every_program_is_run() -> None:
