@@ -29,11 +29,46 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
             _dynamic(context, flow, node)
             _given_to_linen(context, flow, node)
             _layer(context, flow, node)
+    _layers_of_objects(flow, contexts)
     for qualname, info in flow.project.linen_classes.items():
         plan = flow.plan.module_class(qualname)
         if plan is not None and plan.outcome is Outcome.NATIVE:
             for call in _made_by_class_methods(info.node):
                 _unsized(contexts[info.source.module], plan, call)
+
+
+def _layers_of_objects(flow: Flow, contexts: dict[str, FileContext]) -> None:
+    """`return nn.Fp8DotGeneralOp` in a method of a plain class, by whose name a native class asks an object for a layer."""
+    asked: dict[str, str] = {}
+    for qualname, info in flow.project.linen_classes.items():
+        plan = flow.plan.module_class(qualname)
+        for node in info.nodes if plan is not None and plan.outcome is Outcome.NATIVE else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                held = node.func.value
+                if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == "self":
+                    asked.setdefault(node.func.attr, qualname.rpartition(".")[2])
+    if not asked:
+        return
+    for node, source in flow.source_of.items():
+        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+            continue
+        name = flow.name(node) or ""
+        if not name.startswith("flax.linen.") or not name.rpartition(".")[2][:1].isupper():
+            continue
+        function = source.function_of(node)
+        owner = source.parents.get(function) if function is not None else None
+        if function is None or function.name not in asked or not isinstance(owner, ast.ClassDef):
+            continue
+        if any(isinstance(a, ast.Return) for a in source.ancestors(node)):
+            layer, user = name.replace("flax.linen", "nn"), asked[function.name]
+            contexts[source.module].report(
+                node,
+                "NNX604",
+                f"{layer} stays a Linen layer, and {user}, which calls `{function.name}` of an object, is an nnx.Module now",
+                severity=Severity.WARNING,
+                help=f"Without such an object {user} runs; with one it fails where the layer is called. "
+                "Make the layer in the constructor of the module.",
+            )
 
 
 def _made_by_class_methods(owner: ast.ClassDef) -> Iterator[ast.Call]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
 
 ESCAPES = {
     "a dictionary": "models = {'mlp': MLP}\n",
@@ -58,3 +62,33 @@ def test_partials_and_aliases_of_classes_run(kit) -> None:
     done = kit.migrate(program + "y = model.apply(v, jnp.ones((2, 5)))\nkept = [v]\n", kit.MLP)
     before, after = done.both()
     assert (before["y"] == after["y"]).all() and before["n"] == after["n"] == 3
+
+
+QUANTIZED = """import jax
+from flax import linen as nn
+
+
+class Plain:
+    def layer(self):
+        return nn.Fp8DotGeneralOp
+
+    def other(self):
+        return nn.LayerNorm
+
+
+class Product(nn.Module):
+    kind: Plain | None = None
+
+    @nn.compact
+    def __call__(self, x):
+        kernel = self.param("kernel", nn.initializers.ones, (x.shape[-1], 4))
+        product = self.kind.layer()() if self.kind else jax.lax.dot_general
+        return product(x, kernel, (((x.ndim - 1,), (0,)), ((), ())))
+"""
+
+
+def test_linen_layers_that_an_object_gives_native_classes() -> None:
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", QUANTIZED)])
+    assert [c.outcome for c in result.classes] == ["native"]
+    found = [d.message for d in result.files[0].diagnostics if d.code == "NNX604"]
+    assert len(found) == 1 and found[0].startswith("nn.Fp8DotGeneralOp stays a Linen layer, and Product")
