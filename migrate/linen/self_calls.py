@@ -61,6 +61,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         localized.append(said)
     for key, (argument_node, value) in keywords.items():
         said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, value, env)
+        if said is None and key == "axes" and run.given:
+            continue  # it is executed for what it gives, with what one construction says, and nothing of it is written
         if said is None or key is None:
             raise Unmigratable("NNX111", f"the parameter `{_shown(name)}` needs `{key}` when it is called", node)
         if key != "axes":
