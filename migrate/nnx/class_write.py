@@ -41,6 +41,7 @@ from . import (
     names_in_messages,
     post_init,
     protocols,
+    setup_comments,
     setup_conditions,
     setup_containers,
     setup_dicts,
@@ -91,6 +92,7 @@ class ClassWriter:
         constructor_write.write(self)
         for left in self.inner_loops:
             raise Unmigratable("NNX114", "input sizes that change along lists of lists cannot be followed", left)
+        setup_comments.keep(self)
         return self.edits
 
     def fresh(self, stem: str) -> str:
@@ -376,6 +378,11 @@ class ClassWriter:
     def put_before(self, source: SourceFile, statement: ast.stmt, lines: Sequence[Parts]) -> None:
         """Lines of their own before a statement; one that stands behind its `def` moves to the next line."""
         indent, newline, own = source.indent_of(statement), source.newline, source.shares_line(statement)
+        setup = self.model.own_methods.get("setup")
+        if setup is not None and statement in setup.node.body[:2] and not own:  # what is above it may become the head
+            said = [part for line in lines for part in (*line, newline, indent)]
+            self.insert(source.span(statement).start, *said, source=source)
+            return
         parts: list[Part] = [newline] if own and lines else []
         for line in lines:
             parts += [indent, *line, newline]

@@ -172,7 +172,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
     return [(depth, (f"for {target} in ", *iterator, ":")), *body], inner | live | text.needs
 
 
-_PRAGMA = re.compile(r"#\s*(noqa|type:|pylint|pytype|pyright|mypy|fmt:|yapf|pragma|ruff|flake8|nnx-migrate)")
+PRAGMA = re.compile(r"#\s*(noqa|type:|pylint|pytype|pyright|mypy|fmt:|yapf|pragma|ruff|flake8|nnx-migrate)")
 
 
 def _comments(text: ClassText, site: Site) -> list[str]:
@@ -185,7 +185,7 @@ def _comments(text: ClassText, site: Site) -> list[str]:
     if "#" not in said:
         return []
     tokens = tokenize.generate_tokens(io.StringIO(f"({said}\n)").readline)
-    return [t.string for t in tokens if t.type == tokenize.COMMENT and not _PRAGMA.match(t.string)]
+    return [t.string for t in tokens if t.type == tokenize.COMMENT and not PRAGMA.match(t.string)]
 
 
 def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> tuple[list[tuple[int, Parts]], set[str]]:
