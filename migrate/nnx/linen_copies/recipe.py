@@ -275,7 +275,17 @@ def unsuitable_file(source: SourceFile) -> str:
 
 def may_be_run(source: SourceFile) -> bool:
     """May the file be run as a program? Then importing it by its name would run it a second time."""
-    return "__main__" in source.text
+    return "__main__" in source.text or any(_runs(source, statement) for statement in source.tree.body)
+
+
+def _runs(source: SourceFile, statement: ast.stmt) -> bool:
+    """Does a line of a file do what a program is for, when it is imported: `main()`, a loop that trains?"""
+    if isinstance(statement, ast.For | ast.While | ast.With):
+        return any(isinstance(node, ast.Call) for node in subtree(statement))
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    called = statement.value.func
+    return isinstance(called, ast.Name) and isinstance(source.names.definitions.get(called.id), ast.FunctionDef)
 
 
 def import_statements(body: Iterable[ast.stmt], source: SourceFile, local: str) -> Iterator[ast.Import | ast.ImportFrom]:

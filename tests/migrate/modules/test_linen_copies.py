@@ -313,6 +313,22 @@ class Block(nn.Module):
   def __call__(self, x):
     return nn.Dense(self.width.size)(x)
 """,
+    "in need of a file that trains when it is imported": """class Scale:
+  factor = 2.0
+
+
+def main():
+  print("trained")
+
+
+main()
+
+
+class Block(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x) * Scale().factor
+""",
     "bound twice": """class Block(nn.Module):
   @nn.compact
   def __call__(self, x):
