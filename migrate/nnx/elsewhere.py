@@ -128,8 +128,24 @@ def here(writer: ClassText, dotted: str) -> str | None:
         for local, target in names.module_imports.items():
             if local not in names.definitions and project.canonical(target) == dotted:
                 return ".".join([local, *rest])
+        through = _through(writer, dotted) if rest else None
+        if through is not None:
+            return ".".join([through, *rest])
         dotted, _, last = dotted.rpartition(".")
         rest.insert(0, last)
+    return None
+
+
+def _through(writer: ClassText, module: str) -> str | None:
+    """A module that the class's file does not import, by way of one that it does: `attention.layers`."""
+    names, project = writer.source.names, writer.run.project
+    for local, target in names.module_imports.items():
+        between = project.files.get(project.canonical(target))
+        if local in names.definitions or between is None or between is writer.source:
+            continue
+        for inner, found in between.names.module_imports.items():
+            if inner not in between.names.definitions and project.canonical(found) == module and module in project.files:
+                return f"{local}.{inner}"
     return None
 
 
