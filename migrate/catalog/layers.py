@@ -203,11 +203,22 @@ def why_of(value: Value | None) -> str:
     return value.why if isinstance(value, Unknown) and value.why else "its shape is not known"
 
 
+def _frozen_pairs(arg: Arg) -> Arg:
+    """`[[2, 2], [2, 2]]`, which Linen freezes, and which no convolution takes as it is."""
+    pairs = arg.value.items if isinstance(arg.value, Tup) else ()
+    if not any(isinstance(pair, Tup) and pair.kind == "list" for pair in pairs):
+        return arg
+    numbers = [[size.dim.value if isinstance(size, Int) else None for size in getattr(pair, "items", ())] for pair in pairs]
+    if all(pair and None not in pair for pair in numbers):
+        return dataclasses.replace(arg, parts=(str(tuple(map(tuple, numbers))),))
+    return dataclasses.replace(arg, parts=("tuple(map(tuple, ", *arg.parts, "))"))
+
+
 class Draft:
     """A constructor call in the making; knows whether it is the call itself or a partial without sizes."""
 
     def __init__(self, args: Mapping[str, Arg], dim_text: DimText | None) -> None:
-        self.args = args
+        self.args = {name: _frozen_pairs(arg) if name == "padding" else arg for name, arg in args.items()}
         self.dim_text = dim_text
         self.call: Call | None = None
         self._positional: list[tuple[str, Parts]] = []
