@@ -101,6 +101,9 @@ class Canonicaliser:
         """Terms of the results of one equation."""
         name, params = equation.primitive.name, equation.params
         avals = [aval_of(v.aval) for v in equation.outvars]
+        draws = folding.drawn(equation, [self.terms.values.get(a) for a in arguments])
+        if draws is not None:
+            return [self.constant(value) for value in draws]
         if name in INLINED:
             return self._call(params, arguments, depth)
         if name == "scan":
@@ -149,7 +152,9 @@ class Canonicaliser:
         """A concrete array. One that holds a single value throughout is the broadcast of a scalar, which it equals."""
         dtype = getattr(value, "dtype", None)
         if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
-            return self.terms.make("constant", array_key(value), (), (tuple(value.shape), str(dtype)))
+            key = self.terms.make("constant", array_key(value), (), (tuple(value.shape), str(dtype)))
+            self.terms.values[key] = value
+            return key
         array = np.asarray(value)
         aval = (tuple(array.shape), str(array.dtype))
         if array.ndim and array.size:

@@ -5,7 +5,9 @@ its constructor computed. A closed expression denotes one value, so each is put 
 evaluated here primitive by primitive, as the constructor does outside of `jit`, and compared by its bytes. (A compiler
 may round a table of floats otherwise when it fuses what makes it; that is so of either program.)
 
-Random draws are not folded: which key they take is what `randomness` compares.
+Random draws are folded only where the program spells their key (`PRNGKey(42)`, as Fourier features have it): which other key
+they take is what `randomness` compares. jax.random's own functions are run compiled, as they are where a constructor
+calls them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
 #: Results of more elements stay expressions: a proof holds no arrays of a size that matters.
 LIMIT = 1 << 22
@@ -31,6 +34,12 @@ square squeeze sub tan tanh transpose xor
 FOLDED = frozenset(_FOLDED.split())
 
 
+_OF_KEYS = frozenset(
+    {"random_seed", "random_wrap", "random_unwrap", "random_split", "random_fold_in", "random_bits"}
+)  # fmt: skip
+_COMPILED = frozenset({"jit", "pjit"})
+
+
 def folded(equation: Any, values: list[Any]) -> list[Any] | None:
     """The results of an equation of `FOLDED` whose operands have these values; None where one is not known."""
     name, params = equation.primitive.name, equation.params
@@ -44,6 +53,20 @@ def folded(equation: Any, values: list[Any]) -> list[Any] | None:
     results = [np.asarray(r) for r in (found if equation.primitive.multiple_results else [found])]
     same = all(r.shape == a.shape and r.dtype == a.dtype for r, a in zip(results, avals, strict=True))
     return results if same else None
+
+
+def drawn(equation: Any, values: list[Any]) -> list[Any] | None:
+    """The results of drawing from a constant key, and of making one; None for anything else."""
+    name, params = equation.primitive.name, equation.params
+    if any(value is None for value in values) or any(math.prod(v.aval.shape) > LIMIT for v in equation.outvars):
+        return None
+    with jax.ensure_compile_time_eval():
+        if name in _OF_KEYS:
+            found = equation.primitive.bind(*(jnp.asarray(value) for value in values), **params)
+            return list(found) if equation.primitive.multiple_results else [found]
+        if name in _COMPILED and "random_bits" in str(params["jaxpr"]):
+            return list(jax.jit(jaxpr_as_fun(params["jaxpr"]))(*(jnp.asarray(value) for value in values)))
+    return None
 
 
 def _plain(aval: Any) -> bool:

@@ -147,3 +147,29 @@ def test_masks_under_a_mesh_are_proved() -> None:
     assert report.proved, report
     report = compat.compare_migrated(drop, lambda: nnx.Dropout(0.2, deterministic=False, rngs=nnx.Rngs(0)), x, **options)
     assert not report.proved, report
+
+
+class LinenFourier(nn.Module):
+    seed: int = 42
+
+    def setup(self) -> None:
+        one, two = jax.random.split(jax.random.PRNGKey(self.seed))
+        self.freqs = jax.random.normal(one, (4,)) * 16 + jax.random.uniform(jax.random.fold_in(two, 3), (4,))
+
+    def __call__(self, x: Any) -> Any:
+        return jnp.sin(x[:, None] * (2 * jnp.pi * self.freqs)[None, :])
+
+
+class NnxFourier(nnx.Module):
+    def __init__(self, seed: int = 42) -> None:
+        one, two = jax.random.split(jax.random.PRNGKey(seed))
+        self.freqs = jax.random.normal(one, (4,)) * 16 + jax.random.uniform(jax.random.fold_in(two, 3), (4,))
+
+    def __call__(self, x: Any) -> Any:
+        return jnp.sin(x[:, None] * (2 * jnp.pi * self.freqs)[None, :])
+
+
+@pytest.mark.parametrize("seed, verdict", [(42, "proved"), (43, "different")])
+def test_draws_of_a_key_that_the_code_spells_are_constants(seed: int, verdict: str) -> None:
+    report = compat.check_equivalence(LinenFourier(), {}, NnxFourier(seed), jnp.linspace(0.0, 1.0, 5))
+    assert report["forward"].verdict.value == verdict, str(report)
