@@ -281,7 +281,7 @@ def may_be_run(source: SourceFile) -> bool:
 def _runs(source: SourceFile, statement: ast.stmt) -> bool:
     """Does a line of a file do what a program is for, when it is imported: `main()`, a loop that trains?"""
     if isinstance(statement, ast.For | ast.While | ast.With):
-        return any(isinstance(node, ast.Call) for node in subtree(statement))
+        return any(isinstance(node, ast.Call) for inner in statement.body for node in subtree(inner))
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False
     called = statement.value.func

@@ -359,6 +359,32 @@ class Model(nn.Module):
     assert stripped == text
 
 
+def test_imports_in_a_with_block_run_no_program() -> None:
+    text = """from flax import linen as nn
+import contextlib
+
+with contextlib.suppress(ImportError):
+  from fast import softcap
+
+with contextlib.suppress(KeyError):
+  import jax
+
+
+class Block(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return softcap(nn.Dense(3)(x))
+
+
+class Model(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Block()(x) * len(self.scope.path)
+"""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    assert outcomes(result) == {"Block": "native", "Model": "bridged"} and len(result.created) == 1
+
+
 def test_a_native_module_given_to_a_linen_one_where_it_cannot_be_redirected_is_named() -> None:
     text = """from flax import linen as nn
 
