@@ -151,7 +151,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         held_in = run.evaluated[mapping].value
         for field in project_class.fields():
             if field.name not in bound:
-                text = f"{held_in.text}[{field.name!r}]" if isinstance(held_in, Static) else ""
+                text = f"{held_in.stem}[{field.name!r}]" if isinstance(held_in, Static) else ""
                 if field.default is not None or field.factory is not None:
                     text = ""  # given or not: nothing is known of it
                 said = Abs(Static(text, held_in.deps), True) if text else Abs(Unknown(field.name))

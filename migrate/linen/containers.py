@@ -286,7 +286,7 @@ class Containers(Evaluation):
             said = [value.static or (type(item) is Static and not value.flags) for item in inner.items]
             return [Abs(item, static, flags) for item, static, flags in zip(inner.items, said, kept, strict=True)]
         if isinstance(inner, Static):
-            return [Abs(Static(f"{inner.text}[{i}]", inner.deps), value.static, value.flags) for i in range(count)]
+            return [Abs(Static(f"{inner.stem}[{i}]", inner.deps), value.static, value.flags) for i in range(count)]
         if isinstance(inner, Repeated):
             return [Abs(inner.element, False, value.flags)] * count
         if isinstance(inner, StepOfArgument):
@@ -325,8 +325,7 @@ def _with_numbers(value: Static, key: Value) -> Static | None:
     if not said or "" in said or any(end is None and given not in (None, Const(None)) for end, given in zip(said, ends)):
         return None
     parts = ["" if end is None else str(end) for end in said]
-    base = value.text if value.text.replace(".", "").isidentifier() else f"({value.text})"
-    return Static(f"{base}[{':'.join(parts if parts[2] else parts[:2])}]", value.deps, True)
+    return Static(f"{value.stem}[{':'.join(parts if parts[2] else parts[:2])}]", value.deps, True)
 
 
 def _is_run_at_once(parent: ast.AST | None, generator: ast.expr) -> bool:

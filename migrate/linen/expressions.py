@@ -72,7 +72,7 @@ class Expressions(Containers, Operators, Localization):
         if isinstance(value, PlainObject | CallObject):
             return plain_objects.attribute(self, value, node, base.static)
         if isinstance(value, Static):
-            return Abs(Static(f"{value.text}.{node.attr}", value.deps), base.static, base.flags)
+            return Abs(Static(f"{value.stem}.{node.attr}", value.deps), base.static, base.flags)
         if isinstance(value, Variable) and node.attr == "value":
             return Abs(value.site.shape or Unknown("variable"), False, base.flags)
         if isinstance(value, Bundle):

@@ -346,9 +346,7 @@ class LoopExecution(Expressions):
         elif isinstance(iterated.value, Static) and isinstance(iterator, ast.Attribute | ast.Subscript | ast.Name):
             if iterated.value.deps:
                 return None
-            text = iterated.value.text
-            simple = isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
-            last = Dim.opaque(f"{text}[-1]" if simple else f"({text})[-1]")
+            last = Dim.opaque(f"{iterated.value.stem}[-1]")
         elif isinstance(iterator, ast.Call) and ast.unparse(iterator.func) == "range" and len(iterator.args) == 1:
             count = self.evaluated[iterator.args[0]].value
             found = self.plain(count)

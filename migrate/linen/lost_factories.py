@@ -26,24 +26,16 @@ _HARMLESS = frozenset({
 
 def factories_in(value: Value) -> Iterator[Factory]:
     """Every factory that a value is, may be or holds."""
-    if isinstance(value, Factory):
-        yield value
-    elif isinstance(value, FactoryFunction):
-        yield value.factory
-    elif isinstance(value, FactoryChoice):
-        yield from factories_in(value.then)
-        yield from factories_in(value.orelse)
-    elif isinstance(value, Several | Choice):
-        for option in value.options:
-            yield from factories_in(option)
-    elif isinstance(value, Tup):
-        for item in value.items:
-            yield from factories_in(item)
-    elif isinstance(value, Table):
-        for item in value.items.values():
-            yield from factories_in(item)
-    elif isinstance(value, Repeated):
-        yield from factories_in(value.element)
+    for option in _options(value):
+        if isinstance(option, Factory):
+            yield option
+        elif isinstance(option, FactoryFunction):
+            yield option.factory
+        elif isinstance(option, Tup | Table):
+            for item in option.items.values() if isinstance(option, Table) else option.items:
+                yield from factories_in(item)
+        elif isinstance(option, Repeated):
+            yield from factories_in(option.element)
 
 
 def one_of(values: Sequence[Value]) -> Several | None:

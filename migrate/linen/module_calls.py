@@ -334,7 +334,7 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
             value = Int(run.dim_of(value))
         elif owner in _CONVOLUTIONS and name in ("kernel_size", "strides"):
             # Two spatial dimensions, as images have; with another number the constructor fails where it matters.
-            value = Tup(tuple(Int(Dim.opaque(f"{value.text}[{i}]", value.deps)) for i in range(2)))
+            value = Tup(tuple(Int(Dim.opaque(f"{value.stem}[{i}]", value.deps)) for i in range(2)))
         else:
             value = Text(value.text) if _is_string(run, value) else Unknown(value.text)
     elif isinstance(value, Tup):

@@ -210,12 +210,12 @@ def attribute(run: Any, value: PlainObject | CallObject, node: ast.Attribute, st
     name, method = node.attr, value.made.method(node.attr)
     if method is not None and not method[1].decorator_list:
         if isinstance(value, PlainObject):
-            return Abs(PlainMethod(f"{value.text}.{name}", value.deps, made=value.made, name=name), static)
+            return Abs(PlainMethod(f"{value.stem}.{name}", value.deps, made=value.made, name=name), static)
         return Abs(CallMethod(f"{value.why}.{name}", made=value.made, name=name))
     if method is not None and [ast.unparse(d) for d in method[1].decorator_list] == ["staticmethod"]:
         return Abs(CallMethod(f"`{name}`", made=value.made, name=name))
     if isinstance(value, PlainObject):  # the module's own code reads it off the object, which the constructor has
-        return Abs(Static(f"{value.text}.{name}", value.deps), static)
+        return Abs(Static(f"{value.stem}.{name}", value.deps), static)
     if value.made.text:
         return Abs(Static(f"{value.made.text}.{name}"))
     return Abs(_held(run, value.made, name))

@@ -42,6 +42,14 @@ class Static(Value):
     sequence: bool = False  # certainly a tuple or list, and no size
     of_fields: ClassVar[bool] = False  # more is known of it, and its text says the same anywhere in the class
 
+    @property
+    def stem(self) -> str:
+        """The text as something may follow it: `(self.sizes or (3, 3))`, of which `[0]` is an item."""
+        if self.text.replace(".", "").isidentifier():
+            return self.text
+        whole = isinstance(ast.parse(self.text, mode="eval").body, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+        return self.text if whole else f"({self.text})"
+
 
 @dataclasses.dataclass(frozen=True)
 class NumberList(Static):

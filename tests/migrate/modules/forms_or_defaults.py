@@ -1,0 +1,40 @@
+"""`self.width or 6`, whose value depends on the field although its truth does not."""
+
+import flax.linen as nn
+
+class Numbers(nn.Module):
+    n: int | None = None
+    @nn.compact
+    def __call__(self, x):
+        n = self.n or 6
+        if n == 6:
+            x = nn.Dense(4)(x)
+        return nn.Dense(n)(x)
+class Texts(nn.Module):
+    padding: str | None = None
+    @nn.compact
+    def __call__(self, x):
+        p = self.padding or "SAME"
+        x = nn.Conv(3, (3, 3), padding=p)(x)
+        if p == "SAME":
+            x = nn.Dense(4)(x)
+        return nn.Dense(3)(x)
+class Pairs(nn.Module):
+    k: tuple | None = None
+    @nn.compact
+    def __call__(self, x):
+        k = self.k or (3, 3)
+        x = nn.Conv(3, k, padding="VALID")(x)
+        return nn.Dense(3)(x.reshape(x.shape[0], -1))
+class Unpacked(nn.Module):
+    k: tuple | None = None
+    @nn.compact
+    def __call__(self, x):
+        a, b = self.k or (3, 4)
+        x = nn.Dense(a)(x)
+        return nn.Dense(b)(x)
+CASES = [
+    ("Numbers", {"n": 5}, [(2, 3)], {}), ("Texts", {"padding": "VALID"}, [(2, 4, 4, 4)], {}),
+    ("Pairs", {"k": (2, 2)}, [(2, 5, 5, 3)], {}), ("Unpacked", {"k": (1, 2)}, [(2, 3)], {}),
+    ("Numbers", {}, [(2, 3)], {}), ("Texts", {}, [(2, 4, 4, 4)], {}), ("Pairs", {}, [(2, 5, 5, 3)], {}),
+]
