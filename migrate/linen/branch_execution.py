@@ -16,6 +16,7 @@ from . import (
     chains,
     conditional_items,
     correlated,
+    equal_sizes,
     fallback_factories,
     last_pass,
     reentry,
@@ -120,6 +121,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         done_then, done_else = (finished, True) if done_else else (True, finished)
     run.block = outer
     calltime = localized is None and not text
+    equal_sizes.one_name(run, node, (env_then, env_else), given)
     factories = returned_choice(run, node.test, localized, text, given, env, returned)
     whole = None if calltime else branch
     returned.values += [factories] if factories is not None else _of_both(run, given, whole, sides, before)
