@@ -14,6 +14,7 @@ from . import suppression
 from .config import Config
 from .context import FileContext, Options
 from .diagnostics import Diagnostic, Severity
+from .files.configurations import made_by_configurations
 from .files.documents import Document, read_document
 from .files.errors import InputError
 from .files.modules import module_names
@@ -44,7 +45,8 @@ def migrate_paths(
         except OSError as error:
             help = "Make it readable, or exclude it."
             errors.append(InputError(found.path, "NNX003", f"cannot be read: {error.strerror}", help))
-    report = migrate_contents(contents, options, config, version=version, named=named, progress=say)
+    configured = made_by_configurations(paths, contents.values(), config.excludes)
+    report = migrate_contents(contents, options, config, version=version, named=named, configured=configured, progress=say)
     for problem in errors:
         report.files.append(FileReport(problem.path, Status.FAILED, [_finding(problem, Severity.ERROR)]))
     report.files.sort(key=lambda file: str(file.path))
@@ -59,11 +61,14 @@ def migrate_contents(
     *,
     version: str,
     named: Collection[Path] = (),
+    configured: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> RunReport:
-    """As `migrate_paths`, for bytes that are already there. `named`: files to read whatever they hold."""
+    """As `migrate_paths`, for bytes that are already there. `named`: files to read whatever they hold. `configured`: see
+    `made_by_configurations`."""
     with _without_gc():
-        return _Run(contents, options, config, named, progress or (lambda _: None)).report(version)
+        run = _Run(contents, options, config, named, configured or {}, progress or (lambda _: None))
+        return run.report(version)
 
 
 class _Run:
@@ -73,10 +78,12 @@ class _Run:
         options: Options,
         config: Config,
         named: Collection[Path],
+        configured: Mapping[str, str],
         say: Progress,
     ) -> None:
         self.contents = contents
         self.named = named
+        self.configured = configured
         self.options = options
         self.config = config
         self.say = say
@@ -134,7 +141,9 @@ class _Run:
             failed: dict[Path, InputError | FileResult] = {}
             encoded: dict[Path, bytes] = {}
             try:
-                result = migrate_project(sources, self.options, per_file=per_file, unread=self.unread)
+                result = migrate_project(
+                    sources, self.options, per_file=per_file, unread=self.unread, configured=self.configured
+                )
             except Exception as error:
                 culprit = _culprit(error.__traceback__)
                 if culprit is None:

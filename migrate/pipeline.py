@@ -47,17 +47,18 @@ def migrate_project(
     *,
     per_file: Mapping[Path, Options] | None = None,
     unread: Collection[str] = (),
+    configured: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Index, plan and rewrite parsed sources. Pure: reads and writes no file, runs no user code.
 
     `per_file`: the options of files that have their own (which rules to select there). `unread`: modules of the project
-    that could not be read; what they define may be Linen modules.
+    that could not be read; what they define may be Linen modules. `configured`: classes that configuration files make.
 
     A file whose rewrite fails is left as it was, and the others are then rewritten to work with it as it is.
     """
     sources, options = list(sources), options or Options()
     own_options = per_file or {}
-    decided = _decided(Project(sources, unread), options, own_options)
+    decided = _decided(Project(sources, unread, configured), options, own_options)
     inlined = inlining.tried_again(decided.project, decided.plan, lambda other: _decided(other, options, own_options))
     if inlined is not None:
         result = _written(inlined.decided, options, own_options, inlined.not_called)
@@ -70,7 +71,7 @@ def migrate_project(
     given = {path: own_options.get(path, options) for path in failed}
     left = {path: dataclasses.replace(own, ignore=(*own.ignore, "NNX")) for path, own in given.items()}
     own_options = {**own_options, **left}
-    result = _written(_decided(Project(sources, unread), options, own_options), options, own_options)
+    result = _written(_decided(Project(sources, unread, configured), options, own_options), options, own_options)
     result.files = [failed.get(file.path, file) for file in result.files]
     return result
 
@@ -95,7 +96,7 @@ def _decided(project: Project, options: Options, per_file: Mapping[Path, Options
     concerned = concerned_files(project)
     linen = project
     if len(concerned) < len(project.files):
-        linen = Project([project.files[name] for name in concerned], project.unread)
+        linen = Project([project.files[name] for name in concerned], project.unread, project.made_by_configurations)
     return Decided(project, linen, plan, modules.decide(linen, plan, options, per_file))
 
 

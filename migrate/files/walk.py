@@ -26,7 +26,12 @@ class Found:
     named: bool  # by the user, so it is read whatever it holds
 
 
-def walk(paths: Iterable[Path], excluded: Callable[[Path], bool], errors: list[InputError]) -> Iterator[Found]:
+def walk(
+    paths: Iterable[Path],
+    excluded: Callable[[Path], bool],
+    errors: list[InputError],
+    suffixes: tuple[str, ...] = SUFFIXES,
+) -> Iterator[Found]:
     """Every file below `paths`, each once, in a stable order; what cannot be read goes to `errors`.
 
     Hidden directories, virtual environments, installed packages and what git ignores are left out below a directory,
@@ -40,7 +45,7 @@ def walk(paths: Iterable[Path], excluded: Callable[[Path], bool], errors: list[I
                 seen.add(real)
                 yield Found(path, True)
         elif path.is_dir():
-            for found in _walk_directory(path, excluded, errors):
+            for found in _walk_directory(path, excluded, errors, suffixes):
                 real = os.path.realpath(found.path)
                 if real not in seen:
                     seen.add(real)
@@ -51,7 +56,9 @@ def walk(paths: Iterable[Path], excluded: Callable[[Path], bool], errors: list[I
             errors.append(InputError(path, "NNX003", "no such file or directory", "Check the path."))
 
 
-def _walk_directory(root: Path, excluded: Callable[[Path], bool], errors: list[InputError]) -> Iterator[Found]:
+def _walk_directory(
+    root: Path, excluded: Callable[[Path], bool], errors: list[InputError], suffixes: tuple[str, ...]
+) -> Iterator[Found]:
     stack: list[tuple[Path, tuple[_Ignore, ...]]] = [(root, _ignores_above(root))]
     while stack:
         directory, ignores = stack.pop()
@@ -76,7 +83,7 @@ def _walk_directory(root: Path, excluded: Callable[[Path], bool], errors: list[I
                 if child.name.startswith(".") or child.name in _SKIPPED or _ignored(path, True, ignores):
                     continue
                 below.append((path, ignores))
-            elif child.name.endswith(SUFFIXES) and not _ignored(path, False, ignores):
+            elif child.name.endswith(suffixes) and not _ignored(path, False, ignores):
                 yield Found(path, False)
         stack.extend(reversed(below))
 

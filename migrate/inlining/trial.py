@@ -66,7 +66,7 @@ def tried_again(project: Project, plan: Plan, decide: Callable[[Project], Decide
         sources = _rewritten(project, wanted, given_up)
         if not wanted:
             return None
-        now = decide(Project(sources.values(), project.unread))
+        now = decide(Project(sources.values(), project.unread, project.configured))
         plan = now.plan
         if not native <= _native(plan):
             return None

@@ -31,6 +31,8 @@ GROWING = ("append", "extend", "insert", "update")
 _COLLECTING = frozenset({"dict", "list", "tuple", "zip", "enumerate", "reversed"})
 _COPYING = frozenset({"copy.copy", "copy.deepcopy", "flax.core.freeze", "flax.core.FrozenDict"})
 _OUT_OF = frozenset({"items", "values", "get", "pop", "copy"})
+# What makes the objects that a configuration names (`_target_`).
+_MADE_BY_CONFIGURATIONS = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
 _MAX_DEPTH = 4
 
 
@@ -205,6 +207,8 @@ class _Reader:
                 return inner(*node.args, *(k.value for k in node.keywords))
             if isinstance(node.func, ast.Attribute) and node.func.attr in _OUT_OF and not name:
                 return inner(node.func.value)
+            if name in _MADE_BY_CONFIGURATIONS:
+                return bool(self.project.made_by_configurations)
             if name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth)):
                 return True
             return may_be_class(self.flow.functions, source, node.func)

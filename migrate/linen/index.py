@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..names import canonical
 from ..plan import follow_aliases
@@ -51,12 +51,19 @@ class ClassInfo:
 class Project:
     """The files of a run by module name, with names resolved across them. File order never matters.
 
-    `unread`: modules that are there and could not be read or migrated; nothing is known of what they define.
+    `unread`: modules that are there and could not be read or migrated; nothing is known of what they define. `configured`:
+    names of what configuration files construct, with the place.
     """
 
-    def __init__(self, files: Iterable[SourceFile], unread: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        files: Iterable[SourceFile],
+        unread: Collection[str] = (),
+        configured: Mapping[str, str] | None = None,
+    ) -> None:
         self.files: dict[str, SourceFile] = {}
         self.unread = frozenset(unread)
+        self.configured = dict(configured or {})
         self.aliases: dict[str, str] = {}
         self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
         self._qualnames: dict[ast.AST, str | None] = {}  # answers of `qualname`, from then on
@@ -77,6 +84,19 @@ class Project:
     def linen_names(self) -> dict[ast.AST, str]:
         """The definitions of Linen classes, with their full names."""
         return {info.node: name for name, info in self.linen_classes.items()}
+
+    @functools.cached_property
+    def made_by_configurations(self) -> Mapping[str, str]:
+        """The Linen classes that hydra constructs, by configuration files and dicts of the code, with the place."""
+        named = {self.canonical(name): place for name, place in self.configured.items()}
+        for source in self.files.values() if self.says("hydra") else ():
+            for node in source.by_kind.get(ast.Dict, ()) if "_target_" in source.text else ():
+                assert isinstance(node, ast.Dict)
+                for key, value in zip(node.keys, node.values):
+                    target = isinstance(key, ast.Constant) and key.value == "_target_" and isinstance(value, ast.Constant)
+                    if target and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        named.setdefault(self.canonical(value.value), f"{source.path.name}:{value.lineno}")
+        return {name: place for name, place in named.items() if name in self.linen_classes}
 
     @functools.cached_property
     def inside_modules(self) -> frozenset[ast.AST]:

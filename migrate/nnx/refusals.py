@@ -174,6 +174,9 @@ def _refuse_mixins(text: ClassText) -> None:
 
 
 def refuse(text: ClassText) -> None:
+    place = text.run.project.made_by_configurations.get(text.model.qualname)
+    if place is not None:
+        raise Unmigratable("NNX182", f"{place} makes it, which knows neither its sizes nor rngs", text.model.node)
     for problem in text.run.problems:
         raise problem
     fields = text.run.fields

@@ -383,6 +383,17 @@ RULES = (
         "`nnx.with_metadata(init, lr_scale=0.5)` for an initializer.",
     ),
     stays(
+        "NNX182",
+        "made-by-configuration",
+        "a configuration file constructs the class",
+        "`_target_: package.networks.MLPTorso` in a YAML file below the paths given, or in a dict of the code, in a "
+        "project that uses hydra. What is given "
+        "the result of `hydra.utils.instantiate` in such a project stays Linen too (NNX127).",
+        "Hydra calls the class with the fields that the file says; an nnx.Module needs the sizes of its inputs and rngs.",
+        "write `_partial_: true` beside `_target_`, have the class that is given the partial call it with sizes and "
+        "`rngs=rngs`, and migrate these classes by hand.",
+    ),
+    stays(
         "NNX199",
         "tool-failed-on-class",
         "this tool failed on the class",
