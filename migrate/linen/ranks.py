@@ -122,6 +122,18 @@ def index_arguments(model: ClassModel) -> frozenset[str]:
     return frozenset(found)
 
 
+def joins_vectors(model: ClassModel) -> bool:
+    """Does a class join vectors, or batches of them, side by side? `hstack` of more dimensions joins the second."""
+    for method in model.methods().values():
+        for call in method.nodes if any(word in method.source.text for word in ("hstack", "column_stack")) else ():
+            if isinstance(call, ast.Call) and model.project.qualname(method.source, call.func) in _BESIDE:
+                return True
+    return False
+
+
+_BESIDE = frozenset(f"{library}.{name}" for library in ("jax.numpy", "numpy") for name in ("hstack", "column_stack"))
+
+
 def _asserted(test: ast.expr) -> Iterator[tuple[str, int]]:
     """`x.ndim == 3`, `len(x.shape) == 3`, and conjunctions of them."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):

@@ -330,10 +330,14 @@ def _stacks(call: Call) -> Value:
         shapes = [s if s.rank else Shape.of(1) for s in shapes]
         return Array(concatenate(list(shapes), Dim.of(0 if shapes[0].rank == 1 else 1)))
     if name == "column_stack":
+        if any(len(s.dims) > 2 for s in shapes):
+            raise stop("column_stack of more than two dimensions")  # so that none are guessed
         shapes = [Shape((*s.dims, Dim.of(1))) if len(s.dims) < 2 else s for s in shapes]
         return Array(concatenate(list(shapes), Dim.of(1)))
     if name == "dstack":
-        raise stop("dstack")
+        one = Dim.of(1)
+        grown = [s if len(s.dims) > 2 else Shape((*[one] * (len(s.dims) < 2), *(s.dims or (one,)), one)) for s in shapes]
+        return Array(concatenate(grown, Dim.of(2)))
     shapes = [Shape((*[Dim.of(1)] * (2 - len(s.dims)), *s.dims)) for s in shapes]
     return Array(concatenate(list(shapes), Dim.of(0)))
 

@@ -17,7 +17,7 @@ from ..linen.index import Project
 from ..linen.layer_classes import layer_class
 from ..linen.own_boxes import own_boxes
 from ..linen.passed import held_modules
-from ..linen.ranks import called_ranks, certain_ranks, index_arguments, seen_ranks
+from ..linen.ranks import called_ranks, certain_ranks, index_arguments, joins_vectors, seen_ranks
 from ..linen.sites import Site, Unmigratable
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
@@ -185,7 +185,7 @@ def _attempt(
     tried: dict[str, int] = {}
     wanted: list[str] = []
     rows = index_arguments(model)
-    guesses: list[int | None] = [None, 2, 3, 4] if rows else [None, 3, 4, 2]
+    guesses: list[int | None] = [None, 2, 3, 4] if rows or joins_vectors(model) else [None, 3, 4, 2]
     poor: set[int] = set()  # guesses that work but are not what is meant: tried again where no other does better
     while guesses:
         guess = guesses.pop(0)

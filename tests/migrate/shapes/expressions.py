@@ -436,6 +436,8 @@ RANKED = [
     "jnp.hstack([v, v])",
     "jnp.vstack([v, v])",
     "jnp.column_stack([v, v])",
+    "jnp.dstack([v, v])",
+    "jnp.dstack([y, y])",
     "jnp.stack([x, x], 1)",
     "jnp.split(x, 2, axis=1)",
     "jnp.split(x, x.shape[0] // x.shape[0], axis=0)",
