@@ -15,6 +15,7 @@ from .arguments import stored_names
 from .dims import Atom, Dim
 from .left_out import is_last, left_out
 from .left_out import passes as passes_of
+from .loop_counters import body_of, counter_of
 from .loop_names import changes_in, may_bind
 from .merging import dependencies_of, map_dims
 from .sites import CallRecord, For, Repeated, Site, Static, Unmigratable
@@ -97,8 +98,8 @@ def _says_alike(run: Any, site: Site, name: str) -> bool:
         return False
     if what_runs(made).get(name) == what_runs(loop)[name]:
         return True
-    both = [counters(one.node.target, one.node.iter) for one in (loop, made)]
-    return all(name in found for found in both) and _passes(run, loop.node.iter) == _passes(run, made.node.iter)
+    both = [counter_of(one.node.target, one.node.iter, body_of(one.node)) for one in (loop, made)]
+    return both == [name, name] and _passes(run, loop.node.iter) == _passes(run, made.node.iter)
 
 
 _JUMPS = (ast.Continue, ast.Break)
@@ -165,21 +166,21 @@ def _called_in_some(run: Any, site: Site, node: ast.Call, env: Any) -> Passes | 
                 body = parent.body if isinstance(parent.body, list) else [parent.body]
                 tests.append((parent.test, below in body))
         if isinstance(parent, ast.For):
-            counting = counters(parent.target, parent.iter)
+            counting = counter_of(parent.target, parent.iter, ())
             jumps = [n for n in subtree(parent) if isinstance(n, ast.If) and any(isinstance(s, _JUMPS) for s in n.body)]
             tests += [(jump.test, False) for jump in jumps if jump.lineno < node.lineno]
-            asking = [(t, h) for t, h in tests if any(isinstance(n, ast.Name) and n.id in counting for n in subtree(t))]
+            asking = [(t, h) for t, h in tests if any(isinstance(n, ast.Name) and n.id == counting for n in subtree(t))]
             index = ast.unparse(node.func.slice) if isinstance(node.func, ast.Subscript) else ""
             own = isinstance(node.func, ast.Name) and _binds(parent.target, node.func.id)
-            left = left_out(run, site, parent.iter) if index in counting else None
+            left = left_out(run, site, parent.iter) if index and index == counting else None
             if left:
                 unsaid = asking or any(index in stored_names(s) for s in parent.body)
                 return Passes(ast.Name("_" if unsaid else index), index, passes_of(run, parent.iter))
-            if not asking or not (own or (index in counting and _passes(run, parent.iter) == _passes_of(run, site))):
+            if not asking or not (own or (index == counting and _passes(run, parent.iter) == _passes_of(run, site))):
                 return None
             test, holds = asking[0]
             alone = len(asking) == len(tests) == 1 and holds and _from_first(parent.iter)
-            return Passes(test if alone else ast.Name("_"), min(counting))
+            return Passes(test if alone else ast.Name("_"), counting)
         if isinstance(parent, ast.FunctionDef | ast.Lambda):
             return None
         below = parent
@@ -308,14 +309,14 @@ def _is_picked(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
             looped = True
             if _binds(parent.target, name) and not in_order(run, site, _column(parent.target, parent.iter, name)):
                 return True
-            counting |= counters(parent.target, parent.iter)
+            counting.add(counter_of(parent.target, parent.iter, parent.body))
         elif isinstance(parent, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
             looped = True
             for generator in parent.generators:
                 over = _column(generator.target, generator.iter, name)
                 if _binds(generator.target, name) and not in_order(run, site, over):
                     return True
-                counting |= counters(generator.target, generator.iter)
+                counting.add(counter_of(generator.target, generator.iter, ()))
         elif isinstance(parent, ast.FunctionDef):
             break
     if isinstance(node.func, ast.Subscript):
@@ -408,19 +409,6 @@ def _all_of(iterator: ast.expr) -> str:
     return _all_of(iterator.value) if turned and isinstance(iterator, ast.Subscript) else ast.unparse(iterator)
 
 
-def counters(target: ast.expr, iterator: ast.expr) -> set[str]:
-    """The names that count a loop's passes from zero: `i` of `range(n)`, of `enumerate(items)`."""
-    if not isinstance(iterator, ast.Call) or not isinstance(iterator.func, ast.Name):
-        return set()
-    if len(iterator.args) != 1 or iterator.keywords:
-        return set()
-    if iterator.func.id == "range" and isinstance(target, ast.Name):
-        return {target.id}
-    if iterator.func.id == "enumerate" and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
-        return {target.elts[0].id}
-    return set()
-
-
 def what_runs(loop: For) -> dict[str, str]:
     """Each name that a loop binds, with what it runs over."""
     found: dict[str, str] = {}
@@ -449,4 +437,4 @@ def what_runs(loop: For) -> dict[str, str]:
     return found if loop.again is None else found | what_runs(loop.again)
 
 
-__all__ = ["Passes", "check_call", "counters", "given_back", "made_along", "pass_names", "what_runs", "without"]
+__all__ = ["Passes", "check_call", "given_back", "made_along", "pass_names", "what_runs", "without"]

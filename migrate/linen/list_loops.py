@@ -96,28 +96,28 @@ def followed(
         body = [part for part in ast.iter_child_nodes(around) if part is not node] if around is not None else []
     if not isinstance(node, ast.For | ast.comprehension) or run.trial or run.in_setup:
         return None
-    counters, passes = frozenset[str](), ""
+    counter, passes = "", ""
     if over is not None:
         part, several = over.value, False
         made_here = isinstance(part, Repeated) and not any(s.in_setup for s in run.modules_in(part))
         listed = [part] if isinstance(part, Repeated) and made_here and _is_list(part) else []
     else:
-        listed, counters, passes = _lists(run, target, iterator, env), _counters(target, iterator, env), _count(iterator)
+        listed, passes = _lists(run, target, iterator, env), _count(iterator)
+        counter = run.counter(target, iterator, env)
     of_list = env.get(passes).value if passes.isidentifier() and env.get(passes) is not None else None
     if of_list is not None and _is_list(of_list) and isinstance(of_list.loop, For):
         passes = _count(of_list.loop.node.iter)
     for name, index in _picked(body, env):
         value = env.get(name).value
-        if index not in counters or not isinstance(value.loop, For) or passes != _count(value.loop.node.iter):
+        if not counter or index != counter or not isinstance(value.loop, For) or passes != _count(value.loop.node.iter):
             return None
         listed.append(value)
     loops = list(dict.fromkeys(value.loop for value in listed if isinstance(value.loop, For)))
     if len(loops) < 1 + several or any(loop not in run.block.steps or not _plain(loop) for loop in loops):
         return None
-    counter = run.counter(target, iterator, env) if own is not None else ""
     held = [*([For(node, ast.unparse(target), own, Block(), env.source, counter)] if own is not None else []), *loops]
     names = defined_in(loops)
-    same = {loop.index for loop in loops} & counters  # they count alike
+    same = {loop.index for loop in loops} & {counter}  # they count alike
     stored = _stored(body) if own is not None else _stored([node.target]) - same | _stored(body)
     joined = _joined(held, iterator)
     if joined is None or names & stored or len({id(env.source), *[id(loop.source) for loop in loops]}) > 1:
@@ -175,19 +175,6 @@ def _is_list(value: Value) -> bool:
     if isinstance(value.element, Cycle):
         return value.kind == "list" and any(isinstance(unconditional(item), Module) for item in value.element.items)
     return isinstance(value.element, Module) and value.kind == "list"
-
-
-def _counters(target: ast.expr, iterator: ast.expr, env: Any) -> frozenset[str]:
-    """The names that count a loop's passes from zero."""
-    if not (isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and len(iterator.args) == 1):
-        return frozenset()
-    if env.get(iterator.func.id) is not None or iterator.keywords:
-        return frozenset()
-    if iterator.func.id == "range" and isinstance(target, ast.Name):
-        return frozenset({target.id})
-    if iterator.func.id == "enumerate" and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
-        return frozenset({target.elts[0].id})
-    return frozenset()
 
 
 def _count(iterator: ast.expr) -> str:

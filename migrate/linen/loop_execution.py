@@ -15,6 +15,7 @@ from .environment import Env
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
 from .left_over import leave_behind
+from .loop_counters import body_of, counter_of
 from .loop_names import hidden_by
 from .merging import dependencies_of, dim_at, grown, last_of_both, last_only, local_dim, merge, same_lead, with_dim, without
 from .mutation import leave_to_the_call
@@ -521,22 +522,9 @@ class LoopExecution(Expressions):
 
     def counter(self, target: ast.expr, iterator: ast.expr, env: Env) -> str:
         """The loop name that counts 0, 1, 2, ...: `for i in range(n)`, `for i, x in enumerate(xs)`."""
-        if not isinstance(iterator, ast.Call):
-            return ""
-        called = self.project.qualname(env.source, iterator.func) or (
-            iterator.func.id if isinstance(iterator.func, ast.Name) else ""
-        )
-        if called == "range" and len(iterator.args) == 1 and isinstance(target, ast.Name):
-            return target.id
-        if (
-            called == "enumerate"
-            and len(iterator.args) == 1
-            and not iterator.keywords
-            and isinstance(target, ast.Tuple)
-            and isinstance(target.elts[0], ast.Name)
-        ):
-            return target.elts[0].id
-        return ""
+        own = isinstance(iterator, ast.Call) and self.project.qualname(env.source, iterator.func) is not None
+        loop = env.source.parents.get(target)
+        return counter_of(target, iterator, body_of(loop) if loop is not None else ()) if not own else ""
 
     def tracker(self, stem: str) -> str:
         """A fresh name for a size that the constructor follows."""

@@ -47,6 +47,8 @@ def _abs(call: Call) -> Value:
         return value
     if isinstance(value, Int) and (value.dim.lower_bound(fields=False) or -1) >= 0:
         return value
+    if isinstance(value, Int) and not call.name.endswith("fabs"):
+        return Int(Dim.expr("abs({0})", value.dim))
     return real("abs({0})", value)
 
 

@@ -17,7 +17,8 @@ from .arguments import stored_names
 from .classes import Method
 from .jumps import left_early
 from .left_out import is_last, left_out
-from .list_items import Passes, counters
+from .list_items import Passes
+from .loop_counters import body_of, counter_of
 from .sites import Repeated, Site, Unmigratable
 
 
@@ -133,7 +134,7 @@ def _counted(loop: ast.For | ast.comprehension) -> tuple[str, int, ast.expr]:
         first = over.args[0] if len(over.args) == 2 else None
         if isinstance(first, ast.Constant) and type(first.value) is int:
             return loop.target.id, first.value, ast.Call(over.func, [over.args[1]], [])
-    return next(iter(counters(loop.target, over)), ""), 0, over
+    return counter_of(loop.target, over, body_of(loop)), 0, over
 
 
 def _more_than(part: ast.expr, counter: str) -> int | None:
