@@ -108,6 +108,7 @@ class Analyser:
         self.unasked: set[str] = set()  # classes that may ask for no more than the sizes of arguments
         self.wanted_sizes: dict[str, dict[str, Any]] = {}  # class → what it asks for; see `field_kinds`
         self.carries: dict[str, dict[str, bool]] = {}  # class → arguments that are carries, see `given_carries`
+        self.without_variables: dict[str, dict[str, ast.Call]] = {}  # class → what others make for it, see `made_outside`
         self.settled: dict[str, dict[str, str]] = {}  # class → fields that have to be their defaults, see `settled_fields`
         self.asked: set[str] = set()  # classes whose modules say how many features they give
 

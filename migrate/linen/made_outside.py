@@ -14,6 +14,7 @@ from typing import Any
 
 from .alternatives import filled_in
 from .arguments import Arguments
+from .classes import Classes
 from .merging import members
 from .module_calls import module_output
 from .rotations import rotated
@@ -59,8 +60,15 @@ def made_for_setup(run: Any, node: ast.Call, env: Any, result: Value, before: in
     module = outside(run, result, said.value) if isinstance(said.value, Static) else None
     if module is None or run.localize(node, env) is None:
         return None
+    run.analyser.without_variables.setdefault(run.model.qualname, {}).update((site.target, node) for site in module.made)
     del run.sites[before:]
     return Abs(module, True)
+
+
+def work_unbound(classes: Classes, qualname: str) -> bool:
+    """May the modules of such a class be called where no module of Linen's contains them? Compact methods may not."""
+    model = classes.get(qualname)
+    return model is not None and not any(method.compact for kind in model.mro() for method in kind.own_methods.values())
 
 
 def call_outside(run: Any, value: Value, arguments: Arguments) -> Abs | None:
@@ -75,4 +83,4 @@ def call_outside(run: Any, value: Value, arguments: Arguments) -> Abs | None:
     return Abs(kept, False, arguments.flags)
 
 
-__all__ = ["ModuleOutside", "call_outside", "holds_nothing", "made_for_setup", "outside"]
+__all__ = ["ModuleOutside", "call_outside", "holds_nothing", "made_for_setup", "outside", "work_unbound"]

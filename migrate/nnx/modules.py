@@ -15,6 +15,7 @@ from ..linen.classes import Classes, ClassModel
 from ..linen.first_updates import updated_at_init
 from ..linen.index import Project
 from ..linen.layer_classes import layer_class
+from ..linen.made_outside import work_unbound
 from ..linen.own_boxes import own_boxes
 from ..linen.passed import held_modules
 from ..linen.ranks import called_ranks, certain_ranks, index_arguments, joins_vectors, seen_ranks
@@ -208,6 +209,7 @@ def _attempt(
                     inner(site.target)
             for target in templates.classes(analyser, name):
                 inner(target)
+            _check_unbound(analyser, name, plan, inner)
             run = analyser.execution(name)  # anew, where planning what it contains told more of that
             asked = {s.target for s in run.sites if "asked" in s.renders}
             analyser.mute |= {target for target in asked if target not in plan.classes}  # nor has what stays Linen
@@ -240,6 +242,14 @@ def _attempt(
             if guess is not None and more:  # the ranks of some arguments ask for those of others
                 guesses.insert(0, guess)
     return text, None if text is not None else failure, tried
+
+
+def _check_unbound(analyser: Analyser, name: str, plan: Plan, inner: Callable[[str], None]) -> None:
+    """Refuse a class for which other code makes modules that stay Linen, where these cannot be called by themselves."""
+    for target, node in analyser.without_variables.get(name, {}).items():
+        inner(target)
+        if target not in plan.classes and not work_unbound(analyser.classes, target):
+            raise Unmigratable("NNX150", f"it contains {target.rpartition('.')[2]}, which is not native", node)
 
 
 def _decide_class(

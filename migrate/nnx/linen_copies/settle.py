@@ -67,6 +67,7 @@ def settle(
     hopeless: set[str] = set()  # helpers that cannot be copied and lead to no native class: they stay as they are
     while True:
         before = len(reasons)
+        _used_by_copies(classes, reasons, references)
         _below_linen_bases(classes, reasons)
         for model, other in list(local_classes.below_linen(classes, reasons)):
             said = f"{other}, which stays Linen, is used in the function that defines it, where no Linen copy can be kept"
@@ -89,6 +90,26 @@ def settle(
             if kitchen is not None:
                 demand.copies.recipes = kitchen.recipes
             return demand.copies
+
+
+def _used_by_copies(classes: Classes, reasons: MutableMapping[str, Unmigratable], references: References) -> None:
+    """What the copies of an earlier run use stays Linen as it did there: no copy of it could be kept."""
+    project = classes.project
+    waiting: list[tuple[SourceFile, ast.AST]] = [(s, s.tree) for s in project.files.values() if is_copy_module(s)]
+    seen: set[str] = set()
+    while waiting:
+        source, root = waiting.pop()
+        for reference in references.within(source, root):
+            key = reference.key
+            later = isinstance(root, ast.ClassDef) and reference.when is not When.IMPORT
+            found = project.definition(key) if key not in seen and not later else None
+            if found is None or reference.when is When.ANNOTATION or is_copy_module(found[0]):
+                continue
+            seen.add(key)
+            if classes.get(key) is None:
+                waiting.append(found)
+            elif key not in reasons:
+                reasons[key] = Unmigratable("NNX177", "a Linen copy that an earlier run made uses it")
 
 
 def _below_linen_bases(classes: Classes, reasons: MutableMapping[str, Unmigratable]) -> None:
