@@ -23,7 +23,7 @@ from .moved_params import at_the_call
 from .steps import reparsed
 
 # What such a setup is refused with.
-CODES = frozenset({"NNX111", "NNX114", "NNX120", "NNX121", "NNX130", "NNX133", "NNX180"})
+CODES = frozenset({"NNX111", "NNX114", "NNX120", "NNX121", "NNX130", "NNX133", "NNX155", "NNX180"})
 
 
 def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:

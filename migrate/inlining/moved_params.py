@@ -1,4 +1,7 @@
-"""Parameters that `setup` keeps in lists and dicts, made by the method that reads them instead."""
+"""Parameters that `setup` keeps in lists and dicts, made by the method that reads them instead.
+
+Likewise lists of layers whose names are no list's in NNX: `[nn.Dense(8, name=f"hidden{i}") for i in range(2)]`.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,11 @@ def at_the_call(project: Project, source: SourceFile, model: ast.ClassDef, setup
     if len(readers) != 1 or not attributes:
         return None
     (reader,) = readers
-    decorated = [ast.unparse(d).rpartition(".")[2] for d in reader.decorator_list]
+    transforms = ("jax", "flax", "functools")
+    decorated = [d for d in reader.decorator_list if not _is_compact(d)]
+    odd = [d for d in decorated if (project.qualname(source, d) or "functools").partition(".")[0] in transforms]
     others = [m for m in methods if m is not reader and any(_is_compact(d) for d in m.decorator_list)]
-    if decorated not in ([], ["compact"]) or others or read_elsewhere(project, source, model, attributes):
+    if odd or others or read_elsewhere(project, source, model, attributes):
         return None
     called = any(isinstance(n, ast.Attribute) and n.attr == reader.name for m in methods for n in subtree(m))
     if called or reader.name != "__call__":  # a method that runs twice would make its parameters twice
@@ -56,9 +61,19 @@ def _names(statement: ast.AST, store: bool) -> set[str]:
     return {n.id for n in nodes if isinstance(n.ctx, ast.Store) == store}
 
 
-def _makes_parameters(statement: ast.AST) -> bool:
+def _is_moved(statement: ast.AST) -> bool:
+    """Does it make parameters, or layers under computed names that no list of NNX has?"""
     calls = (n for n in subtree(statement) if isinstance(n, ast.Call))
-    return any(isinstance(c.func, ast.Attribute) and ast.unparse(c.func) == "self.param" for c in calls)
+    return any(ast.unparse(c.func) == "self.param" or any(_is_odd_name(k) for k in c.keywords) for c in calls)
+
+
+def _is_odd_name(keyword: ast.keyword) -> bool:
+    """`name=f"hidden{i}"`, where `f"hidden_{i}"` is the item of a list."""
+    said = keyword.value
+    if keyword.arg != "name" or not isinstance(said, ast.JoinedStr):
+        return False
+    stem = said.values[0].value if isinstance(said.values[0], ast.Constant) else ""
+    return len(said.values) > 2 or not (str(stem).endswith("_") and str(stem)[:-1].isidentifier())
 
 
 _CHANGES = ("append", "extend", "insert", "update", "setdefault", "pop", "reverse", "sort")
@@ -82,7 +97,7 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
     What makes parameters moves with what needs them; what these need in turn is said in both places where setup needs it.
     """
     body = setup.body
-    core = {s for s in body if _makes_parameters(s)}
+    core = {s for s in body if _is_moved(s)}
     if not core or any(isinstance(n, ast.Return | ast.FunctionDef | ast.Lambda) for s in body for n in subtree(s)):
         return None
     count = 0
@@ -98,7 +113,7 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
         wanted = {n for s in core | needed for n in _names(s, store=False)}
         needed |= {s for s in body if s not in core and _bound(s) & wanted}
     modules = {s for s in body if any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in subtree(s))}
-    if (core | needed) & modules or any(_set_attributes(s) for s in needed):
+    if any(s in modules and not _is_moved(s) for s in core | needed) or any(_set_attributes(s) for s in needed):
         return None
     left = [s for s in body if s not in core and s not in needed]
     count = -1
@@ -116,6 +131,13 @@ def _own_loops(statement: ast.AST) -> set[str]:
     return {n for loop in loops for n in _names(loop.target, store=True)}
 
 
+def _of_comprehensions(statement: ast.AST) -> set[str]:
+    """The names that only comprehensions of a statement bind."""
+    kept = {id(n) for c in subtree(statement) if isinstance(c, ast.comprehension) for n in subtree(c.target)}
+    stored = [n for n in subtree(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {n.id for n in stored} - {n.id for n in stored if id(n) not in kept}
+
+
 def _written(
     source: SourceFile,
     setup: ast.FunctionDef,
@@ -129,7 +151,7 @@ def _written(
     if any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "\n" in n.value for s in moved for n in subtree(s)):
         return None
     taken = names_in(reader)
-    own = {n for s in moved for n in _names(s, store=True)}
+    own = {n for s in moved for n in _names(s, store=True) - _of_comprehensions(s)}
     said = dict.fromkeys(own, "")
     for name in sorted(own):
         said[name] = free_name(name, taken)
@@ -162,7 +184,7 @@ def _written(
         word = f"self.{node.attr}" if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else ""
         if word in said and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             edits.replace(source.span(node), said[word])
-    if not reader.decorator_list:
+    if not any(_is_compact(d) for d in reader.decorator_list):
         compact = _compact_of(source)
         if not compact:
             return None

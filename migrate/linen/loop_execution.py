@@ -521,10 +521,14 @@ class LoopExecution(Expressions):
             del site.calls[length:]
 
     def counter(self, target: ast.expr, iterator: ast.expr, env: Env) -> str:
-        """The loop name that counts 0, 1, 2, ...: `for i in range(n)`, `for i, x in enumerate(xs)`."""
-        own = isinstance(iterator, ast.Call) and self.project.qualname(env.source, iterator.func) is not None
+        """The loop name that counts 0, 1, 2, ...: of `range(n)`, `enumerate(xs)` and `zip(range(n), xs)`."""
+        if not isinstance(iterator, ast.Call) or self.project.qualname(env.source, iterator.func) is not None:
+            return ""
         loop = env.source.parents.get(target)
-        return counter_of(target, iterator, body_of(loop) if loop is not None else ()) if not own else ""
+        body = body_of(loop) if loop is not None else ()
+        zipped = isinstance(target, ast.Tuple) and ast.unparse(iterator.func) == "zip"
+        parts = [*zip(target.elts, iterator.args)] if zipped and isinstance(target, ast.Tuple) else [(target, iterator)]
+        return next((name for part in parts if (name := counter_of(*part, body))), "")
 
     def tracker(self, stem: str) -> str:
         """A fresh name for a size that the constructor follows."""

@@ -325,12 +325,19 @@ def same_shape(shapes: Sequence[Shape]) -> Shape:
     for index in range(count):
         options = [s.dims[index] for s in wide]
         known = [d for d in options if d is not None]
-        constant = next((d for d in known if d.value is not None), None)
         if len({d.value for d in known if d.value is not None}) > 1:
             raise stop("shapes that must be equal differ")
-        dims.append(constant if constant is not None else known[0] if known else None)
+        dims.append(min(known, key=_of_inputs) if known else None)
     leads = [s.lead for s in wide]
     return Shape(tuple(dims), next((lead for lead in leads if lead is not None and lead.known), leads[0]))
+
+
+def _of_inputs(size: Dim) -> int:
+    """How far a size is from being known: not at all, of the fields, or of what the call gives (which it may give not)."""
+    return 0 if size.value is not None else 2 if any(atom.kind in _OF_INPUTS for atom in size.atoms()) else 1
+
+
+_OF_INPUTS = ("input", "rank", "lead")
 
 
 def concatenate(shapes: Sequence[Shape | None], axis: Dim) -> Shape:
