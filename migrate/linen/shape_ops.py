@@ -333,8 +333,9 @@ def same_shape(shapes: Sequence[Shape]) -> Shape:
 
 
 def _of_inputs(size: Dim) -> int:
-    """How far a size is from being known: not at all, of the fields, or of what the call gives (which it may give not)."""
-    return 0 if size.value is not None else 2 if any(atom.kind in _OF_INPUTS for atom in size.atoms()) else 1
+    """How far a size is from being known; least what is a part of an argument (`cache.keys`), which the call may lack."""
+    parts = [atom for atom in size.atoms() if atom.kind in _OF_INPUTS and not str(atom.args[0]).isidentifier()]
+    return 0 if size.value is not None else 2 if parts else 1
 
 
 _OF_INPUTS = ("input", "rank", "lead")
