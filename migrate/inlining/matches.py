@@ -55,7 +55,8 @@ def _said(source: SourceFile, node: ast.Match) -> str | None:
 def _moved(text: str, old: str, outer: str, unit: str) -> str:
     """What stands behind a pattern, one level less deep; what is not as deep as the body (`old`) belongs to the next."""
     first, *more = text.split("\n")
-    moved = [outer + unit + line.removeprefix(old) if old and line.startswith(old) else outer + line.lstrip() for line in more]
+    deep = old or "\n"  # the body may stand on the line of its pattern
+    moved = [outer + (unit + line[len(old) :] if line.startswith(deep) else line.lstrip()) for line in more]
     return "\n".join([first, *[line if line.strip() else "" for line in moved]])
 
 

@@ -44,7 +44,8 @@ class Norm(nn.Module):
     @nn.compact
     def __call__(self, x):
         match self.kind:
-            case "layer" | "ln": x = nn.LayerNorm()(x)
+            case "layer" | "ln":
+                x = nn.LayerNorm()(x)
 
             # Without a mean.
             case "rms" if not self.strict:

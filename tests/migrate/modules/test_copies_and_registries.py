@@ -9,7 +9,7 @@ from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-LAYERS = '''import jax.numpy as jnp
+LAYERS = """import jax.numpy as jnp
 from flax import linen as nn
 
 KINDS = {}
@@ -33,7 +33,7 @@ COMPACT
 
 def get_rotary(base):
   return Rotary(base)
-'''
+"""
 
 MODEL = """from flax import linen as nn
 
