@@ -24,6 +24,18 @@ class MLP(nn.Module):
         return self.out(x)
 
 
+class Kinds(nn.Module):
+    kind: str = "layer"
+
+    def setup(self):
+        self.norms = [nn.LayerNorm(name=f"b{i}") if self.kind == "layer" else nn.RMSNorm(name=f"b{i}") for i in range(2)]
+
+    def __call__(self, x):
+        for norm in self.norms:
+            x = norm(x)
+        return x
+
+
 class Attention(nn.Module):
     """What an earlier call leaves is joined to what this one makes, whose width the fields say."""
 
@@ -73,6 +85,8 @@ class Zipped(nn.Module):
 CASES = [
     ("MLP", {}, [(2, 3)], {}),
     ("MLP", {"depth": 1}, [(2, 3)], {}),
+    ("Kinds", {}, [(2, 3)], {}),
+    ("Kinds", {"kind": "rms"}, [(2, 3)], {}),
     ("Attention", {}, [(2, 5, 3)], {}),
     ("Stack", {}, [(2, 5, 3)], {}),
     ("Zipped", {}, [(2, 3)], {}),

@@ -462,18 +462,6 @@ class M(nn.Module):
     return nn.Dense(2)(x)
 """,
     ),
-    "one kind of module or another in a list of setup, under other names": (
-        "NNX155",
-        """class M(nn.Module):
-  kind: str = 'ln'
-  def setup(self):
-    self.b = [nn.LayerNorm(name=f'b{i}') if self.kind == 'ln' else nn.RMSNorm(name=f'b{i}') for i in range(2)]
-  def __call__(self, x):
-    for m in self.b:
-      x = m(x)
-    return x
-""",
-    ),
     "one of two modules of setup under a name, the other under another": (
         "NNX155",
         """class M(nn.Module):
