@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import ClassPlan, Plan
-from .siblings import beside, imports_as_scripts_do
+from .siblings import above, beside, imports_as_scripts_do
 from .source import SourceFile
 from .suppression import Suppressions
 
@@ -159,7 +159,8 @@ class FileContext:
         if self.is_script:
             self.new_imports["linen_parity"] = f"{beside(self.project, self.source)}linen_parity"
         else:
-            self.new_imports["linen_parity"] = f"{package}.linen_parity" if dot else "linen_parity"
+            space = above(self.project, package) if dot else ""
+            self.new_imports["linen_parity"] = f"{space}{package}.linen_parity" if dot else "linen_parity"
         return f"linen_parity.{part}"
 
     @property

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .linen.index import Project
 
 _known: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
+_spaces: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
 
 
 def beside(project: Project | None, source: SourceFile) -> str:
@@ -25,7 +26,47 @@ def beside(project: Project | None, source: SourceFile) -> str:
         return own
     if project not in _known:
         _known[project] = _by_others(project)
-    return _known[project].get(source.module, "")
+    return _known[project].get(source.module) or _below_package(source)
+
+
+def above(project: Project | None, module: str) -> str:
+    """What stands before the name of a module's package in imports: "space." where that lies in a namespace package."""
+    if project is None:
+        return ""
+    if project not in _spaces:
+        _spaces[project] = _namespaces(project)
+    return _spaces[project].get(module.partition(".")[0], "")
+
+
+def _below_package(source: SourceFile) -> str:
+    """A file in a folder of a package that has no `__init__.py`: where it imports the package, that can be found."""
+    package, _, _ = source.module.rpartition(".")
+    top = f"{package.partition('.')[0]}."
+    folders = source.path.parent.parts
+    if not package or folders[-package.count(".") - 1 :] != tuple(package.split(".")):
+        return ""
+    written = [n.module or "" for n in source.by_kind.get(ast.ImportFrom, ()) if isinstance(n, ast.ImportFrom)]
+    written += [a.name for n in source.by_kind.get(ast.Import, ()) if isinstance(n, ast.Import) for a in n.names]
+    return f"{package}." if any(f"{name}.".startswith(top) for name in written) else ""
+
+
+def _namespaces(project: Project) -> dict[str, str]:
+    """Package → what stands before its name wherever the project imports it, as far as the folders agree."""
+    found: dict[str, set[str]] = {}
+    for source in project.files.values():
+        for node in (*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())):
+            written = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            written += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in written:
+                known = _resolved(source, name)
+                top = project.files.get(known.partition(".")[0])
+                if top is None or not top.is_package or not f".{name}".endswith(f".{known}"):
+                    continue
+                space = name[: -len(known)]
+                parts = tuple(space.split(".")[:-1])
+                if not parts or top.path.parent.parts[-len(parts) - 1 : -1] == parts:
+                    found.setdefault(top.module, set()).add(space)
+    return {package: spaces.pop() for package, spaces in found.items() if len(spaces) == 1}
 
 
 def imports_as_scripts_do(source: SourceFile) -> bool:
@@ -61,6 +102,8 @@ def _by_others(project: Project) -> dict[str, str]:
         for node in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
             if isinstance(node, ast.ImportFrom):
                 names = source.names
+                if node.module and not node.level and node.names[0].name == "*":
+                    _note(project, found, _resolved(source, node.module), node.module)
                 for local, dotted in names.bindings(node):
                     base = dotted.rpartition(".")[0]
                     if node.level:
@@ -73,9 +116,12 @@ def _by_others(project: Project) -> dict[str, str]:
                         _note(project, found, base, node.module)
             elif isinstance(node, ast.Import):
                 for alias in node.names:
-                    known = source.resolve(alias.name) if source.resolve is not None else alias.name
-                    _note(project, found, known, alias.name)
+                    _note(project, found, _resolved(source, alias.name), alias.name)
     return found
+
+
+def _resolved(source: SourceFile, written: str) -> str:
+    return source.resolve(written) if source.resolve is not None else written
 
 
 def _note(project: Project, found: dict[str, str], module: str, written: str) -> None:

@@ -12,7 +12,7 @@ from ...context import FileContext
 from ...edits import Edit, EditSet, Span
 from ...linen.index import Project
 from ...plan import ClassPlan, Outcome, Plan
-from ...siblings import beside
+from ...siblings import above, beside
 from ...source import SourceFile
 from ...trees import parse_text, subtree
 from ..imports import finish_imports, spell
@@ -130,6 +130,9 @@ def spelled(project: Project, source: SourceFile, original: SourceFile, is_scrip
     names = source.names
     for node in imports_of(source) if source is not original else ():
         if isinstance(node, ast.ImportFrom):
+            if node.names[0].name == "*" and node.module and not node.level:
+                if (source.resolve(node.module) if source.resolve is not None else node.module) == original.module:
+                    return f"{node.module}{SUFFIX}"
             if any(original.module in (known, known.rpartition(".")[0]) for _, known in names.bindings(node)):
                 dots = "." * node.level
                 if any(known == original.module for _, known in names.bindings(node)):
@@ -142,8 +145,9 @@ def spelled(project: Project, source: SourceFile, original: SourceFile, is_scrip
                 if known == original.module:
                     return alias.name + SUFFIX
     if is_script:
-        return f"{beside(project, source)}{original.path.stem}{SUFFIX}"
-    return original.module + SUFFIX
+        near = source if source.path.parent == original.path.parent else original
+        return f"{beside(project, near)}{original.path.stem}{SUFFIX}"
+    return above(project, original.module) + original.module + SUFFIX
 
 
 # text --------------------------------------------------------------------------------------------------------------
