@@ -9,6 +9,7 @@ from typing import Any
 
 from ..trees import subtree
 from . import agreeing, all_but_last, along_setup, chains, last_pass, list_items, list_loops, size_lists, skip_lists
+from .arguments import stored_names
 from .classes import Method
 from .dims import Atom, Dim
 from .environment import Env
@@ -207,11 +208,16 @@ class LoopExecution(Expressions):
         self._leave_loop(env, inner, phis, rank_lost, names, forgotten, jumped)
         all_but_last.leave(self, env, short)
         leave_behind(self, node, env, inner)
-        if not kept:  # what the loop assigns is not in the constructor
+        # What the loop assigns is not in the constructor. What one that makes nothing leaves in a name that had a value
+        # before may not be either, but that value is.
+        dropped: frozenset[str] = frozenset()
+        if not kept:
             dropped = frozenset().union(*[s.names for s in steps_of(block) if isinstance(s, Local)])
-            for name in dropped & env.local:
-                env.names[name] = Abs(OPAQUE)
-            env.local -= dropped
+        if isinstance(node, ast.For) and not makes:
+            dropped |= stored_names(target) & start.local
+        for name in dropped & env.local:
+            env.names[name] = Abs(OPAQUE)
+        env.local -= dropped
         self.loose = outer_loose
         return step if localized is not None else None
 

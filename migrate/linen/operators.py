@@ -149,7 +149,7 @@ class Operators(Evaluation):
                 values.append(found)
                 if all(self.truth(v.value) is not None for v in values):
                     return found
-                if is_and or (isinstance(found.value, Const) and found.value.value is True):
+                if is_and:
                     return Abs(Const(not is_and), found.static, found.flags) if isinstance(found.value, Const) else found
                 if not isinstance(found.value, Const | Int | Tup):
                     return found
