@@ -33,7 +33,13 @@ class Unpacked(nn.Module):
         a, b = self.k or (3, 4)
         x = nn.Dense(a)(x)
         return nn.Dense(b)(x)
+class Truths(nn.Module):
+    n: int | None = None
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(nn.Dense(int(self.n or True))(x))
 CASES = [
+    ("Truths", {"n": 3}, [(2, 3)], {}),
     ("Numbers", {"n": 5}, [(2, 3)], {}), ("Texts", {"padding": "VALID"}, [(2, 4, 4, 4)], {}),
     ("Pairs", {"k": (2, 2)}, [(2, 5, 5, 3)], {}), ("Unpacked", {"k": (1, 2)}, [(2, 3)], {}),
     ("Numbers", {}, [(2, 3)], {}), ("Texts", {}, [(2, 4, 4, 4)], {}), ("Pairs", {}, [(2, 5, 5, 3)], {}),

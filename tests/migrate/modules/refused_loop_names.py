@@ -1,6 +1,32 @@
 """Classes that stay Linen because a name would mean something else where the rewritten loop, or helper, reads it."""
 
 REFUSED = {
+    "a number that a loop without layers left in a name": (
+        "NNX113",
+        """class M(nn.Module):
+  sizes: Any = (3, 5)
+  @nn.compact
+  def __call__(self, x):
+    n = 4
+    x = nn.Dense(n)(x)
+    for n in self.sizes:
+      x = x + n
+    return nn.Dense(n)(x)
+""",
+    ),
+    "the name of a loop that another loop within it, without layers, binds again": (
+        "NNX113",
+        """class M(nn.Module):
+  sizes: Any = (3, 5)
+  @nn.compact
+  def __call__(self, x):
+    for n in (4, 6):
+      for n in self.sizes:
+        x = x + 1
+      x = nn.Dense(n)(x)
+    return x
+""",
+    ),
     "a comprehension's name that setup has for another number, as an argument": (
         "NNX114",
         """class M(nn.Module):
