@@ -32,14 +32,14 @@ def as_often(form: Rewrite, inputs: list[ast.expr], sizes: list[ast.AST], *, aga
 
     `again`: the inputs stay, too.
     """
-    drawn = [node for node in inputs if _taken(form, node)]
+    drawn = [node for node in inputs if taken(form, node)]
     said = [ast.dump(node) for node in drawn]
     if again:
         return not any(_evaluations(node, sizes) for node in drawn)
     return len(set(said)) < 2 and all(_evaluations(node, sizes) == len(drawn) for node in drawn)
 
 
-def _taken(form: Rewrite, node: ast.AST, depth: int = 0) -> bool:
+def taken(form: Rewrite, node: ast.AST, depth: int = 0) -> bool:
     """May an expression give something else when it is evaluated again, or change what others give?"""
     return any(_takes(form, inner, depth) for inner in subtree(node) if isinstance(inner, ast.Call))
 
@@ -67,7 +67,7 @@ def _takes(form: Rewrite, call: ast.Call, depth: int) -> bool:
     value = form.flow.value(call.func)
     if isinstance(value, Function):
         bodies = [statement for node in value.nodes for statement in _body(node)]
-        return _changes(bodies) or depth > 3 or any(_taken(form, statement, depth + 1) for statement in bodies)
+        return _changes(bodies) or depth > 3 or any(taken(form, statement, depth + 1) for statement in bodies)
     if isinstance(call.func, ast.Attribute):
         looked_up = call.func.attr == "get" and bool(call.args)  # of a dictionary; a queue's takes
         return not looked_up and call.func.attr not in _CHANGING_NOTHING

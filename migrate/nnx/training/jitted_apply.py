@@ -42,7 +42,8 @@ class Jitted:
             elif isinstance(target, ast.Attribute) and target.attr == "apply" and self._attribute is None:
                 if not isinstance(form.flow.value(target.value), Model):
                     raise Unsupported(call, "apply that is jitted in another way")
-                name = form.free(form.source(call), form.function(call), ["forward", "apply_model", "jitted_apply"])
+                own = [f"{target.value.id}_forward"] if isinstance(target.value, ast.Name) else []
+                name = form.free(form.source(call), form.function(call), ["forward", *own, "apply_model", "jitted_apply"])
                 self._attribute = statement, name
                 self.statements[statement] = name
             else:
@@ -57,6 +58,13 @@ class Jitted:
             ]
             if len(stores) != 1:
                 raise Unsupported(stores[0], f"{symbol[2]} also holds other things")
+
+    def names_given(self) -> list[Symbol]:
+        """The name that this writer gives, in its scope."""
+        if self._attribute is None:
+            return []
+        statement, name = self._attribute
+        return [(self._form.source(statement).module, self._form.function(statement), name)]
 
     def write(self) -> None:
         """The functions; and what is in the statements is seen to."""

@@ -23,7 +23,7 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...trees import subtree
-from . import leaf_order, state_fields
+from . import drawn_inputs, leaf_order, state_fields
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
@@ -213,8 +213,13 @@ def twins(form: _Native, inits: list[ast.Call]) -> dict[ast.AST, ast.keyword]:
 
 
 def _draws(form: _Native, init: ast.Call) -> bool:
-    """May the keys of a call be others the second time, as in `model.init(next(keys), x)`? (Of inputs the shapes count.)"""
+    """May the keys of a call be others the second time, as in `model.init(next(keys), x)`, or are its inputs drawn?
+
+    Of inputs the shapes count, and that what they are drawn from goes on.
+    """
     if not init.args or isinstance(init.args[0], ast.Starred):
+        return True
+    if any(drawn_inputs.taken(form, node) for node in [*init.args[1:], *[k.value for k in init.keywords]]):
         return True
     return any(
         isinstance(node, ast.NamedExpr)

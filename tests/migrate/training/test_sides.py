@@ -76,6 +76,8 @@ OTHERS = {
     "input_of_init_drawn_for_two_sizes": "NNX603",
     "input_of_init_drawn_for_no_size": "NNX603",
     "input_of_init_drawn_once": "NNX601",
+    "input_of_a_second_init_is_drawn": "NNX602",
+    "two_models_jitted_in_place": "NNX601",
     "input_of_init_of_numpys_generator": "NNX603",
     "input_of_init_drawn_twice_alike": "NNX603",
     "input_of_init_of_a_generators_iterator": "NNX603",
