@@ -245,7 +245,7 @@ GONE: tuple[Gone, ...] = (
     _manual(
         "jax.experimental.host_callback",
         "0.8.0",
-        "id_print → jax.debug.print, id_tap → jax.debug.callback, call → jax.pure_callback or io_callback",
+        "id_print → jax.debug.print, id_tap → jax.debug.callback, call → io_callback, which NNX814 writes where it is sure",
         module=True,
     ),
     _manual(

@@ -15,6 +15,7 @@ from ..catalog.jax_names import BY_NAME, EXPRESSIONS, Gone, lookup
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..rule import Rule
+from . import _host_callback
 
 # Family → rule code; filled in by the rule files.
 CODES = {
@@ -161,6 +162,8 @@ class _File:
         parent = self.ctx.source.parents.get(node)
         if dotted == "jax.lax.tie_in" and isinstance(parent, ast.Call) and len(parent.args) == 2:
             return  # another rule's
+        if entry.old == _host_callback.MODULE and _host_callback.calls(self.ctx):
+            return
         if new_name is None:
             self._manual(node, entry)
         else:
@@ -194,6 +197,7 @@ class _File:
             found = self._import_target(dotted)
             if found is None or found[1] is None:
                 moved = self._dead_module(dotted) and local not in self._exported and self._all_uses_known(local, dotted)
+                moved |= dotted.startswith(_host_callback.MODULE) and bool(_host_callback.calls(self.ctx))
                 if moved or (found is not None and self._is_unused(local, dotted)):
                     changed = True  # nothing is left in it
                     if plain and not alias.asname:

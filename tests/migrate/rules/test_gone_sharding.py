@@ -17,7 +17,10 @@ LEFT = {
     "from jax.sharding import PositionalSharding as S\ns = S(ds).reshape(1, 8).replicate(0)\n": ("NNX811", "NamedSharding"),
     "import jax\ns = jax.sharding.PmapSharding.default((8, 2))\n": ("NNX811", "one-dimensional mesh"),
     "import jax\nx = jax.xla_computation(f)(1)\n": ("NNX811", "lower("),
-    "from jax.experimental import host_callback as hcb\nhcb.id_tap(f, 3)\n": ("NNX811", "jax.debug.callback"),
+    "from jax.experimental import host_callback as hcb\nhcb.id_tap(f, 3, tap_with_device=True)\n": (
+        "NNX811",
+        "jax.debug.callback",
+    ),
     "from flax import optim\no = optim.Adam(1e-3).create(params)\n": ("NNX606", "nnx.Optimizer"),
     "import flax\no = flax.optim.Momentum(0.1, beta=0.9)\n": ("NNX606", "nnx.Optimizer"),
 }

@@ -36,8 +36,8 @@ def test_unused_ones_go(line: str, left: str) -> None:
     "text",
     [
         "from jax.experimental.maps import xmap\nf = xmap(g)\n",
-        "from jax.experimental import host_callback as hcb\ndef f(x):\n    return hcb.id_print(x)\n",
-        "import jax.experimental.host_callback\njax.experimental.host_callback.id_print(3)\n",
+        "from jax.experimental import host_callback as hcb\ndef f(x):\n    return g(hcb.id_print)\n",
+        "import jax.experimental.host_callback\njax.experimental.host_callback.id_print(3, threshold=9)\n",
         "from jax.experimental.maps import xmap\n__all__ = ['xmap']\n",
     ],
 )
