@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ..trees import subtree
 from . import list_ends, shapes, skip_lists
 from .dims import Dim
 from .presence import OptionalArray, whole_argument
@@ -193,7 +194,26 @@ def popped(run: Any, old: Value, node: ast.Call, env: Any) -> tuple[Value, Value
         return None
     tracker = run.tracker("features")
     before_statement(run, SizeStep("pop", variable, (), tracker, "", where), variable)
-    return item(run, variable, Dim.local(tracker)), SizeList(variable, old.kind)  # type: ignore[attr-defined]
+    width = _of_all(run, variable, name, env) or Dim.local(tracker)
+    return item(run, variable, width), SizeList(variable, old.kind)  # type: ignore[attr-defined]
+
+
+def _of_all(run: Any, variable: str, name: str, env: Any) -> Dim | None:
+    """The width of all arrays of a list that is called `name`, in a loop that puts nothing into it."""
+    widths = run.list_widths.get(variable, set())
+    (width,) = widths if len(widths) == 1 else (None,)
+    names = [n for n, bound in env.names.items() if variable_of(bound.value) == variable]
+    if width is None or width.dependencies() or names != [name] or not run.running_loops:
+        return None
+    outermost = run.running_loops[0]
+    mentioned = [n for n in subtree(outermost) if isinstance(n, ast.Name) and n.id == name]
+    return width if all(_only_takes(env.source.parents.get(n)) for n in mentioned) else None
+
+
+def _only_takes(around: ast.AST | None) -> bool:
+    """Is it `skips.pop` or `skips[i]`?"""
+    read = isinstance(around, ast.Subscript) and isinstance(around.ctx, ast.Load)
+    return read or (isinstance(around, ast.Attribute) and around.attr == "pop")
 
 
 def _name_of(method: ast.expr) -> str:
@@ -257,6 +277,8 @@ def indexed(run: Any, value: SizeList, node: ast.Subscript, env: Any) -> Value:
         return last
     name = node.value.id if isinstance(node.value, ast.Name) else ""
     mirrored = skip_lists.item_at(run, value.variable, name, node, env)
+    if mirrored is None and not isinstance(node.slice, ast.Slice):
+        mirrored = _of_all(run, value.variable, name, env)
     if mirrored is not None:
         return item(run, value.variable, mirrored)
     where = run.localize(node.slice, env) if not isinstance(node.slice, ast.Slice) else None
