@@ -165,8 +165,24 @@ def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:
             old = env.get(target.value.id)
             size_lists.broken(run, {size_lists.variable_of(holder.value)} - {""})
             if old is not None and not isinstance(old.value, Array):
-                env.names[target.value.id] = Abs(Unknown("item assigned"))
+                changed = _with_item(run, target, old, value, env)
+                env.names[target.value.id] = changed if changed is not None else Abs(Unknown("item assigned"))
                 env.local.discard(target.value.id)
+
+
+def _with_item(run: Execution, target: ast.Subscript, old: Abs, value: Abs, env: Env) -> Abs | None:
+    """A list of numbers, which has no other name, after `perm[j] = i`."""
+    held = old.value
+    if not (isinstance(held, Tup) and held.kind == "list" and isinstance(value.value, Int)) or run.repeating:
+        return None
+    key = run.evaluate(target.slice, env).value
+    place = key.dim.value if isinstance(key, Int) else None
+    alone = sum(bound.value is held for bound in env.names.values()) == 1
+    if place is None or not -len(held.items) <= place < len(held.items) or not alone:
+        return None
+    items = list(held.items)
+    items[place] = value.value
+    return Abs(dataclasses.replace(held, items=tuple(items)), False, old.flags | value.flags)
 
 
 def _assign_attribute(run: Execution, target: ast.Attribute, value: Abs, env: Env) -> None:

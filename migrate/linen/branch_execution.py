@@ -43,6 +43,7 @@ from .sites import (
     Function,
     Local,
     Localized,
+    Module,
     Repeated,
     Static,
     Track,
@@ -223,7 +224,7 @@ def _of_both(
     a, b = alternatives.saying(own[0], own[1], before)
     if a is not own[0]:
         return [a]
-    either = either_returned(run, a, b, sides)
+    either = either_returned(run, a, b, sides) or _module_or_none(run, a, b, sides)
     if either is not None:
         return [either]
     if len(run.marks) < 2 or run.marks[1][0] is not run.block:
@@ -251,6 +252,16 @@ def either_returned(run: Execution, a: Abs, b: Abs, sides: tuple[Step, Step] | N
     if dependencies_of(a.value) | dependencies_of(b.value):
         return None
     return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
+
+
+def _module_or_none(run: Execution, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs | None:
+    """What a helper function of `setup` makes, or None, by its fields: `if width is None: return None`."""
+    kinds = (type(a.value), type(b.value))
+    none = any(isinstance(v.value, Const) and v.value.value is None for v in (a, b))
+    if not (run.in_setup and none and Module in kinds and sides is not None and not sides[0].deps):
+        return None
+    merged = run.merge_pair(a, b)
+    return dataclasses.replace(merged, value=under_step(merged.value, a.value, b.value, sides))
 
 
 def _choose(

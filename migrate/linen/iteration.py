@@ -114,7 +114,7 @@ def name_elements(run: Any, target: ast.expr, element: Abs, inner: Any) -> None:
 
 
 def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | None:
-    """The elements one by one, where a loop runs over a known handful of modules."""
+    """The elements one by one, where a loop runs over a known handful of modules, or fills a list by known numbers."""
 
     def items(expression: ast.expr, value: Value) -> list[Value] | None:
         if isinstance(value, Tup):
@@ -136,8 +136,9 @@ def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | N
         return None
 
     found = items(node, iterated.value)
-    if found is not None and len(found) == 1 and not iterated.static and _only_fills(node, env):
-        return [Abs(found[0], False, iterated.flags)]
+    if found is not None and not iterated.static and _only_fills(node, env):
+        if len(found) == 1 or (len(found) <= MAX_UNROLLED and all(_is_numbers(v) for v in found)):
+            return [Abs(v, False, iterated.flags) for v in found]
     if found is None or not (any(_has_module(run, v) for v in found) or _names_modules(run, node, env)):
         return None
     return [Abs(v, False, iterated.flags) for v in found]
@@ -146,7 +147,7 @@ def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | N
 def _only_fills(node: ast.expr, env: Any) -> bool:
     """Does a loop do nothing but to set and append items: `for axis in axes: sizes.append(x.shape[axis])`?"""
     loop = env.source.parents.get(node)
-    if not isinstance(loop, ast.For) or loop.orelse or not isinstance(loop.target, ast.Name):
+    if not isinstance(loop, ast.For) or loop.orelse:
         return False
     for statement in loop.body:
         if isinstance(statement, ast.Assign):
@@ -164,6 +165,13 @@ def _only_fills(node: ast.expr, env: Any) -> bool:
         if any(isinstance(part, ast.Call | ast.NamedExpr | ast.Lambda) for part in subtree(value)):
             return False
     return True
+
+
+def _is_numbers(value: Value) -> bool:
+    """Is it a known number, or are these?"""
+    if isinstance(value, Tup):
+        return all(_is_numbers(item) for item in value.items)
+    return isinstance(value, Int) and value.dim.value is not None
 
 
 def _names_modules(run: Any, node: ast.expr, env: Any) -> bool:

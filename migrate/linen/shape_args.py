@@ -8,7 +8,7 @@ from typing import Final
 
 from .dims import Dim
 from .shape_ops import Stop, needs_rank, stop
-from .values import Array, Const, Int, NeedsRank, Real, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
+from .values import Array, Axes, Const, Int, NeedsRank, Real, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
 
 Handler = Callable[["Call"], Value]
 RULES: Final[dict[str, tuple[Handler, tuple[str, ...]]]] = {}
@@ -180,6 +180,11 @@ def as_shape(value: Value) -> Shape:
 
 def join(values: Sequence[Value], kind: str = "tuple") -> Value:
     """The tuple (or list) with these items, `Star`s spread. Raises Stop if its length is not known in any way."""
+    first = values[0].value if values and isinstance(values[0], Star) else None
+    if isinstance(first, Axes):
+        behind = join(values[1:], kind)
+        if isinstance(behind, Tup):
+            return Axes(first.stop, (*first.then, *behind.items))
     items: list[Value] = []
     open_shape: Shape | None = None
     lost: Stop | None = None

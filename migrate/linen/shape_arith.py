@@ -13,6 +13,7 @@ from .shape_ops import Stop, broadcast, matmul, stop
 from .values import (
     OPAQUE,
     Array,
+    Axes,
     Const,
     Global,
     Int,
@@ -208,8 +209,12 @@ def binary(op: str, a: Value, b: Value) -> Value:
         if op in _NUMERIC:
             return real(f"({{0}} {op} {{1}})", a, b)
         raise stop(f"`{op}` of floats")
+    if "array" in (getattr(a, "kind", ""), getattr(b, "kind", "")):
+        raise stop(f"`{op}` of numpy's arrays of numbers")
     if isinstance(a, Tup | ShapeOf) and isinstance(b, Tup | ShapeOf) and op == "+":
         return join([Star(a), Star(b)], a.kind)
+    if isinstance(a, Axes) and isinstance(b, Tup) and op == "+":
+        return join([Star(a), Star(b)])
     if op == "*" and isinstance(a, Int) and isinstance(b, Tup | ShapeOf):
         a, b = b, a
     if op == "*" and isinstance(a, Tup) and isinstance(b, Int):

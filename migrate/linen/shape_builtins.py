@@ -7,7 +7,7 @@ from .shape_args import Call, int_of, is_number, rule
 from .shape_arith import MAX_ITEMS, binary, from_python, real, to_int, to_python, truth, value_stop
 from .shape_numpy import fold_sizes
 from .shape_ops import Stop, stop
-from .values import Array, Const, Int, Pieces, ShapeOf, Tup, Unknown, Value
+from .values import Array, Axes, Const, Int, Pieces, ShapeOf, Tup, Unknown, Value
 
 # built-in functions and math -----------------------------------------------------------------------------------
 
@@ -115,18 +115,35 @@ def _sequence(call: Call) -> Value:
         return Tup(value.items, kind)
     if isinstance(value, ShapeOf):
         return ShapeOf(value.shape, kind)
+    if isinstance(value, Axes):
+        return value
     raise value_stop(value, f"{kind} of what is not a sequence of known length")
 
 
 @rule("range builtins.range", "start stop step", "")
 def _range(call: Call) -> Value:
-    numbers = [int_of(call.value(name), "range").value for name in ("start", "stop", "step") if name in call.bound]
+    given = [int_of(call.value(name), "range") for name in ("start", "stop", "step") if name in call.bound]
+    numbers = [dim.value for dim in given]
+    if len(given) == 1 and any(atom.kind == "rank" for atom in given[0].atoms()):
+        return Axes(given[0])
     if None in numbers:
         raise stop("a range that is not constant")
     made = range(*[n for n in numbers if n is not None])
     if len(made) > MAX_ITEMS:
         raise stop("a very long range")
     return Tup(tuple(Int(Dim.of(i)) for i in made), "list")
+
+
+@rule("delete", "arr obj axis", "numpy")
+def _delete(call: Call) -> Value:
+    """`np.delete(range(n), axes)`: numbers without those at some places."""
+    kept, places = call.value("arr"), call.value("obj")
+    if not isinstance(kept, Tup) or call.has("axis"):
+        raise value_stop(kept, "delete of what is not a row of numbers")
+    numbers = to_python(Tup(places.items if isinstance(places, Tup) else (places,)))
+    assert isinstance(numbers, tuple)
+    left = {number % len(kept.items) for number in numbers}
+    return Tup(tuple(item for place, item in enumerate(kept.items) if place not in left), "array")
 
 
 @rule("reversed builtins.reversed sorted builtins.sorted", "x", "")

@@ -23,7 +23,7 @@ from .shape_ops import (
     stop,
     with_dim,
 )
-from .values import Array, Int, Lead, NeedsRank, Pieces, Shape, Tup, Unknown, Value, shape_value
+from .values import Array, Axes, Int, Lead, NeedsRank, Pieces, Shape, Tup, Unknown, Value, shape_value
 
 # rearranging ---------------------------------------------------------------------------------------------------
 
@@ -45,7 +45,24 @@ def _ravel(call: Call) -> Value:
 @rule("permute_dims", "a axes")
 @rule("transpose", "a axes", "jax.lax")
 def _transpose(call: Call) -> Value:
+    axes = call.bound.get("axes")
+    if isinstance(axes, Axes):
+        return Array(_transposed_end(call.shape("a"), axes))
     return Array(transpose(call.shape("a"), call.axes("axes")))
+
+
+def _transposed_end(shape: Shape, axes: Axes) -> Shape:
+    """The last dimensions, whose axes are counted from the rank, in another order."""
+    rank, count = shape.ndim(), len(axes.then)
+    numbers = [int_of(axis, "transpose: `axes`") for axis in axes.then]
+    if rank is None or rank != axes.stop + count:
+        raise stop("transpose: axes of another number")
+    places = [n.value if (n.value or 0) < 0 else (n - rank).value for n in numbers]
+    if sorted(p for p in places if p is not None) != list(range(-count, 0)):
+        raise stop("transpose: axes that are not all of the last ones")
+    shape = spelled(shape, -count) if count else shape
+    moved = [shape.dims[place] for place in places if place is not None]
+    return Shape((*shape.dims[: len(shape.dims) - count], *moved), shape.lead)
 
 
 def transpose(shape: Shape, axes: list[Dim] | None) -> Shape:

@@ -366,6 +366,14 @@ class ShapeOf(Value):
 
 
 @dataclasses.dataclass(frozen=True)
+class Axes(Value):
+    """`tuple(range(x.ndim - 2)) + (x.ndim - 1, x.ndim - 2)`, of an unknown rank: all axes before `stop`, and `then` these."""
+
+    stop: Dim
+    then: tuple[Value, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Pieces(Value):
     """A list of arrays of one shape, of which there are as many as some size says: `jnp.split(x, self.heads)`."""
 
