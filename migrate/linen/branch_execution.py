@@ -164,6 +164,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         for name, (was, left, right) in on_one_side.items():
             if env_then.names.get(name) is left and env_else.names.get(name) is right:
                 env_then.names[name] = env_else.names[name] = was
+        equal_sizes.one_rank(node, env_then, env_else)
         asked_in = env.copy()  # a side may know more of what was asked for: `elif kind is None`, `else: raise`
         merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
         _choose(run, node, env, asked_in, env_then, env_else, localized, text, sides)

@@ -1,6 +1,8 @@
 """Sizes that a condition compares: `if y.shape[-1] != x.shape[-1]: x = jnp.pad(x, ...)`.
 
 On the side where they are equal a size has the name that it has on the other, so that one name says what both give.
+Where a condition asks for a rank (`if t.ndim == 0: t = jnp.full((len(x),), t)`), an array of any other rank is taken to
+have the one that it is given there.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from ..trees import subtree
 from .arguments import stored_names
 from .dims import Dim
 from .environment import Env, Returned
+from .ranks import asked_rank
 from .sites import Abs, Static
 from .values import Array, Int, Shape, ShapeOf, Tup, Value
 
@@ -35,6 +39,31 @@ def one_name(run: Any, node: ast.If, sides: tuple[Env, Env], returned: tuple[Ret
         own, others = returned[number].values, returned[1 - number].values
         if len(own) == 1 and len(others) == 1:
             returned[number].values[:] = [_renamed(own[0], others[0], pairs)]
+
+
+def one_rank(node: ast.If, then: Env, orelse: Env) -> None:
+    """The rank of an argument that a condition has asked for another one, where it is not asked again."""
+    asked = asked_rank(node.test)
+    given, other = (env.get(asked[0]) if asked is not None else None for env in (then, orelse))
+    if asked is None or given is None or other is None or not (type(given.value) is type(other.value) is Array):
+        return
+    rank = given.value.shape.rank
+    implied = other.value.shape.implied_rank(rank) if rank is not None and other.value.shape.rank is None else None
+    if rank != asked[1] and implied is not None and implied[1] >= 0 and not _asked_behind(then, node, asked[0]):
+        shape = other.value.shape.with_rank(*implied)
+        orelse.names[asked[0]] = dataclasses.replace(other, value=dataclasses.replace(other.value, shape=shape))
+
+
+def _asked_behind(env: Env, node: ast.If, name: str) -> bool:
+    """Does the function look at the rank of an array once more?"""
+    function = env.source.function_of(node)
+    for part in subtree(function) if function is not None else ():
+        if isinstance(part, ast.expr) and part.lineno > (node.end_lineno or 0):
+            plain = isinstance(part, ast.Attribute) and part.attr == "ndim" and ast.unparse(part.value) == name
+            asked = asked_rank(part)
+            if plain or (asked is not None and asked[0] == name):
+                return True
+    return False
 
 
 def _equal(run: Any, test: ast.expr, holds: bool) -> Iterator[tuple[Dim, Dim]]:

@@ -18,7 +18,9 @@ from .lost_factories import one_of
 from .merging import Choice, OptionalModule, chosen_apart, decided, either, of_other_modules, question, under_step
 from .nested_conditions import together
 from .presence import Known, Mixed, OptionalArray, Presence, certain, step_of, untold, whole_argument
+from .ranks import asked_rank
 from .scalars import widened
+
 from .sites import (
     Abs,
     Block,
@@ -355,6 +357,9 @@ class Operators(Evaluation):
                     there = asked.present == holds
                     env.names[name] = dataclasses.replace(held, value=certain(held.value)) if there else Abs(Const(None))
             return
+        rank = asked_rank(test) if holds else None  # `if x.ndim != 4: raise` leaves an array as it was given
+        if rank is not None:
+            self._narrow_rank(*rank, env)
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if holds else ast.Or):
             for value in test.values:
                 self.narrow(value, env, holds)
@@ -363,8 +368,6 @@ class Operators(Evaluation):
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.NotEq):
             if isinstance(test.ops[0], ast.Eq) == holds:
                 self._narrow_shapes(test.left, test.comparators[0], env)
-            if isinstance(test.ops[0], ast.Eq) and holds:  # `if x.ndim != 4: raise` leaves an array as it was given
-                self._narrow_rank(test.left, test.comparators[0], env)
         if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name)):
             return
         if not (isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None):
@@ -397,28 +400,12 @@ class Operators(Evaluation):
         if known is not None and other is not None and isinstance(known.value, Array) and isinstance(other.value, Array):
             env.names[a] = dataclasses.replace(known, value=other.value)
 
-    def _narrow_rank(self, asked: ast.expr, rank: ast.expr, env: Any) -> None:
-        """Where `x.ndim == 2`, or `len(x.shape) == 2`, the array has so many dimensions."""
-        if (
-            isinstance(asked, ast.Call)
-            and isinstance(asked.func, ast.Name)
-            and asked.func.id == "len"
-            and len(asked.args) == 1
-        ):
-            name = _shape_holder(asked.args[0])
-        elif isinstance(asked, ast.Attribute) and asked.attr == "ndim" and isinstance(asked.value, ast.Name):
-            name = asked.value.id
-        else:
+    def _narrow_rank(self, name: str, rank: int, env: Any) -> None:
+        """An array is known to have so many dimensions."""
+        bound = env.get(name)
+        if bound is None or not isinstance(bound.value, Array):
             return
-        bound = env.get(name) if name else None
-        if (
-            bound is None
-            or not isinstance(bound.value, Array)
-            or not isinstance(rank, ast.Constant)
-            or type(rank.value) is not int
-        ):
-            return
-        found = bound.value.shape.implied_rank(rank.value)
+        found = bound.value.shape.implied_rank(rank)
         if found is not None and found[1] >= 0:
             shape = bound.value.shape.with_rank(*found)
             env.names[name] = dataclasses.replace(bound, value=dataclasses.replace(bound.value, shape=shape))

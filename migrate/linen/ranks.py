@@ -139,20 +139,40 @@ def _asserted(test: ast.expr) -> Iterator[tuple[str, int]]:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for value in test.values:
             yield from _asserted(value)
+    found = asked_rank(test)
+    if found is not None:
+        yield found
+
+
+def asked_rank(test: ast.expr) -> tuple[str, int] | None:
+    """(array, rank) where `x.ndim == 3`, `len(x.shape) == 3` or `jnp.isscalar(x)` asks for one; several ways to ask for the
+    same rank (`jnp.isscalar(t) or t.ndim == 0`) are one."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        asked = {asked_rank(value) for value in test.values}
+        return asked.pop() if len(asked) == 1 else None
+    if isinstance(test, ast.Call) and _called(test) == "isscalar" and isinstance(test.args[0], ast.Name):
+        return test.args[0].id, 0
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
-        return
+        return None
     for left, right in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
         if not isinstance(right, ast.Constant) or type(right.value) is not int:
             continue
         array: ast.expr | None = None
         if isinstance(left, ast.Attribute) and left.attr == "ndim":
             array = left.value
-        elif isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "len" and left.args:
+        elif isinstance(left, ast.Call) and _called(left) == "len":
             inner = left.args[0]
-            if isinstance(inner, ast.Attribute) and inner.attr == "shape":
-                array = inner.value
+            array = inner.value if isinstance(inner, ast.Attribute) and inner.attr == "shape" else None
+        elif isinstance(left, ast.Call) and _called(left) == "ndim":
+            array = left.args[0]
         if isinstance(array, ast.Name):
-            yield array.id, right.value
+            return array.id, right.value
+    return None
+
+
+def _called(call: ast.Call) -> str:
+    """The function that is called with one argument, without its module."""
+    return ast.unparse(call.func).rpartition(".")[2] if len(call.args) == 1 and not call.keywords else ""
 
 
 def _checked(method: Method, call: ast.Call) -> Iterator[tuple[str, int]]:
