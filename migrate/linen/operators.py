@@ -20,7 +20,6 @@ from .nested_conditions import together
 from .presence import Known, Mixed, OptionalArray, Presence, certain, step_of, untold, whole_argument
 from .ranks import asked_rank
 from .scalars import widened
-
 from .sites import (
     Abs,
     Block,

@@ -367,7 +367,7 @@ class ShapeOf(Value):
 
 @dataclasses.dataclass(frozen=True)
 class Axes(Value):
-    """`tuple(range(x.ndim - 2)) + (x.ndim - 1, x.ndim - 2)`, of an unknown rank: all axes before `stop`, and `then` these."""
+    """`tuple(range(x.ndim - 2)) + (x.ndim - 1, x.ndim - 2)`, of any rank: all axes before `stop`, `then` these."""
 
     stop: Dim
     then: tuple[Value, ...] = ()
