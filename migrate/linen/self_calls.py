@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..trees import subtree
-from . import shapes
+from . import own_shapes, shapes
 from .apart import run_apart
 from .arguments import arguments_of, defaults_of, function_env, parameters_of
 from .bundles import Bundle
@@ -82,6 +82,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     run.sites.append(site)
     if not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
         run.block.steps.append(Make(site))
+    if shape_value is not None and isinstance(init[1].value, Function) and own_shapes.has_its_own(init[1].value):
+        site.shape = own_shapes.of_made(run, site, init[1].value, [a for _, a in rest[1:]])
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
 
 
