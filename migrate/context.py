@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import ClassPlan, Plan
-from .siblings import above, beside, imports_as_scripts_do
+from .siblings import above, beside, imports_as_scripts_do, runs_alone
 from .source import SourceFile
 from .suppression import Suppressions
 
@@ -169,7 +169,8 @@ class FileContext:
         folder = self.source.path.parent
         if self.source.is_package or not folder.is_dir():
             return False
-        return not (folder / "__init__.py").exists() or imports_as_scripts_do(self.source)
+        plain = not (folder / "__init__.py").exists()
+        return plain or imports_as_scripts_do(self.source) or runs_alone(self.project, self.source)
 
     # edits -----------------------------------------------------------------------------------------------------
     def span(self, node: ast.AST) -> Span:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .linen.index import Project
 
 _known: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
+_imported: weakref.WeakKeyDictionary[Project, set[str]] = weakref.WeakKeyDictionary()
 _spaces: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
 
 
@@ -76,6 +77,24 @@ def imports_as_scripts_do(source: SourceFile) -> bool:
     return bool(package) and any(
         "." not in a.name and source.names.imports.get(a.asname or a.name) == f"{package}.{a.name}" for a in aliases
     )
+
+
+def runs_alone(project: Project | None, source: SourceFile) -> bool:
+    """Is a file of a package a program that nothing imports, and that takes nothing of the package?
+
+    What is run by its path finds what lies beside it; whether it finds the package, nothing shows.
+    """
+    if project is None or "__main__" not in source.text or source.is_package:
+        return False
+    top = source.module.partition(".")[0]
+    if any(node.level for node in source.by_kind.get(ast.ImportFrom, ()) if isinstance(node, ast.ImportFrom)):
+        return False
+    if any(f"{name}.".startswith(f"{top}.") for name in (*source.names.imports.values(), *source.names.star_imports)):
+        return False
+    if project not in _imported:
+        names = (s.names for s in project.files.values())
+        _imported[project] = {name for n in names for name in (*n.imports.values(), *n.star_imports)}
+    return not any(f"{name}.".startswith(f"{source.module}.") for name in _imported[project])
 
 
 def _own(source: SourceFile) -> str:

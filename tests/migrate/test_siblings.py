@@ -24,6 +24,11 @@ class Dense(nn.Module):
     def __call__(self, x):
         return nn.Dense(self.width)(x)
 """
+MAIN = """
+
+if __name__ == "__main__":
+    print(Net)
+"""
 STAYS = """import jax
 from flax import linen as nn
 {imports}
@@ -72,3 +77,20 @@ def test_folders_of_a_package_that_have_no_init_file(tmp_path: Path) -> None:
     migrated(tmp_path)
     assert "from pkg.proj.task import linen_parity\n" in (tmp_path / "pkg/proj/task/net.py").read_text()
     run(tmp_path, "pkg.proj.task.net")
+
+
+def test_a_program_in_a_package_that_takes_nothing_of_it_is_run_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "pkg/tasks").mkdir(parents=True)
+    (tmp_path / "pkg/__init__.py").write_text("")
+    (tmp_path / "pkg/tasks/__init__.py").write_text("")
+    (tmp_path / "pkg/tasks/train.py").write_text(ATTENDS.format(imports="") + MAIN)
+    (tmp_path / "pkg/tasks/named.py").write_text(ATTENDS.format(imports="") + MAIN)
+    (tmp_path / "pkg/run.py").write_text("from pkg.tasks.named import Net\n")
+    migrated(tmp_path)
+    assert "\nimport linen_parity\n" in (tmp_path / "pkg/tasks/train.py").read_text()
+    assert "from pkg import linen_parity\n" in (tmp_path / "pkg/tasks/named.py").read_text()
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "pkg/tasks/train.py")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-800:]
+    run(tmp_path, "pkg.run")
