@@ -357,6 +357,8 @@ class ClassText:
             question = asked(test)
             if question is not None:  # whether an optional argument is given: whether its size is
                 test = setup_conditions.is_given(self, question[0])
+            if test == then.text():
+                return f"({then.text(self._atom)} or {other.text(self._atom)})"
             return f"({then.text(self._atom)} if {self.own_text(condition(test))} else {other.text(self._atom)})"
         return None
 
