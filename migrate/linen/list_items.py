@@ -22,6 +22,9 @@ from .sites import CallRecord, For, Repeated, Site, Static, Unmigratable
 from .values import Array, Int, Tup, Unknown, Value
 
 
+_SIZELESS = "flax.linen.Dropout"
+
+
 def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: Any) -> None:
     """Refuse a call of an item whose place in the list does not say the sizes that it is given."""
     if run.in_setup or not _is_outside(run, site):
@@ -44,8 +47,8 @@ def check_call(run: Any, site: Site, node: ast.Call, record: CallRecord, env: An
     if site.in_setup and any(picked or not _says_alike(run, site, name) for name in changing & _open_names(run)):
         raise Unmigratable("NNX114", "a size of setup depends on the pass of a loop of the call", site.node)
     run.list_scopes.update(runs)
-    if run.trial or not site.in_setup:
-        return
+    if run.trial or site.target == _SIZELESS or not (site.in_setup or site in run.item_widths or not site.calls):
+        return  # a compact method's that were called where they were made have their sizes
     widths = tuple(v.shape.dim(-1) for v in given)
     asked = 1 if site.kind == "layer" else len(widths)  # a layer has the width of what it is given first
     before = run.item_widths.setdefault(site, [])
@@ -72,7 +75,7 @@ def _takes_sizes(run: Any, site: Site) -> bool:
 
 def _check_single(run: Any, site: Site, record: CallRecord) -> None:
     """Refuse a module of setup that a loop of the call gives the sizes of a pass: setup has no such pass."""
-    if run.in_setup or not site.in_setup or site.loops or site.target == "flax.linen.Dropout":
+    if run.in_setup or not site.in_setup or site.loops or site.target == _SIZELESS:
         return
     given = [*record.args, *record.keywords.values()]
     if not _takes_sizes(run, site):

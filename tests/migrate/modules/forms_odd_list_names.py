@@ -24,6 +24,15 @@ class MLP(nn.Module):
         return self.out(x)
 
 
+class Dropouts(nn.Module):
+    """Picked, and given inputs of two sizes, which say nothing about them."""
+
+    @nn.compact
+    def __call__(self, x):
+        drops = [nn.Dropout(0.5, name=f"drop{i}", deterministic=True) for i in range(2)]
+        return drops[1](nn.Dense(4)(drops[0](x)))
+
+
 class Kinds(nn.Module):
     kind: str = "layer"
 
@@ -85,6 +94,7 @@ class Zipped(nn.Module):
 CASES = [
     ("MLP", {}, [(2, 3)], {}),
     ("MLP", {"depth": 1}, [(2, 3)], {}),
+    ("Dropouts", {}, [(2, 3)], {}),
     ("Kinds", {}, [(2, 3)], {}),
     ("Kinds", {"kind": "rms"}, [(2, 3)], {}),
     ("Attention", {}, [(2, 5, 3)], {}),

@@ -462,6 +462,16 @@ class M(nn.Module):
     return nn.Dense(2)(x)
 """,
     ),
+    "items of a compact method's list, picked with inputs of two sizes": (
+        "NNX114",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    layers = [nn.Dense(4 + i, name=f'h{i}') for i in range(3)]
+    y = layers[1](x)
+    return layers[0](y) + layers[-1](y)[..., :4]
+""",
+    ),
     "one of two modules of setup under a name, the other under another": (
         "NNX155",
         """class M(nn.Module):
