@@ -126,7 +126,8 @@ class Project:
                     if other is None:
                         continue
                     for name in [*other.names.definitions, *other.names.imports, *other.names.star_names]:
-                        if not name.startswith("_") and name not in source.names.definitions:
+                        own = f"{module}.{name}" in self.files and name not in other.names.definitions  # one of its modules
+                        if not name.startswith("_") and name not in source.names.definitions and not own:
                             self.aliases.setdefault(f"{module}.{name}", f"{base}.{name}")
                             source.names.star_names.setdefault(name, f"{base}.{name}")
 

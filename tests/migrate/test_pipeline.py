@@ -132,3 +132,19 @@ def test_linen_classes_are_found_through_files_that_never_say_flax() -> None:
     ]
     found = {"pkg.base.Base", "pkg.mid.Mid", "pkg.mid.A", "pkg.leaf.f.Leaf", "pkg.star.Star"}
     assert set(Project(files).linen_classes) == found
+
+
+def test_a_module_is_itself_where_star_imports_bring_its_name_along() -> None:
+    texts = {
+        "pkg": "from pkg.attention import *\nfrom pkg.types import *\n",
+        "pkg.attention": "from pkg.attention.common import *\n",
+        "pkg.attention.common": "from pkg import types\n\nclass Attention(types.Layer):\n  pass\n",
+        "pkg.types": "from flax import linen as nn\n\nclass Base(nn.Module):\n  pass\n\nclass Layer(Base):\n  pass\n",
+    }
+    files = [
+        SourceFile.parse(Path(f"{name}.py"), name, text, is_package=name in ("pkg", "pkg.attention"))
+        for name, text in texts.items()
+    ]
+    found = {"pkg.attention.common.Attention", "pkg.types.Base", "pkg.types.Layer"}
+    for _ in range(2):  # a part of the project is read once more
+        assert set(Project(files).linen_classes) == found
