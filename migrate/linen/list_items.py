@@ -21,7 +21,6 @@ from .merging import dependencies_of, map_dims
 from .sites import CallRecord, For, Repeated, Site, Static, Unmigratable
 from .values import Array, Int, Tup, Unknown, Value
 
-
 _SIZELESS = "flax.linen.Dropout"
 
 
