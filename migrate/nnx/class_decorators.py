@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..linen.lifting import LIFTED, OTHER_LIFTED
 from ..linen.sites import Unmigratable
 from ..trees import subtree
 
@@ -49,4 +50,20 @@ def _constructs(project: Project, source: SourceFile, definition: ast.stmt) -> b
     return False
 
 
-__all__ = ["refuse"]
+def lifts(project: Project, source: SourceFile, decorator: ast.expr) -> bool:
+    """Is it a name or a function of the project that transforms the class? (`over_time = partial(nn.vmap, ...)`)"""
+    seen: set[ast.AST] = set()
+    waiting = [(source, decorator.func if isinstance(decorator, ast.Call) else decorator)]
+    while waiting:
+        where, node = waiting.pop()
+        name = project.qualname(where, node)
+        if name in LIFTED or name in OTHER_LIFTED:
+            return True
+        found = project.definition(name) if name is not None else None
+        if found is not None and found[1] not in seen and isinstance(found[1], ast.FunctionDef | ast.Assign):
+            seen.add(found[1])
+            waiting += [(found[0], n) for n in subtree(found[1]) if isinstance(n, ast.Name | ast.Attribute)]
+    return False
+
+
+__all__ = ["lifts", "refuse"]

@@ -21,6 +21,7 @@ from . import (
     protocols,
     templates,
 )
+from .class_decorators import lifts
 from .inheritance import plain_bases, refuse_overriding_mixins
 from .text_parts import short
 
@@ -199,7 +200,7 @@ def refuse(text: ClassText) -> None:
             if known not in _DECORATORS and decorator not in text.run.decorators and _mentions_linen(text, decorator):
                 raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
     for decorator in text.model.node.decorator_list:
-        if _mentions_linen(text, decorator):
+        if _mentions_linen(text, decorator) or lifts(text.run.project, text.source, decorator):
             raise Unmigratable("NNX130", "the class is lifted by a decorator", text.model.node)
     outside = text.analyser.given_outside.refused.get(text.model.qualname)
     chained = text.model.qualname in text.analyser.outside_chains

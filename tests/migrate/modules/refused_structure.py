@@ -462,6 +462,31 @@ class M(nn.Module):
     return nn.Dense(2)(x)
 """,
     ),
+    "decorated with a function that maps the class": (
+        "NNX130",
+        """def over_time(**axes):
+  def inner(cls):
+    return nn.vmap(cls, variable_axes={'params': None}, split_rngs={'params': False}, **axes)
+  return inner
+
+@over_time(in_axes=1, out_axes=1)
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x)
+""",
+    ),
+    "decorated with a transform under a name": (
+        "NNX130",
+        """rematted = functools.partial(nn.remat, prevent_cse=False)
+
+@rematted
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x)
+""",
+    ),
     "items of a compact method's list, picked with inputs of two sizes": (
         "NNX114",
         """class M(nn.Module):
