@@ -197,6 +197,21 @@ class SourceFile:
         return line, start - self._line_starts[line - 1] + 1
 
     @functools.cached_property
+    def _by_word(self) -> dict[str, list[tuple[int, ast.Name | ast.Attribute]]]:
+        """The last word of names and attributes → where they stand, names first, each in the order of `nodes`."""
+        table: dict[str, list[tuple[int, ast.Name | ast.Attribute]]] = {}
+        said = (*self.by_kind.get(ast.Name, ()), *self.by_kind.get(ast.Attribute, ()))
+        for position, node in enumerate(said):
+            assert isinstance(node, ast.Name | ast.Attribute)
+            table.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append((position, node))
+        return table
+
+    def saying(self, *words: str) -> list[ast.Name | ast.Attribute]:
+        """The names and attributes that end in one of the words: all names, then all attributes, in the order of `nodes`."""
+        found = [place for word in dict.fromkeys(words) for place in self._by_word.get(word, ())]
+        return [node for _, node in (sorted(found, key=lambda place: place[0]) if len(words) > 1 else found)]
+
+    @functools.cached_property
     def calls_by_name(self) -> dict[str, list[ast.Call]]:
         """The calls of plain names, in the order of `nodes`."""
         table: dict[str, list[ast.Call]] = {}

@@ -11,7 +11,6 @@ import ast
 import builtins
 import dataclasses
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..source import SourceFile
@@ -237,25 +236,14 @@ def _makers(run: Execution, node: ast.expr | None) -> list[str]:
 def named_outside(project: Project) -> frozenset[str]:
     """The classes that code outside of modules names: it may construct them."""
     found: set[str] = set()
-    tails = {name.rpartition(".")[2]: name for name in project.linen_classes}
     for source in project.files.values():
-        if tails.keys().isdisjoint(source.words) and not any(tail in source.text for tail in tails):
-            continue
-        for node in _loaded(source, tails.keys()):
-            if node in project.inside_modules:
+        for node in source.saying(*(project.class_words & source.words)):
+            if not isinstance(node.ctx, ast.Load) or node in project.inside_modules:
                 continue
             known = project.qualname(source, node)
             if known in project.linen_classes and not _is_annotation(source, node):
                 found.add(known)
     return frozenset(found)
-
-
-def _loaded(source: SourceFile, tails: object) -> Iterator[ast.expr]:
-    for kind in (ast.Name, ast.Attribute):
-        for node in source.by_kind.get(kind, ()):
-            assert isinstance(node, ast.Name | ast.Attribute)
-            if isinstance(node.ctx, ast.Load):
-                yield node
 
 
 def _is_annotation(source: SourceFile, node: ast.expr) -> bool:

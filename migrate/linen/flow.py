@@ -69,6 +69,20 @@ _STATEMENTS = (
     ast.Call,
 )
 
+# What has a value of its own to tell; anything else may be anything.
+_FOLLOWED = (
+    ast.Name,
+    ast.Attribute,
+    ast.Call,
+    ast.Tuple,
+    ast.List,
+    ast.Subscript,
+    ast.IfExp,
+    ast.NamedExpr,
+    ast.Lambda,
+    ast.Dict,
+)
+
 
 class Flow:
     """Values of names and expressions. `value(node)` answers for any expression outside of module classes."""
@@ -209,7 +223,7 @@ class Flow:
     def join(self, symbol: Symbol, value: Value) -> None:
         held = self.env.held(symbol)
         joined = join(held, value)
-        if joined is not None:
+        if joined is not None and joined is not held:
             self.env[symbol] = joined
         if joined is not held and joined is not value and flow_versions.clash(held, value, joined):
             self._clashes[symbol] = None
@@ -286,6 +300,8 @@ class Flow:
         return self._memo[node]
 
     def _evaluate(self, source: SourceFile, node: ast.AST) -> Value:
+        if not isinstance(node, _FOLLOWED):
+            return ANY
         if node in self.plan.redirected and not self.plan.module_class(self.plan.redirected[node]):
             return ANY  # a table or function whose classes stay Linen
         if isinstance(node, ast.Name):
@@ -575,14 +591,14 @@ class Flow:
         if isinstance(node, ast.Call):
             return self.name(node.func) or ""
         wanted = ast.dump(node).replace("Store()", "Load()")
-        found = set()
+        found = set[str]()
         for other in self.source_of[node].nodes:
             target, value = None, None
             if isinstance(other, ast.Assign) and len(other.targets) == 1:
                 target, value = other.targets[0], other.value
             elif isinstance(other, ast.withitem):
                 target, value = other.optional_vars, other.context_expr
-            if target is not None and ast.dump(target).replace("Store()", "Load()") == wanted:
+            if type(target) is type(node) and ast.dump(target).replace("Store()", "Load()") == wanted:
                 found.add((self.name(value.func) or "") if isinstance(value, ast.Call) else "")
         return found.pop() if len(found) == 1 else ""
 

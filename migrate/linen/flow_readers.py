@@ -25,15 +25,23 @@ class Read(dict[Key, Value]):
 
     def get(self, key: Key, default: Default = None) -> Value | Default:  # type: ignore[assignment, override]
         value = super().get(key, default)
-        if self.reader is not None and value is not ANY:  # which is the last value that anything can have
-            self._readers.setdefault(key, {})[self.reader] = None
+        if value is not ANY:  # which is the last value that anything can have
+            self._note(key)
         return value
 
     def __contains__(self, key: object) -> bool:
         there = super().__contains__(key)
-        if not there and self.reader is not None:
-            self._readers.setdefault(key, {})[self.reader] = None  # type: ignore[arg-type]
+        if not there:
+            self._note(key)  # type: ignore[arg-type]
         return there
+
+    def _note(self, key: Key) -> None:
+        if self.reader is not None:
+            readers = self._readers.get(key)
+            if readers is None:
+                self._readers[key] = {self.reader: None}
+            else:
+                readers[self.reader] = None
 
     def held(self, key: Key) -> Value | None:
         """The value, asked for by nobody."""

@@ -144,10 +144,14 @@ class Function(Value):
 
 def join(a: Value | None, b: Value | None) -> Value | None:
     """The least value that covers both; None is "nothing yet"."""
-    if a is None or a == b or isinstance(a, Nothing):
+    if a is None or a is b or isinstance(a, Nothing):
         return b
     if b is None or isinstance(b, Nothing):
         return a
+    if a is ANY or b is ANY:
+        return ANY
+    if a == b:
+        return b
     if type(a) is type(b):
         if isinstance(a, Collection) and isinstance(b, Collection) and a.updated != b.updated:
             a, b = (dataclasses.replace(value, updated=False) for value in (a, b))

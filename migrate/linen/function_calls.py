@@ -94,13 +94,9 @@ class FunctionCalls:
         found = _Calls()
         for file in files:
             known = {name, *(local for local, dotted in file.names.imports.items() if dotted.endswith(f".{name}"))}
-            for node in (*file.by_kind.get(ast.Name, ()), *file.by_kind.get(ast.Attribute, ())):
-                assert isinstance(node, ast.Name | ast.Attribute)
-                said = node.id if isinstance(node, ast.Name) else node.attr
-                if said not in known:
-                    continue
+            for node in file.saying(*known):
                 if scope is not None:
-                    if isinstance(node, ast.Attribute) or file.names.binding_scope(said, node) is not scope:
+                    if isinstance(node, ast.Attribute) or file.names.binding_scope(node.id, node) is not scope:
                         continue
                 elif self.project.qualname(file, node) != qualname:
                     continue
@@ -114,9 +110,8 @@ class FunctionCalls:
         for file in self.project.files.values():
             if name not in file.words:
                 continue
-            for node in file.by_kind.get(ast.Attribute, ()):
-                assert isinstance(node, ast.Attribute)
-                if node.attr != name:
+            for node in file.saying(name):
+                if isinstance(node, ast.Name):
                     continue
                 known = self.project.qualname(file, node)
                 if known is None or self._derives(known.rpartition(".")[0], owner):

@@ -65,9 +65,8 @@ class _Reader:
         self._held: dict[tuple[SourceFile, ast.AST | None], set[str]] = {}
 
     def read(self) -> GivenOutside:
-        names = {qualname.rpartition(".")[2] for qualname in self.project.linen_classes}
         for source in self.project.files.values():
-            if names.isdisjoint(source.words) and not any(f"{name}(" in source.text for name in names):
+            if self.project.class_words.isdisjoint(source.words):
                 continue
             for function, body in _scopes(self.project, source):
                 for call in _calls(body):

@@ -99,6 +99,17 @@ class Project:
         return {name: place for name, place in named.items() if name in self.linen_classes}
 
     @functools.cached_property
+    def class_words(self) -> frozenset[str]:
+        """The words by which files may say a Linen class: their own names, and what imports and assignments make of them."""
+        words = {name.rpartition(".")[2] for name in self.linen_classes}
+        words |= {alias.rpartition(".")[2] for alias in self.aliases if self.canonical(alias) in self.linen_classes}
+        for source in self.files.values():
+            for local, value in source.names.single_assignments.items():
+                if isinstance(value, ast.Name | ast.Attribute) and self.qualname(source, value) in self.linen_classes:
+                    words.add(local)
+        return frozenset(words)
+
+    @functools.cached_property
     def inside_modules(self) -> frozenset[ast.AST]:
         """Everything in Linen classes."""
         return frozenset(node for info in self.linen_classes.values() for node in info.nodes)

@@ -48,7 +48,7 @@ class _Reader:
         self.inside = project.inside_modules
         self.calls: dict[str, list[tuple[SourceFile, ast.Call]]] = {}  # function → its calls, partials too
         self.aliases = {alias.qualname: alias.target for alias in lifted_aliases.find(project)}
-        self.names = {name.rpartition(".")[2] for name in (*project.linen_classes, *self.aliases)}
+        self.names = project.class_words | {name.rpartition(".")[2] for name in self.aliases}
         self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
         model = next(iter(analyser.classes), None)
         self.run = Execution(model, analyser) if model is not None else None
@@ -57,7 +57,7 @@ class _Reader:
         """Calls outside of modules that may construct a module of the project or bind its arguments."""
         found: list[tuple[SourceFile, ast.Call]] = []
         for source in self.project.files.values():
-            if self.names.isdisjoint(source.words) and not any(name in source.text for name in self.names):
+            if self.names.isdisjoint(source.words):
                 continue
             for node in source.nodes:
                 if not isinstance(node, ast.Call) or node in self.inside or not (node.args or node.keywords):
