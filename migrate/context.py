@@ -71,7 +71,8 @@ class FileContext:
     @functools.cached_property
     def classes(self) -> dict[int, ClassPlan]:
         """What was decided for the Linen classes of the file, by their lines; for rules, when all is decided."""
-        here = [plan for plan in self.plan.classes.values() if plan.path == str(self.source.path)]
+        path = str(self.source.path)
+        here = [plan for plan in self.plan.classes.values() if plan.path == path]
         return {plan.line: plan for plan in reversed(here)}
 
     def said_for(self, word: str) -> set[str]:

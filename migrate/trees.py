@@ -6,6 +6,9 @@ import ast
 import functools
 import warnings
 from collections.abc import Sequence
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind", bound=ast.AST)
 
 
 def parse_text(text: str) -> ast.Module:
@@ -17,7 +20,7 @@ def parse_text(text: str) -> ast.Module:
 
 # What the fields of a node hold that is no node, and contexts, of which all nodes share one.
 _LEAVES = frozenset(
-    {str, int, type(None), float, bytes, complex, bool, type(...), tuple, frozenset, ast.Load, ast.Store, ast.Del}
+    {str, int, type(None), float, bytes, complex, bool, type(...), tuple, frozenset, dict, ast.Load, ast.Store, ast.Del}
 )  # fmt: skip
 
 
@@ -34,7 +37,18 @@ def subtree(node: ast.AST) -> Sequence[ast.AST]:
     return known
 
 
+def of_kind(node: ast.ClassDef | ast.FunctionDef, kind: type[Kind]) -> Sequence[Kind]:
+    """The nodes of one class among those of `subtree`, in that order; found once as they are."""
+    table: dict[type[ast.AST], list[Any]] | None = node.__dict__.get(_BY_KIND)
+    if table is None:
+        table = node.__dict__[_BY_KIND] = {}  # as the tuple above, no field of a node
+        for found in subtree(node):
+            table.setdefault(found.__class__, []).append(found)
+    return table.get(kind, ())
+
+
 _KNOWN = "nodes of the subtree"
+_BY_KIND = "nodes of the subtree by their kind"
 
 
 def _subtree(node: ast.AST) -> list[ast.AST]:

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import of_kind, subtree
 from .index import ClassInfo, Project
 from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
 
@@ -47,14 +47,19 @@ class Method:
         return subtree(self.node)
 
     @functools.cached_property
-    def fields_read(self) -> dict[str, list[ast.Attribute]]:
-        """Where `self.name` is read, by the name."""
+    def asked(self) -> dict[str, list[ast.Attribute]]:
+        """Where `self.name` is read or written, by the name."""
         found: dict[str, list[ast.Attribute]] = {}
-        for node in self.nodes:
-            own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-            if own and isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        for node in of_kind(self.node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and node.value.id == "self":
                 found.setdefault(node.attr, []).append(node)
         return found
+
+    @functools.cached_property
+    def fields_read(self) -> dict[str, list[ast.Attribute]]:
+        """Where `self.name` is read, by the name."""
+        read = {name: [n for n in nodes if isinstance(n.ctx, ast.Load)] for name, nodes in self.asked.items()}
+        return {name: nodes for name, nodes in read.items() if nodes}
 
     @property
     def parameters(self) -> list[ast.arg]:
@@ -177,8 +182,9 @@ class ClassModel:
     @functools.cached_property
     def local_names(self) -> frozenset[str]:
         """Every name and parameter in its methods."""
-        nodes = [node for method in self.methods().values() for node in method.nodes]
-        return frozenset(n.id if isinstance(n, ast.Name) else n.arg for n in nodes if isinstance(n, ast.Name | ast.arg))
+        methods = [method.node for method in self.methods().values()]
+        names = {name.id for method in methods for name in of_kind(method, ast.Name)}
+        return frozenset(names | {parameter.arg for method in methods for parameter in of_kind(method, ast.arg)})
 
     def class_attribute(self, name: str) -> tuple[ClassModel, ast.expr] | None:
         for model in self.mro():

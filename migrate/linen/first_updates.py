@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import of_kind
 from .sites import Variable
 
 _CONDITIONS = (ast.If, ast.IfExp, ast.BoolOp, ast.While, ast.Match, ast.Lambda, ast.comprehension)
@@ -15,14 +16,14 @@ def updated_at_init(run: Any) -> list[tuple[str, ast.AST]]:
     call = run.model.method("__call__")
     if call is None:
         return []
-    named = {node.attr for node in call.nodes if isinstance(node, ast.Attribute)}
+    named = {node.attr for node in of_kind(call.node, ast.Attribute)}
     found: dict[str, ast.AST] = {}
     for name, method in run.model.own_methods.items():  # a base class says its own
         if name == "setup" or (name != "__call__" and name not in named):
             continue
-        leaving = [node.lineno for node in method.nodes if isinstance(node, ast.Return | ast.Raise)]
-        for node in method.nodes:
-            if not (isinstance(node, ast.Attribute) and node.attr == "value" and isinstance(node.ctx, ast.Store)):
+        leaving = [node.lineno for kind in (ast.Return, ast.Raise) for node in of_kind(method.node, kind)]
+        for node in of_kind(method.node, ast.Attribute):
+            if node.attr != "value" or not isinstance(node.ctx, ast.Store):
                 continue
             held = run.evaluated[node.value].value if node.value in run.evaluated else None
             if not isinstance(held, Variable) or held.site.kind != "variable" or held.site.name is None:

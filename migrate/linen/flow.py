@@ -69,20 +69,6 @@ _STATEMENTS = (
     ast.Call,
 )
 
-# What has a value of its own to tell; anything else may be anything.
-_FOLLOWED = (
-    ast.Name,
-    ast.Attribute,
-    ast.Call,
-    ast.Tuple,
-    ast.List,
-    ast.Subscript,
-    ast.IfExp,
-    ast.NamedExpr,
-    ast.Lambda,
-    ast.Dict,
-)
-
 
 class Flow:
     """Values of names and expressions. `value(node)` answers for any expression outside of module classes."""
@@ -300,8 +286,6 @@ class Flow:
         return self._memo[node]
 
     def _evaluate(self, source: SourceFile, node: ast.AST) -> Value:
-        if not isinstance(node, _FOLLOWED):
-            return ANY
         if node in self.plan.redirected and not self.plan.module_class(self.plan.redirected[node]):
             return ANY  # a table or function whose classes stay Linen
         if isinstance(node, ast.Name):

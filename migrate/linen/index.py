@@ -153,8 +153,9 @@ class Project:
 
     def qualname(self, source: SourceFile, node: ast.AST) -> str | None:
         """Canonical dotted name of an expression of `source`, across files."""
-        if node in self._qualnames:
-            return self._qualnames[node]
+        name = self._qualnames.get(node, "")  # which nothing is called
+        if name != "":
+            return name
         name = self._qualname(source, node)
         if self._complete and node in source.parents:  # code that was put together may still change
             self._qualnames[node] = name

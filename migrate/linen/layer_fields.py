@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..catalog import layers
 from ..source import SourceFile
+from ..trees import of_kind
 from .index import ClassInfo
 
 # Layers whose fields are all that a class with a `__call__` of its own takes from them. The words of theirs that
@@ -49,7 +50,7 @@ def takes_fields_only(info: ClassInfo, foreign: tuple[str, ...]) -> bool:
     if len(foreign) != 1 or len(info.node.bases) != 1 or "__call__" not in names or "param" in names:
         return False
     known = WHOLE.get(foreign[0])
-    asks = any(isinstance(node, ast.Name) and node.id in ("super", "__class__") for node in info.nodes)
+    asks = any(node.id in ("super", "__class__") for node in of_kind(info.node, ast.Name))
     return known is not None and not asks
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ..catalog import layers
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import of_kind, subtree
 from . import lifted_aliases
 from .analyser import Analyser
 from .classes import ClassModel
@@ -208,15 +208,12 @@ def _factory_fields(model: ClassModel) -> set[str]:
     """Fields that the class calls or hands on, so that they may hold factories."""
     used: set[str] = set()
     fields = {f.name for f in model.fields() if f.annotation is None or ast.unparse(f.annotation) not in _PLAIN}
-    for node in model.nodes:
-        handed: list[ast.expr] = []
-        if isinstance(node, ast.Call):
-            handed = [node.func, *node.args, *[k.value for k in node.keywords]]
-        elif isinstance(node, ast.Assign):
-            handed = [node.value]
-        for value in handed:
-            if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self":
-                used.add(value.attr)
+    handed = [node.value for node in of_kind(model.node, ast.Assign)]
+    for node in of_kind(model.node, ast.Call):
+        handed += [node.func, *node.args, *[k.value for k in node.keywords]]
+    for value in handed:
+        if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self":
+            used.add(value.attr)
     return used & fields
 
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..trees import subtree
+from ..trees import of_kind, subtree
 from .classes import Classes, ClassModel, Method
 from .examples import find_examples
 from .index import Project
@@ -111,14 +111,12 @@ def index_arguments(model: ClassModel) -> frozenset[str]:
     """Arguments that pick rows of other arrays (`nodes[senders]`), or say which rows belong together (`segment_sum`)."""
     found: set[str] = set()
     for method in model.methods().values():
-        for node in method.nodes:
-            picked = node.slice if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
-            if isinstance(node, ast.Call):
-                name = model.project.qualname(method.source, node.func) or ""
-                given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "segment_ids")]
-                picked = given[0] if name.startswith("jax.ops.segment_") and given else None
-            if isinstance(picked, ast.Name) and picked.id in {p.arg for p in method.parameters}:
-                found.add(picked.id)
+        picked = [n.slice for n in of_kind(method.node, ast.Subscript) if isinstance(n.value, ast.Name)]
+        for node in of_kind(method.node, ast.Call):
+            name = model.project.qualname(method.source, node.func) or ""
+            given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "segment_ids")]
+            picked += given[:1] if name.startswith("jax.ops.segment_") else []
+        found |= {p.id for p in picked if isinstance(p, ast.Name)} & {p.arg for p in method.parameters}
     return frozenset(found)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..trees import of_kind
 from .classes import ClassModel
 from .sites import Site, Variable
 
@@ -42,13 +43,13 @@ def made_by_calls(model: ClassModel) -> set[str]:
     asks whether it is there, before or after the code that makes it.
     """
     own = [method for name, method in model.methods().items() if name != "setup"]
-    asks = any(_asks_for_cache(node) for method in own for node in method.nodes)
+    asks = any(_asks_for_cache(node) for method in own for node in of_kind(method.node, ast.Call))
     return {"cache"} if asks else set()
 
 
-def _asks_for_cache(node: ast.AST) -> bool:
+def _asks_for_cache(node: ast.Call) -> bool:
     """`self.has_variable("cache", "key")`"""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "has_variable":
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "has_variable":
         return False
     return len(node.args) == 2 and isinstance(node.args[0], ast.Constant) and node.args[0].value == "cache"
 

@@ -6,7 +6,7 @@ import ast
 
 from ..linen.execute import Execution
 from ..linen.sites import Block, For, Local, Unmigratable, steps_of
-from ..trees import subtree
+from ..trees import of_kind, subtree
 
 # What the constructor calls its own parameters, apart from fields and sizes.
 RESERVED = frozenset({"rngs"})
@@ -55,11 +55,11 @@ def inner_names(run: Execution) -> frozenset[str]:
     """Names that lambdas, comprehensions and nested functions bind: copied, they would hide a field of that name."""
     found: set[str] = set()
     for method in run.model.methods().values():
-        for node in method.nodes:
-            if isinstance(node, ast.comprehension):
-                found |= {n.id for n in subtree(node.target) if isinstance(n, ast.Name)}
-            elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node is not method.node):
-                found |= {a.arg for a in subtree(node.args) if isinstance(a, ast.arg)}
+        for loop in of_kind(method.node, ast.comprehension):
+            found |= {n.id for n in subtree(loop.target) if isinstance(n, ast.Name)}
+        inside = [n.args for n in of_kind(method.node, ast.FunctionDef) if n is not method.node]
+        for arguments in (*inside, *(n.args for n in of_kind(method.node, ast.Lambda))):
+            found |= {a.arg for a in subtree(arguments) if isinstance(a, ast.arg)}
     return frozenset(found)
 
 

@@ -10,7 +10,7 @@ from ..edits import Edit, Overlay, Part, Parts, Span
 from ..linen.classes import Field, Method
 from ..linen.sites import Repeated, Unmigratable
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import of_kind, subtree
 from . import (
     agreeing,
     collection_names,
@@ -154,8 +154,8 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     if kept_fields.handed_on(writer.model):
         return names | kept
     for owner in writer.model.mro():
-        for node in owner.nodes:
-            if isinstance(node, ast.Attribute) and node.attr in names:
+        for node in of_kind(owner.node, ast.Attribute):
+            if node.attr in names:
                 if owner is writer.model and isinstance(node.value, ast.Name) and node.value.id == "self":
                     span = writer.source.span(node)
                     dropped = any(d.contains(span) for d in deleted) or unused_locals.is_gone(writer, span, gone, kept_spans)
@@ -164,7 +164,7 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
                 kept.add(node.attr)
     kept |= inheritance.read_by_plain_bases(writer.text, names)
     for other in writer.text.analyser.classes.derived(writer.model):
-        kept |= {n.attr for n in other.nodes if isinstance(n, ast.Attribute) and n.attr in names}
+        kept |= {n.attr for n in of_kind(other.node, ast.Attribute) if n.attr in names}
     # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
     return kept | (names & (writer.loaded | writer.asked | writer.text.shadowed | set(writer.run.held)))
 

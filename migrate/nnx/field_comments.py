@@ -31,7 +31,7 @@ class Comments:
 
 def of(model: ClassModel, field: Field) -> Comments:
     """The comments of a field that the class itself has."""
-    source, lines = model.source, model.source.text.split("\n")
+    source, lines = model.source, model.source.lines
     node = field.node
     first, last = node.lineno, node.end_lineno or node.lineno
     behind = lines[last - 1][_column(source, node) :].strip()
@@ -39,12 +39,11 @@ def of(model: ClassModel, field: Field) -> Comments:
     if not field.init or not _alone(model, node):  # the rest stays where it is
         return Comments((), behind, source.line_span(node))
     string = _string_below(model, node)
-    own = [line.rstrip("\r") for line in lines]
-    while first > 1 and own[first - 2].strip().startswith("#") and _indent(own[first - 2]) == _indent(own[node.lineno - 1]):
+    while first > 1 and lines[first - 2].strip().startswith("#") and _indent(lines[first - 2]) == _indent(lines[first - 1]):
         first -= 1
-    if any("nnx-migrate" in line for line in own[first - 1 : node.lineno - 1]):
+    if any("nnx-migrate" in line for line in lines[first - 1 : node.lineno - 1]):
         first = node.lineno  # marks of the tool stay where they are
-    above = [line.strip() for line in own[first - 1 : node.lineno - 1]]
+    above = [line.strip() for line in lines[first - 1 : node.lineno - 1]]
     if string is not None:
         assert isinstance(string.value, ast.Constant)
         above += [f"# {line}".rstrip() for line in inspect.cleandoc(str(string.value.value)).splitlines()]

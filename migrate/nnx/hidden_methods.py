@@ -15,6 +15,7 @@ from ..edits import Parts, Span
 from ..linen.classes import Classes, ClassModel, Method
 from ..linen.execute import Execution
 from ..source import SourceFile
+from ..trees import of_kind
 from .kept_fields import handed_on
 
 _BASES = frozenset({"flax.linen.Module", "abc.ABC", "typing.Generic", "typing.Protocol"})
@@ -45,8 +46,8 @@ def edits(run: Execution) -> Iterator[tuple[Span, Parts]]:
             head = re.compile(r"def\s+").match(source.text, start)
             assert head is not None
             yield Span(head.end(), head.end() + len(method.name)), (names[method.name],)
-        for node in method.nodes:
-            if isinstance(node, ast.Attribute) and node.attr in names and _called_by_self(source, node):
+        for node in of_kind(method.node, ast.Attribute) if names else ():
+            if node.attr in names and _called_by_self(source, node):
                 end = source.span(node).end
                 yield Span(end - len(node.attr), end), (names[node.attr],)
 

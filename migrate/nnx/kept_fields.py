@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..source import SourceFile
+from ..trees import of_kind
 
 if TYPE_CHECKING:
     from ..linen.classes import ClassModel, Method
@@ -55,7 +56,7 @@ def under_other_names(writer: ClassWriter) -> dict[str, str]:
         if place.kind == "attribute" and not (site.held or site.in_setup)
     }
     others = [*writer.model.mro(), *writer.text.analyser.classes.derived(writer.model)]
-    elsewhere = {n.attr for c in others if c is not writer.model for n in c.nodes if isinstance(n, ast.Attribute)}
+    elsewhere = {n.attr for c in others if c is not writer.model for n in of_kind(c.node, ast.Attribute)}
     found: dict[str, str] = {}
     for name in sorted(made & writer.run.fields.keys()):
         if name in writer.loaded or name in elsewhere or handed_on(writer.model):
@@ -71,14 +72,14 @@ def _hands_on(method: Method) -> bool:
     if any(not name.startswith(_READING_NOTHING) for name in method.decorators):
         return True
     parents = method.source.parents
-    for node in method.nodes:
-        if isinstance(node, ast.Attribute) and node.attr in _WHOLE and _is_self(node.value):
-            return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec"):
-            return True
-        if not _is_self(node) or not isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
-            continue
+    if any(node.attr in _WHOLE and _is_self(node.value) for node in of_kind(method.node, ast.Attribute)):
+        return True
+    for node in of_kind(method.node, ast.Name):
         around = parents.get(node)
+        if node.id in ("eval", "exec") and isinstance(around, ast.Call) and around.func is node:
+            return True
+        if not _is_self(node) or not isinstance(node.ctx, ast.Load):
+            continue
         if isinstance(around, ast.Attribute):
             continue
         if isinstance(around, ast.Call) and _last(around.func) in _ASKS_NO_FIELD:

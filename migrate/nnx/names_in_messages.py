@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..linen.classes import Method
 from ..source import SourceFile
+from ..trees import of_kind
 
 if TYPE_CHECKING:
     from ..linen.execute import Execution
@@ -22,8 +23,8 @@ _READERS = ("logging.", "absl.logging.", "warnings.warn", "jax.named_scope", "ja
 def found(run: Execution, method: Method) -> list[tuple[ast.Attribute, str]]:
     """Such reads of a method, with what takes their place."""
     reads: list[tuple[ast.Attribute, str]] = []
-    for node in method.nodes:
-        if not isinstance(node, ast.Attribute) or node.attr not in _SAID or not isinstance(node.ctx, ast.Load):
+    for node in of_kind(method.node, ast.Attribute):
+        if node.attr not in _SAID or not isinstance(node.ctx, ast.Load):
             continue
         if not isinstance(node.value, ast.Name) or node.value.id != "self":
             continue

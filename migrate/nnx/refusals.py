@@ -13,7 +13,7 @@ from ..linen.self_calls import SELF_CALLS
 from ..linen.sites import Site, Unmigratable
 from ..linen.type_tests import asked_classes
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import of_kind, subtree
 from . import (
     cells,
     made_once,
@@ -52,8 +52,8 @@ def nothing_left(text: ClassText) -> None:
         if named is not None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
     for method in text.model.own_methods.values():
-        for node in method.nodes:
-            if not isinstance(node, ast.Call) or id(node) in followed:
+        for node in of_kind(method.node, ast.Call):
+            if id(node) in followed:
                 continue
             func = node.func
             name = text.run.project.qualname(text.source, func) or ""
@@ -65,17 +65,17 @@ def nothing_left(text: ClassText) -> None:
                 makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
             if makes:
                 raise Unmigratable("NNX134", f"`{short(node)}` stands where the code is not followed", node)
-        for node in method.nodes:
-            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-                if not text.run.project.qualname(text.source, node):
+        for said in method.nodes:
+            if isinstance(said, ast.Name | ast.Attribute) and isinstance(said.ctx, ast.Load):
+                if not text.run.project.qualname(text.source, said):
                     continue
-                found = _helper(text, text.source, node)
-                of_class = _class_method(text, node) if found is None else None
+                found = _helper(text, text.source, said)
+                of_class = _class_method(text, said) if found is None else None
                 found = found or of_class
                 if found is None or found[1] in run.executed:
                     continue
                 if _makes_modules(text, *found, set(), of_class is not None):
-                    raise Unmigratable("NNX135", f"`{short(node)}` makes submodules where it is not followed", node)
+                    raise Unmigratable("NNX135", f"`{short(said)}` makes submodules where it is not followed", said)
 
 
 def _named_within(site: Site) -> ast.NamedExpr | None:
@@ -216,12 +216,11 @@ def refuse(text: ClassText) -> None:
     if conflict:
         raise Unmigratable("NNX163", conflict)
     said = {node for method in text.model.own_methods.values() for node, _ in names_in_messages.found(text.run, method)}
-    for node in text.model.nodes:
+    for node in of_kind(text.model.node, ast.Attribute):
         if (
-            isinstance(node, ast.Attribute)
+            node.attr in _OF_LINEN
             and isinstance(node.value, ast.Name)
             and node.value.id == "self"
-            and node.attr in _OF_LINEN
             and node.attr not in fields
             and node.attr not in text.run.attributes
             and node not in text.run.followed

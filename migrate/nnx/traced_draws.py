@@ -115,7 +115,7 @@ class _Traced:
 
     def _is_given(self, source: SourceFile, method: Method, function: _Function) -> bool:
         if function is method.node:
-            users = [(m, node) for m in self.methods.values() for node in m.nodes if _of_self(node) == method.name]
+            users = [(m, node) for m in self.methods.values() for node in m.asked.get(method.name, ())]
             given = any(self._goes_to_transform(user.source, user, node, set()) for user, node in users)
             return given or self._is_decorated(source, method.node)
         if isinstance(function, ast.Lambda):

@@ -13,7 +13,7 @@ from ..edits import Span
 from ..linen.arguments import stored_names
 from ..linen.classes import Method
 from ..linen.sites import Local
-from ..trees import subtree
+from ..trees import of_kind, subtree
 from . import choices
 from .text_parts import MethodEdit
 
@@ -35,34 +35,32 @@ def drop(writer: ClassWriter) -> None:
     edits = [e for e in writer.edits if e.source is writer.source]
     kept_inside = [p for e in edits for p in e.parts if isinstance(p, Span)]
     for method in methods:
-        own = [s for s in statements if any(n is s for n in method.nodes)]
-        while True:
+        inside = set(method.nodes)
+        own = [s for s in statements if s in inside]
+        while own:
             own_reads = {  # a statement that changes a list reads it, which alone keeps neither
                 n
                 for s in own
                 if statements[s].changes and _going(writer, s) is not None
                 if not any(  # `n = sizes.pop()`, of which the call needs `n`
-                    isinstance(n, ast.Name)
-                    and isinstance(n.ctx, ast.Load)
+                    isinstance(n.ctx, ast.Load)
                     and n.id in stored_names(s)
                     and not is_gone(writer, writer.source.span(n), gone, kept_inside)
-                    for n in method.nodes
+                    for n in of_kind(method.node, ast.Name)
                 )
                 for n in subtree(s)
                 if isinstance(n, ast.Name) and n.id in statements[s].names
             }
             loads = {
                 n.id
-                for n in method.nodes
-                if isinstance(n, ast.Name)
-                and not isinstance(n.ctx, ast.Store)  # `del width` needs it, too
+                for n in of_kind(method.node, ast.Name)
+                if not isinstance(n.ctx, ast.Store)  # `del width` needs it, too
                 and n not in own_reads
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             } | {  # `width *= 2` that has to stay reads its name, too
                 n.target.id
-                for n in subtree(method.node)
-                if isinstance(n, ast.AugAssign)
-                and isinstance(n.target, ast.Name)
+                for n in of_kind(method.node, ast.AugAssign)
+                if isinstance(n.target, ast.Name)
                 and (n not in own or _going(writer, n) is None)
                 and not is_gone(writer, writer.source.span(n), gone, kept_inside)
             }
@@ -101,9 +99,9 @@ def _without_effect(writer: ClassWriter, method: Method) -> Iterator[Assigned]:
 
     So does `bias = self.RelativeBias_0`, what the construction of a module has become.
     """
-    stored = collections.Counter(n.id for n in method.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    for node in method.nodes:
-        if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
+    stored = collections.Counter(n.id for n in of_kind(method.node, ast.Name) if isinstance(n.ctx, ast.Store))
+    for node in of_kind(method.node, ast.Assign):
+        if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
             continue
         name = node.targets[0].id
         if stored[name] == 1 and (all(_is_plain(n) for n in subtree(node.value)) or _is_reference(writer, node.value)):

@@ -37,7 +37,7 @@ def find(flow: Flow) -> list[Component]:
 
     def merge(value: Value) -> None:
         if isinstance(value, Tracked):
-            known = [site for site in native if site in value.sites]
+            known = [site for site in native if site in value.sites] if len(value.sites) > 1 else []
             for other in known[1:]:
                 group[root(other)] = root(known[0])
         elif isinstance(value, Items):
