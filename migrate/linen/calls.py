@@ -172,13 +172,13 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     arrays = [a.value for _, a in arguments.positional if isinstance(a.value, Array)]
     # `get_activation(name)(x)`, and `self.activation = get_activation(name)` in setup
     looked_up = (
-        names_activation(ast.unparse(func.func))
+        names_activation(run.project.said(func.func))
         if isinstance(func, ast.Call)
-        else (_nothing_known(value) and names_activation(ast.unparse(func)))
+        else (_nothing_known(value) and names_activation(run.project.said(func)))
     )
     if len(arrays) == 1 and (looked_up or keeps_shape(run, value, arrays[0], env)):
         return Abs(arrays[0], False, arguments.flags)
-    return Abs(Unknown(f"the result of `{ast.unparse(func)}`"), False, arguments.flags | target.flags)
+    return Abs(Unknown(f"the result of `{run.project.said(func)}`"), False, arguments.flags | target.flags)
 
 
 def _nothing_known(value: Value) -> bool:

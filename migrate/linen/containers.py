@@ -119,17 +119,17 @@ class Containers(Evaluation):
             if any(self.holds_module(v) for v in kinds):
                 return Abs(Unknown("an entry of a table under a computed key"), static, flags)
             if kinds and all(isinstance(v, Function | Global | Static | Choice) for v in kinds):
-                return Abs(Choice(ast.unparse(node), tuple(kinds)), static, flags)
-            return Abs(Unknown(ast.unparse(node)), static, flags)
+                return Abs(Choice(self.project.said(node), tuple(kinds)), static, flags)
+            return Abs(Unknown(self.project.said(node)), static, flags)
         if isinstance(value, SomeItems):
             name = key.value.value if isinstance(key.value, Const) else None
             item = value.items.get(name) if isinstance(name, str) else None
-            return Abs(item if item is not None else Unknown(ast.unparse(node)), False, flags)
+            return Abs(item if item is not None else Unknown(self.project.said(node)), False, flags)
         if isinstance(value, Static):
             if static:
                 return self._static_text(node, True, flags, env)
             numbered = _with_numbers(value, key.value) if base.static and not flags else None
-            return Abs(numbered, True) if numbered is not None else Abs(Unknown(ast.unparse(node)), False, flags)
+            return Abs(numbered, True) if numbered is not None else Abs(Unknown(self.project.said(node)), False, flags)
         if isinstance(value, SizeList):
             return Abs(indexed(self, value, node, env), False, flags)
         if isinstance(value, Variable):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..source import SourceFile
-from ..trees import said, subtree
+from ..trees import subtree
 from . import asked_values
 from .chains import Chain, Cycle
 from .conditional_items import AllOf, Sometimes
@@ -132,16 +132,16 @@ class Evaluation:
 
     def _static_text(self, node: ast.expr, static: bool, flags: frozenset[str], env: Any) -> Abs:
         if not static:
-            return Abs(Unknown(ast.unparse(node)), False, flags)
+            return Abs(Unknown(self.project.said(node)), False, flags)
         text, deps = self.self_text(node, env)
         return Abs(Static(text, deps), True, flags)
 
     def self_text(self, node: ast.expr, env: Any) -> tuple[str, frozenset[str]]:
         """Source with fields as `self.f` and other local names replaced by what they are."""
         if not any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(node)):
-            return said(node), frozenset()
+            return self.project.said(node), frozenset()
         names = _LocalNames(self, env)
-        copied = ast.parse(ast.unparse(node), mode="eval").body
+        copied = ast.parse(self.project.said(node), mode="eval").body
         return ast.unparse(names.visit(copied)), frozenset(names.deps)
 
     def text_of_value(self, value: Value) -> str | None:

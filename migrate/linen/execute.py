@@ -304,7 +304,7 @@ class Execution(LoopExecution):
         name = parameter.arg
         if method.name == "__call__" and name in self.number_arguments:
             return Abs(Int(Dim.input(name, -1)))
-        annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
+        annotation = self.project.said(parameter.annotation) if parameter.annotation else ""
         default = method.default(name)
         if isinstance(default, ast.Constant) and (
             isinstance(default.value, bool | int | float | str) and not isinstance(default.value, complex)
@@ -352,7 +352,7 @@ class Execution(LoopExecution):
         if name in self.call_fields:
             return Abs(Unknown(f"the flag {name}"), flags=frozenset({name}))
         field = self.fields[name]
-        annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
+        annotation = self.project.said(field.annotation) if field.annotation is not None else ""
         optional = isinstance(field.default, ast.Constant) and field.default.value is None
         if annotation in ("int", "'int'", '"int"') and not optional:
             return Abs(Int(Dim.field(name)), static=True)

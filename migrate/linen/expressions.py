@@ -58,9 +58,9 @@ class Expressions(Containers, Operators, Localization):
     def _global(self, node: ast.expr, env: Any) -> Abs:
         qualname = self.project.qualname(env.source, node)
         if qualname is None:
-            return Abs(Static(ast.unparse(node)), static=True)
+            return Abs(Static(self.project.said(node)), static=True)
         known = global_value(self, qualname, node, env)
-        return known if known is not None else Abs(Static(ast.unparse(node)), static=True)
+        return known if known is not None else Abs(Static(self.project.said(node)), static=True)
 
     def _eval_Attribute(self, node: ast.Attribute, env: Any) -> Abs:
         if is_self(node.value, env):
@@ -83,7 +83,7 @@ class Expressions(Containers, Operators, Localization):
         if isinstance(value, Module | ModuleField):
             return module_attribute(self, node, base, env)
         if isinstance(value, Array) and node.attr == "dtype" and not base.static:
-            return Abs(DtypeOf(ast.unparse(node)), False, base.flags)
+            return Abs(DtypeOf(self.project.said(node)), False, base.flags)
         if isinstance(value, Array | Tup | Int) or type(value).__name__ not in ("Unknown",):
             found = shapes.attribute(value, node.attr)
             if not isinstance(found, Unknown):
@@ -99,7 +99,7 @@ class Expressions(Containers, Operators, Localization):
             return Abs(ShapeOf(Shape.unknown()), False, base.flags)  # `y.reshape(y.shape[:2] + (width,))` has that width
         if isinstance(node.value, ast.Call) and self.project.qualname(env.source, node.value.func) in LIMITS:
             return Abs(Array(Shape(())), base.static, base.flags)  # `jnp.finfo(x.dtype).min` is a number
-        return Abs(Unknown(ast.unparse(node)), base.static, base.flags)
+        return Abs(Unknown(self.project.said(node)), base.static, base.flags)
 
     def _rooted_local(self, node: ast.expr, env: Any) -> bool:
         while isinstance(node, ast.Attribute):

@@ -24,14 +24,20 @@ class Uses:
         self._returning: dict[ast.Call, list[tuple[int, ast.AST, Value]]] = {}  # and the functions that return them
         self.items: list[tuple[ast.AST, Items]] = []  # names, attributes, calls and items whose values are tuples or records
         self.decorated: list[ast.FunctionDef] = []
+        self.functions_and_calls: list[ast.FunctionDef | ast.Call] = []
+        self._attributes: dict[str, list[tuple[int, ast.Attribute]]] = {}  # what is asked of something → where
         self.strings: set[str] = set()
         for position, node in enumerate(flow.source_of):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.strings.add(node.value)
+            if isinstance(node, ast.FunctionDef | ast.Call):
+                self.functions_and_calls.append(node)
             if isinstance(node, ast.FunctionDef) and node.decorator_list:
                 self.decorated.append(node)
             if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
                 continue
+            if isinstance(node, ast.Attribute):
+                self._attributes.setdefault(node.attr, []).append((position, node))
             if isinstance(node, ast.Call):
                 self._calls.setdefault(flow.name(node.func) or "", []).append((position, node))
             value = flow.value(node)
@@ -56,6 +62,11 @@ class Uses:
     def calls(self, names: Collection[str]) -> list[ast.Call]:
         """The calls of any of the canonical names."""
         return [call for _, call in sorted((p for name in names for p in self._calls.get(name, ())), key=_position)]
+
+    def attributes(self, names: Collection[str]) -> list[ast.Attribute]:
+        """Where something is asked for any of the names."""
+        found = sorted((p for name in names for p in self._attributes.get(name, ())), key=lambda place: place[0])
+        return [attribute for _, attribute in found]
 
     def calls_within(self, prefix: str) -> list[ast.Call]:
         """The calls of what a library has: `calls_within("optax.")`."""

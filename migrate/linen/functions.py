@@ -119,7 +119,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     if arguments is None:
         arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
     if not _worth_following(run, function, arguments):
-        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), arguments.static, arguments.flags)
+        return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), arguments.static, arguments.flags)
     target = function.node
     spec = target.args
     names = [a.arg for a in [*spec.posonlyargs, *spec.args]]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from ..names import canonical
 from ..plan import follow_aliases
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import said, subtree
 
 # Classes of flax.linen that are no modules.
 _NO_MODULES = frozenset(
@@ -67,6 +67,7 @@ class Project:
         self.aliases: dict[str, str] = {}
         self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
         self._qualnames: dict[ast.AST, str | None] = {}  # answers of `qualname`, from then on
+        self._texts: dict[ast.AST, str] = {}  # answers of `said`
         self._complete = False
         for source in sorted(files, key=lambda f: str(f.path)):
             self.files[source.module] = source
@@ -160,6 +161,13 @@ class Project:
         if self._complete and node in source.parents:  # code that was put together may still change
             self._qualnames[node] = name
         return name
+
+    def said(self, node: ast.AST) -> str:
+        """`ast.unparse` of what stands in a file; every execution of a class asks for the text of the same expressions."""
+        text = self._texts.get(node)
+        if text is None:
+            text = self._texts[node] = said(node)
+        return text
 
     def _qualname(self, source: SourceFile, node: ast.AST) -> str | None:
         found = source.names.qualname(node)

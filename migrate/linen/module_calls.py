@@ -111,7 +111,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     if arguments is None:
         arguments = arguments_of(run, node, env)
     if isinstance(module, ModuleField):
-        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+        return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
     assert isinstance(module, Module)
     site = module.site
     called = run.analyser.classes.get(site.target)
@@ -142,7 +142,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         site.call = known
         site.renders["method"] = method
     if known is None:
-        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+        return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
     result = given_back(run, site, node, module_output(run, site, method, known), env)
     if site.kind == "class":
         result = rotated(site.target, [*known.args, *known.keywords.values()], result)
@@ -156,7 +156,7 @@ _ARRAYS = frozenset({"np.ndarray", "numpy.ndarray", "jnp.ndarray", "jax.numpy.nd
 def _array_of_field(run: Any, value: Value) -> Array | None:
     """A field that is annotated as an array, where a module is called with it: `nn.Dense(4)(self.table)`."""
     field = run.fields.get(value.text.removeprefix("self.")) if isinstance(value, Static) else None
-    if field is None or field.annotation is None or ast.unparse(field.annotation) not in _ARRAYS:
+    if field is None or field.annotation is None or run.project.said(field.annotation) not in _ARRAYS:
         return None
     return Array(Shape((Dim.opaque(f"self.{field.name}.shape[-1]"),), Lead.unknown()))
 
@@ -355,7 +355,7 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
 def _is_string(run: Any, value: Static) -> bool:
     """Is it a field that is annotated as a string?"""
     field = run.fields.get(value.text.removeprefix("self.")) if value.text.startswith("self.") else None
-    return field is not None and field.annotation is not None and ast.unparse(field.annotation).strip("'\"") == "str"
+    return field is not None and field.annotation is not None and run.project.said(field.annotation).strip("'\"") == "str"
 
 
 def _call_lifted(
@@ -391,13 +391,13 @@ def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) ->
     if target.mapped is None or arguments.keywords or arguments.starred():
         if target.derived is None or arguments.starred():
             invoke(run, Abs(target.function), [Unknown("what a transform hands over")] * len(values))
-            return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+            return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
         place, with_value = target.derived
         invoke(run, Abs(target.function), values)
         if -len(values) <= place < len(values) and isinstance(values[place], Array):
             derivative = values[place]  # it has the shape of what it is taken by
             return Abs(Tup((Array(Shape(())), derivative)) if with_value else derivative, False, arguments.flags)
-        return Abs(Unknown(f"the result of `{ast.unparse(node.func)}`"), False, arguments.flags)
+        return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
     in_axes, out_axes = target.mapped
     axes = list(in_axes.items) if isinstance(in_axes, Tup) else [in_axes] * len(values)
     step = handed_on if isinstance(target.function, Module) else drop_axes

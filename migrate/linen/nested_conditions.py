@@ -46,7 +46,7 @@ def nested(run: Any, node: ast.If, env: Any) -> ast.If | None:
 
 def together(run: Any, node: ast.BoolOp, values: Sequence[Abs], env: Any) -> Unknown:
     """What `and` or `or` of fields and of whether arrays are given is."""
-    why = ast.unparse(node)
+    why = run.project.said(node)
     if not any(_asks_presence(v.value) for v in values):
         return Unknown(why)
     open_ones = [(part, v) for part, v in zip(node.values, values) if run.truth(v.value) is None]

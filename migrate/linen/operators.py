@@ -217,9 +217,9 @@ class Operators(Evaluation):
                 step = other.step if isinstance(other, OptionalArray | OptionalModule) else None
                 argument = "" if step is not None else whole_argument(other)
                 if step is not None:
-                    return Abs(Known(ast.unparse(node), step, op in ("is not", "!=")), False, flags)
+                    return Abs(Known(self.project.said(node), step, op in ("is not", "!=")), False, flags)
                 if argument:
-                    text = ast.unparse(node)
+                    text = self.project.said(node)
                     return Abs(Presence(text, argument, op in ("is not", "!=")), False, flags)
             elif op in ("in", "not in") and isinstance(b, Table) and isinstance(a, Const) and a.value not in b.maybe:
                 return Abs(Const((a.value in b.items) == (op == "in")), static, flags)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..source import SourceFile
-from ..trees import subtree
+from ..trees import said, subtree
 from .arguments import Arguments, defaults_of, parameters_of, stored_names
 from .bundles import Bundle, map_values
 from .classes import Field
@@ -126,11 +126,11 @@ def of_field(run: Any, field: Field) -> PlainObject | None:
     node = field.annotation
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
         node = ast.Name(node.value, ast.Load())
-    if isinstance(node, ast.Subscript) and ast.unparse(node.value).rpartition(".")[2] == "Optional":
+    if isinstance(node, ast.Subscript) and said(node.value).rpartition(".")[2] == "Optional":
         node = node.slice
     if not isinstance(node, ast.Name | ast.Attribute):
         return None
-    dotted = ast.unparse(node)
+    dotted = said(node)
     head, _, rest = dotted.partition(".")
     names = field.source.names
     target = names.imports.get(head) or (f"{field.source.module}.{head}" if head in names.definitions else None)
@@ -326,7 +326,7 @@ def _followed(run: Any, function: ast.FunctionDef, env: Env, node: ast.Call) -> 
     run.mark = (run.block, 0)
     run.apart += 1
     problem: Unmigratable | None = None
-    result: Value = Unknown(f"the result of `{ast.unparse(node.func)}`")
+    result: Value = Unknown(f"the result of `{run.project.said(node.func)}`")
     try:
         result = run.run_function(function, env).value
     except Unmigratable as error:

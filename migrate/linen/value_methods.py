@@ -78,7 +78,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
                 return Abs(width, False, base.flags | arguments.flags)
         if isinstance(value, NeedsRank):
             return Abs(value, False, base.flags | arguments.flags)
-        return Abs(Unknown(f"`{ast.unparse(func)}(...)`"), False, base.flags | arguments.flags)
+        return Abs(Unknown(f"`{run.project.said(func)}(...)`"), False, base.flags | arguments.flags)
     arguments = arguments_of(run, node, env)
     args, keywords = arguments.values(run)
     found = shapes.method(value, func.attr, args, keywords)

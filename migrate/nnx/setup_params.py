@@ -174,11 +174,12 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     """Does another module class ask a submodule for the attribute, or any code ask what is bound?"""
     own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
     bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
-    classes = [(info.source.text, info.source.span(info.node)) for info in run.project.linen_classes.values()]
-    said = f".{attribute}"
-    return any(said in text and own.search(text, span.start, span.end) for text, span in classes) or any(
-        said in file.text and ".bind(" in file.text and bound.search(file.text) for file in run.project.files.values()
-    )
+    for info in run.project.linen_classes.values():
+        span = info.source.span(info.node)
+        if attribute in info.source.words and own.search(info.source.text, span.start, span.end):
+            return True
+    files = (file for file in run.project.files.values() if attribute in file.words and ".bind(" in file.text)
+    return any(bound.search(file.text) for file in files)
 
 
 __all__ = ["STATIC", "check", "read_elsewhere"]

@@ -86,7 +86,7 @@ def _applied(form: Rewrite) -> Iterator[ast.AST]:
 
 def _roots(form: Rewrite, updating: set[ast.AST | None] | None) -> Iterator[ast.AST]:
     """The functions of which derivatives are taken; with `updating`, those of them too that something unknown is given."""
-    for node in list(form.flow.source_of):
+    for node in form.flow.uses.functions_and_calls:
         if isinstance(node, ast.Call) and not isinstance(form.flow.value(node.func), Function):
             name = form.flow.name(node.func) or str(getattr(node.func, "attr", ""))
             for given in [*node.args, *[k.value for k in node.keywords]]:

@@ -16,9 +16,8 @@ def check(form: Rewrite) -> None:
     for method, owner in found.items():
         if owner in form.flow.class_facts.derived:
             raise Unsupported(method, "a method of a class that others derive from")
-    names = {method.name for method in found}
-    for node in form.flow.source_of:
-        if isinstance(node, ast.Attribute) and node.attr in names and not _known(form, node):
+    for node in form.flow.uses.attributes({method.name for method in found}):
+        if not _known(form, node):
             raise Unsupported(node, f"a method {node.attr} of something that is not followed")
 
 

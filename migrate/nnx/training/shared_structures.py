@@ -53,7 +53,7 @@ def _share(form: _Functional, kind: Kind, place: Symbol, node: ast.Name) -> None
     homes = list(kind.homes)
     name = kind.graphdefs[homes[0]]
     if isinstance(place[1], ast.ClassDef):
-        if any(isinstance(n, ast.Attribute) and n.attr == name for n in form.flow.source_of):
+        if form.flow.uses.attributes({name}):
             return
         if _given_from_outside(form, place[2].removeprefix("self.")) or not all(
             _of_every_object(form, place[1], call) for call in kind.homes.values()
