@@ -1,8 +1,8 @@
 """Sizes that a condition compares: `if y.shape[-1] != x.shape[-1]: x = jnp.pad(x, ...)`.
 
 On the side where they are equal a size has the name that it has on the other, so that one name says what both give.
-Where a condition asks for a rank (`if t.ndim == 0: t = jnp.full((len(x),), t)`), an array of any other rank is taken to
-have the one that it is given there.
+A time that is made a vector where it is a scalar (`if t.ndim == 0: t = jnp.full((len(x),), t)`) is taken to be a vector
+otherwise.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ def one_name(run: Any, node: ast.If, sides: tuple[Env, Env], returned: tuple[Ret
 
 
 def one_rank(node: ast.If, then: Env, orelse: Env) -> None:
-    """The rank of an argument that a condition has asked for another one, where it is not asked again."""
+    """The rank of an argument that a condition gives one where it is a scalar, if it is not asked again."""
     asked = asked_rank(node.test)
-    given, other = (env.get(asked[0]) if asked is not None else None for env in (then, orelse))
-    if asked is None or given is None or other is None or not (type(given.value) is type(other.value) is Array):
+    if asked is None or asked[1] != 0:
+        return
+    given, other = (env.get(asked[0]) for env in (then, orelse))
+    if given is None or other is None or not (type(given.value) is type(other.value) is Array):
         return
     rank = given.value.shape.rank
     implied = other.value.shape.implied_rank(rank) if rank is not None and other.value.shape.rank is None else None
-    if rank != asked[1] and implied is not None and implied[1] >= 0 and not _asked_behind(then, node, asked[0]):
+    if implied is not None and implied[1] >= 0 and not _asked_behind(then, node, asked[0]):
         shape = other.value.shape.with_rank(*implied)
         orelse.names[asked[0]] = dataclasses.replace(other, value=dataclasses.replace(other.value, shape=shape))
 

@@ -1,4 +1,4 @@
-"""Inputs that are given a rank where they have another one: times of a diffusion model, single examples."""
+"""Inputs that are given a rank where they have another one: times of a diffusion model."""
 
 import flax.linen as nn
 import jax.numpy as jnp
@@ -23,15 +23,6 @@ class Score(nn.Module):
         return nn.Dense(3)(z) + nn.Dense(3)(t[:, None])
 
 
-class Images(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        if x.ndim == 3:
-            x = x[None]
-        x = nn.Conv(4, (3, 3))(x)
-        return nn.Dense(3)(x.reshape((x.shape[0], -1)))
-
-
 class AskedAgain(nn.Module):
     """A rank that is asked for once more may be any."""
 
@@ -49,8 +40,6 @@ CASES = [
     ("Schedule", {}, [np.float32(0.5)], {}),
     ("Score", {}, [(3, 2), (3,)], {}),
     ("Score", {}, [(3, 2), np.float32(0.5)], {}),
-    ("Images", {}, [(4, 4, 2)], {}),
-    ("Images", {}, [(2, 4, 4, 2)], {}),
     ("AskedAgain", {}, [(3, 2)], {}),
     ("AskedAgain", {}, [(2, 4, 4, 2)], {}),
 ]
