@@ -185,7 +185,8 @@ class Flow:
             return None
         for parent in source.ancestors(node):
             if isinstance(parent, ast.ClassDef):
-                return source.module, parent, f"self.{node.attr}"
+                # What a state has is told by the state that its methods are called on.
+                return None if self.state_classes.defines(parent) else (source.module, parent, f"self.{node.attr}")
         return None
 
     def _bind(self, source: SourceFile, target: ast.AST, value: Value) -> None:
@@ -388,6 +389,7 @@ class Flow:
                 return Collection(base.sites, node.attr)
             if node.attr == "apply_fn":
                 return Method(base.sites, "apply")
+            return flow_classes.state_method(self, base, node.attr)
         return ANY
 
     def _call(self, source: SourceFile, node: ast.Call) -> Value:

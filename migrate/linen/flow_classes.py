@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..source import SourceFile
-from .flow_values import ANY, NOTHING, ClassValue, Function, Instance, Nothing, Value, join
+from .flow_values import ANY, NOTHING, ClassValue, Function, Instance, Nothing, State, Value, join
 from .index import Project
 
 if TYPE_CHECKING:
@@ -207,6 +207,16 @@ def attribute(flow: Flow, node: ast.Attribute, cls: str) -> Value:
     held = flow.value(node.value)
     of_class = not (isinstance(held, Instance) and not held.is_class) and not any(map(kind_of, defined.decorator_list))
     return dataclasses.replace(function, bound=0) if of_class else function
+
+
+def state_method(flow: Flow, state: State, name: str) -> Value:
+    """`state.apply_ema` of a method that the class of a state adds: its first parameter is the state."""
+    method = flow.state_classes.method(state.cls, name)
+    first = [a.arg for a in [*method.args.posonlyargs, *method.args.args]][:1] if method is not None else []
+    if method is None or not first or flow.class_facts.may_change(name):
+        return ANY
+    flow.join((flow.source_of[method].module, method, first[0]), state)
+    return Function(frozenset([method]), bound=1)
 
 
 def definition(flow: Flow, name: str | None) -> tuple[str, ast.ClassDef] | None:

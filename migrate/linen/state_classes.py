@@ -28,6 +28,10 @@ class StateClasses:
     def __contains__(self, qualname: str | None) -> bool:
         return qualname in TRAIN_STATES or qualname in self.own
 
+    def defines(self, node: ast.AST) -> bool:
+        """Is it the definition of a class of states?"""
+        return any(node is own for own in self.own.values())
+
     def base_name(self, source: SourceFile, node: ast.ClassDef, base: ast.expr) -> str | None:
         """What a base of a class is called: in `class TrainState(TrainState)` it is the imported class."""
         imported = source.names.imports.get(base.id) if isinstance(base, ast.Name) and base.id == node.name else None
@@ -41,3 +45,9 @@ class StateClasses:
         if node is None:
             return ()
         return tuple(s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
+
+    def method(self, qualname: str, name: str) -> ast.FunctionDef | None:
+        """A method that a class of the project adds by itself, if it is a plain one."""
+        node = self.own.get(qualname)
+        found = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == name] if node is not None else []
+        return found[0] if len(found) == 1 and not found[0].decorator_list else None

@@ -19,6 +19,7 @@ from ...linen.flow import Flow
 from ...linen.flow_values import (
     Collection,
     Deltas,
+    Function,
     Gradients,
     Items,
     Method,
@@ -31,13 +32,13 @@ from ...linen.flow_values import (
     Value,
     Variables,
 )
-from ...source import SourceFile
 from ...trees import subtree
 from . import (
     advice,
     functional_calls,
     functional_gradients,
     functional_kinds,
+    functional_state_classes,
     handed_apply,
     handed_models,
     init_functions,
@@ -47,15 +48,16 @@ from . import (
     removals,
     shared_structures,
     spec_trees,
+    wrapped_init,
 )
 from .components import Component
 from .functional_kinds import Kind
+from .functional_state_classes import STATE_FIELDS
 from .init_functions import InitFunction
 from .passed_trees import PassedTrees
 from .rewrite import Unsupported, obstacle
+from .wrapped_init import Wrapped
 
-_FIELDS = {"params", "opt_state", "step", "tx", "apply_gradients", "replace", "apply_fn"}
-_STATE_TREE = "flax.training.train_state.TrainState"
 _MAPPING = {"jax.vmap", "jax.jit"}
 
 
@@ -118,6 +120,7 @@ class _Functional(PassedTrees):
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
         self.annotated = False  # have their variables axes?
         self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
+        self.wrapped: dict[ast.Call, Wrapped] = {}  # calls of functions that only initialize
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
         self.made_names: dict[ast.AST, set[str]] = {}  # for variables that are made before a statement, by function
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
@@ -145,10 +148,13 @@ class _Functional(PassedTrees):
             functional_gradients.check(self)
         self._lost_states()
         calls = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables)]
-        found = {call: init_functions.find(self, call) for call in calls}
-        self.functions = {call: function for call, function in found.items() if function is not None}
-        within = {function.init for function in self.functions.values()}
-        inits = [call for call in calls if call in self.functions or (self._is_init(call) and call not in within)]
+        wrapped = [found for call in calls if self._is_init(call) and (found := wrapped_init.find(self, call)) is not None]
+        self.wrapped = {found.call: found for found in wrapped}
+        functions = {call: init_functions.find(self, call) for call in calls if call not in self.wrapped}
+        self.functions = {call: function for call, function in functions.items() if function is not None}
+        within = {function.init for function in self.functions.values()} | {found.inner for found in wrapped}
+        known = {*self.functions, *self.wrapped}
+        inits = [call for call in calls if call in known or (self._is_init(call) and call not in within)]
         if not inits:
             raise Unsupported(site, "init is not called here")
         self.kinds = functional_kinds.find(self, inits)
@@ -159,12 +165,14 @@ class _Functional(PassedTrees):
         shared_structures.widen(self)
         for call in inits:
             self._init(call)
+        for found in wrapped:
+            wrapped_init.drop(self, found)
         for node, value in self.uses:
             self._use(node, value)
         for node, value in self.bundles():
             self.bundle(node, value)
         for name in sorted(self.state_classes):
-            self._state_class(name)
+            functional_state_classes.write(self, name)
 
     def _lost_states(self) -> None:
         """A state that went where nobody follows it would be asked for the function that it has no more."""
@@ -199,12 +207,14 @@ class _Functional(PassedTrees):
 
     def initialized(self, call: ast.Call) -> ast.expr:
         function = self.functions.get(call)
-        return super().initialized(call) if function is None else function.model
+        inner = self.wrapped[call].inner if call in self.wrapped else call
+        return super().initialized(inner) if function is None else function.model
 
     def given_to_init(self, call: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
         """The key and the inputs, as the call of init itself or a function of it says them."""
         function = self.functions.get(call)
-        return (call.args, call.keywords) if function is None else (function.given, function.keywords)
+        inside = [k for k in self.wrapped[call].inner.keywords if k.arg is not None] if call in self.wrapped else []
+        return (call.args, [*call.keywords, *inside]) if function is None else (function.given, function.keywords)
 
     def _graphdef(self, kind: Kind, call: ast.Call) -> str:
         """A name for the model's structure that no scope of the file has."""
@@ -438,32 +448,6 @@ class _Functional(PassedTrees):
             raise Unsupported(call, "a TrainState with another function than apply")
         self.replace(given, holder if given is call.keywords[0] else f"graphdef={holder}")
 
-    def _state_class(self, name: str) -> None:
-        """`class State(TrainState)` with fields alone → `class State(nnx.TrainState)`."""
-        node = self.flow.state_classes.own[name]
-        module = next(m for m, s in self.flow.project.files.items() if node in s.by_kind.get(ast.ClassDef, ()))
-        source = self.flow.project.files[module]
-        fields = [s for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
-        said = [s.value for s in node.body if isinstance(s, ast.Expr)]
-        text = [s for s in [*node.body, *said] if isinstance(s, ast.Pass | ast.Constant)]
-        base = node.bases[0] if len(node.bases) == 1 else None
-        derived = [
-            c for c in self.flow.project.files.values() for n in c.by_kind.get(ast.ClassDef, ()) if self._derives(c, n, name)
-        ]
-        if derived:
-            raise Unsupported(self.component.sites[0], "a class of states from which others derive")
-        direct = base is not None and self.flow.state_classes.base_name(source, node, base) == _STATE_TREE
-        if not direct or len(fields) + len(text) != len(node.body) or node.decorator_list or node.keywords:
-            raise Unsupported(self.component.sites[0], "a class of states with code of its own")
-        assert base is not None
-        if {f.target.id for f in fields if isinstance(f.target, ast.Name)} & {"graphdef", "apply_fn", *_FIELDS}:
-            raise Unsupported(self.component.sites[0], "a class of states with fields of TrainState")
-        self.edits.append((self.contexts[module], source.span(base), (self.contexts[module].name("flax.nnx.TrainState"),)))
-
-    def _derives(self, source: SourceFile, node: ast.AST, name: str) -> bool:
-        named = self.flow.state_classes.base_name
-        return isinstance(node, ast.ClassDef) and any(named(source, node, base) == name for base in node.bases)
-
     # uses ------------------------------------------------------------------------------------------------------
     def _use(self, node: ast.AST, value: Value) -> None:
         if node in self.dropped:
@@ -566,8 +550,10 @@ class _Functional(PassedTrees):
 
     def _attribute(self, parent: ast.Attribute, value: Value) -> None:
         if isinstance(value, State):
-            if parent.attr in _FIELDS or parent.attr in self.flow.state_classes.fields(value.cls):
+            if parent.attr in STATE_FIELDS or parent.attr in self.flow.state_classes.fields(value.cls):
                 return
+            if isinstance(self.flow.value(parent), Function):
+                return  # a method of its class: see `functional_state_classes`
         raise Unsupported(parent, f"the attribute {parent.attr}")
 
     def _is_boxed(self, node: ast.Subscript) -> bool:

@@ -29,13 +29,11 @@ from ...linen.flow_values import (
     Variables,
 )
 from ...trees import subtree
-from . import lifted_apply
+from . import lifted_apply, wrapped_init
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
-
-_JIT = {"jax.jit", "flax.nnx.jit"}
 
 
 @dataclasses.dataclass
@@ -118,20 +116,14 @@ def _check_references(form: _Native, function: ast.FunctionDef) -> None:
         name = form.flow.name(decorator.func) if isinstance(decorator, ast.Call) else form.flow.name(decorator)
         if name == "functools.partial" and isinstance(decorator, ast.Call) and decorator.args:
             name = form.flow.name(decorator.args[0])
-        if name not in _JIT:
+        if name not in wrapped_init.JIT:
             raise Unsupported(decorator, "a decorated function that returns params")
     for node, _ in form.flow.uses.references(function):
         parent = form.parent(node)
-        if _jitted(form, node):
+        if wrapped_init.jitted(form, node):
             parent, node = form.parent(parent), parent
         if not (isinstance(parent, ast.Call) and parent.func is node):
             raise Unsupported(node, "a function that returns params and is handed on")
-
-
-def _jitted(form: _Native, node: ast.AST) -> bool:
-    """Is a function given to `jax.jit`, in `jax.jit(initial_params)(key)`?"""
-    call = form.parent(node)
-    return isinstance(call, ast.Call) and call.args == [node] and form.flow.name(call.func) in _JIT
 
 
 def _check_target(form: _Native, received: Received, makers: Makers) -> None:
@@ -348,14 +340,14 @@ def wrapped(form: _Native, inner: ast.Call) -> Wrapped | None:
         references.append(function)
     for node in references:
         outer = form.parent(node)
-        if isinstance(node, ast.Lambda) or _jitted(form, node):
-            if not _jitted(form, node):
+        if isinstance(node, ast.Lambda) or wrapped_init.jitted(form, node):
+            if not wrapped_init.jitted(form, node):
                 return None
             outer = form.parent(outer)
         if outer is not call:
             return None
     decorators = getattr(function, "decorator_list", [])
-    if any(form.flow.name(decorator) not in _JIT for decorator in decorators):
+    if any(form.flow.name(decorator) not in wrapped_init.JIT for decorator in decorators):
         return None
     return Wrapped(inner, function, call)
 
@@ -387,7 +379,7 @@ def write(form: _Native) -> None:
     for function, positions in form.makers.functions.items():
         assert isinstance(function, ast.FunctionDef)
         for node, _ in form.flow.uses.references(function):
-            if _jitted(form, node):
+            if wrapped_init.jitted(form, node):
                 form.replace(form.parent(node), node)
         _undecorate(form, function)
         for statement in subtree(function):

@@ -63,6 +63,7 @@ from . import (
     steps,
     trees,
     unused_models,
+    wrapped_init,
 )
 from .components import Component
 from .places import changed_between, loops_around, nested
@@ -237,7 +238,7 @@ class _Native(Rewrite):
         inits = [node for node in inits if node not in self.twins]
         if len(inits) != 1:
             raise Unsupported(self.site, "init is not called in exactly one place")
-        self.wrapped = makers.wrapped(self, inits[0])
+        self.wrapped = wrapped_init.find(self, inits[0])
         self.init = self.wrapped.call if self.wrapped is not None else inits[0]
         made = self.flow.value(inits[0].func)
         several = isinstance(made, Tracked) and len(made.sites) > 1
@@ -320,9 +321,7 @@ class _Native(Rewrite):
         sizes = self.sizes(call, call.args[1:], self.init_keywords)
         arguments = [*sizes, f"rngs={self.rngs(call.args[0], self.streams)}"]
         if self.wrapped is not None:
-            if isinstance(self.wrapped.function, ast.FunctionDef):
-                self.delete(self.wrapped.function)
-            self.dropped.update(subtree(self.wrapped.function))
+            wrapped_init.drop(self, self.wrapped)
         if not self.direct and base is not self.site:
             for site in sorted(self.made_of, key=lambda node: node.lineno):
                 self.to_partial(site)
