@@ -7,7 +7,7 @@ from ...linen import self_names
 from ...linen.flow import Flow
 from ...linen.index import Project
 from ...plan import Outcome, Plan
-from . import adapter, components, device_copies, functional, functional_gradients, native, notices
+from . import adapter, components, device_copies, functional, functional_gradients, module_names, native, notices
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
@@ -26,6 +26,7 @@ def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> Non
 
 
 def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
+    module_names.drop(flow, contexts)
     found = components.find(flow)
     native_ones = native.write([c for c in found if _selected(c, "NNX601", flow, contexts)], flow, contexts)
     left = [c for c in found if c not in native_ones]

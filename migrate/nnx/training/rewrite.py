@@ -359,7 +359,10 @@ class Rewrite:
             self.replace(site, site.func)
             return
         source = self.source(site)
-        function = source.span(site.func)
+        function, last = source.span(site.func), max(source.span(node).end for node in (*site.args, *site.keywords))
+        tail = Span(last, source.span(site).end - 1)
+        if "\n" not in source.text[last : tail.end] and source.text[last : tail.end].strip(" ,"):  # see `module_names`
+            self.replace_span(site, tail, "")
         opening = source.text.index("(", function.end)
         partial = self.context(site).name("functools.partial")
         lead = first_on_its_line(source.text, opening + 1, source.span(site).end)
