@@ -8,6 +8,9 @@ from ..source import SourceFile
 from .flow_values import TRAIN_STATES
 from .index import Project
 
+# Methods that every TrainState has: a class that says them anew is not followed.
+_OF_ALL = {"apply_gradients", "create", "replace"}
+
 
 class StateClasses:
     """TrainState and what derives from it: their names and the fields that they add."""
@@ -47,7 +50,7 @@ class StateClasses:
         return tuple(s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
 
     def method(self, qualname: str, name: str) -> ast.FunctionDef | None:
-        """A method that a class of the project adds by itself, if it is a plain one."""
-        node = self.own.get(qualname)
+        """A method that a class of the project adds by itself, if it is a plain one and no other of TrainState's."""
+        node = self.own.get(qualname) if name not in _OF_ALL else None
         found = [s for s in node.body if isinstance(s, ast.FunctionDef) and s.name == name] if node is not None else []
         return found[0] if len(found) == 1 and not found[0].decorator_list else None

@@ -49,7 +49,7 @@ def write(form: _Functional, name: str) -> None:
 def _follows(form: _Functional, name: str, method: ast.FunctionDef) -> bool:
     """Is a method called on states of the component, and is nothing else done with it?"""
     plain = form.flow.state_classes.method(name, method.name) is method
-    if not plain or method.name in {"create", *STATE_FIELDS} or method.name.startswith("__"):
+    if not plain or method.name in STATE_FIELDS or method.name.startswith("__"):
         return False
     first = [*method.args.posonlyargs, *method.args.args][:1]
     held = form.flow.env.get((form.source(method).module, method, first[0].arg)) if first else None
