@@ -12,6 +12,7 @@ from ...linen.flow import Flow
 from ...linen.flow_values import ClassValue, Function, Model, Table
 from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
+from ...trees import subtree
 
 _CHECKS = {"isinstance", "issubclass", "type"}
 _INIT = {"init", "apply", "init_with_output", "lazy_init", "bind", "tabulate"}
@@ -29,6 +30,8 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
             _dynamic(context, flow, node)
             _given_to_linen(context, flow, node)
             _layer(context, flow, node)
+        elif isinstance(node, ast.Lambda):
+            _made_when_called(context, flow, node)
     _layers_of_objects(flow, contexts)
     for qualname, info in flow.project.linen_classes.items():
         plan = flow.plan.module_class(qualname)
@@ -265,6 +268,23 @@ def _given_to_linen(context: FileContext, flow: Flow, call: ast.Call) -> None:
                 f"{inner} is an nnx.Module now, and {outer}, to which it is given here, stays Linen",
                 severity=Severity.WARNING,
                 help=f"Write {inner} in the call itself and run again, so that {outer} is given a Linen copy of it.",
+            )
+
+
+def _made_when_called(context: FileContext, flow: Flow, function: ast.Lambda) -> None:
+    """`activation=lambda x: nn.relu(nn.LayerNorm()(x))`: a layer of the Linen module that calls the function."""
+    for call in subtree(function.body):
+        name = flow.name(call.func.func) if isinstance(call, ast.Call) and isinstance(call.func, ast.Call) else None
+        layer = (name or "").rpartition(".")[2]
+        if not (name or "").startswith("flax.linen.") or not layer[:1].isupper():
+            continue
+        if any(plan.outcome is Outcome.NATIVE for plan in flow.plan.classes.values()):
+            context.report(
+                call,
+                "NNX604",
+                f"the function makes Linen's {layer} when it is called, which no nnx.Module can do",
+                severity=Severity.WARNING,
+                help="A Linen module may call it as before. For a migrated class, make the layer in its constructor.",
             )
 
 

@@ -92,3 +92,29 @@ def test_linen_layers_that_an_object_gives_native_classes() -> None:
     assert [c.outcome for c in result.classes] == ["native"]
     found = [d.message for d in result.files[0].diagnostics if d.code == "NNX604"]
     assert len(found) == 1 and found[0].startswith("nn.Fp8DotGeneralOp stays a Linen layer, and Product")
+
+
+ACTIVATED = """
+from typing import Callable
+import flax.linen as nn
+
+class MLP(nn.Module):
+    activation: Callable = nn.relu
+
+    @nn.compact
+    def __call__(self, x):
+        return self.activation(nn.Dense(4)(x))
+
+
+def make(normalize):
+    if normalize:
+        return MLP(activation=lambda x: nn.relu(nn.LayerNorm()(x)))
+    return MLP(activation=lambda x: nn.relu(x))
+"""
+
+
+def test_functions_that_make_linen_layers_for_native_classes() -> None:
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", ACTIVATED)])
+    assert [c.outcome for c in result.classes] == ["native"]
+    found = [d.message for d in result.files[0].diagnostics if d.code == "NNX604"]
+    assert found == ["the function makes Linen's LayerNorm when it is called, which no nnx.Module can do"]
