@@ -130,7 +130,7 @@ def _report_file(_: click.Context, __: click.Parameter, value: tuple[Path, ...])
     help="Training code: nnx.jit (default) or the form with the lowest dispatch cost.",
 )
 @click.option("--no-bridge", is_flag=True, help="Leave what cannot become native NNX as it is, rather than bridge it.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: as many as pay]")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cases that --verify runs at a time. [default: 2]")
 @click.option("--allow-dirty", is_flag=True, help="Write even where git has uncommitted changes.")
 @click.option("--verify", is_flag=True, help="Afterwards prove that behaviour was kept (runs the user's code).")
 @click.option(

@@ -57,7 +57,6 @@ def migrate(
         raise _Failure(str(error)) from error
     options = with_command_line(
         config, select=select, ignore=ignore, naming=naming, jit=jit, bridge=False if no_bridge else None, trace=trace,
-        jobs=jobs,
     )  # fmt: skip
     if stdin:
         return _standard_input(options, config, show_diff, check, reports)
@@ -85,7 +84,7 @@ def migrate(
         click.echo(formats.render(report, f".{output_format}"), nl=False)
     status = _status(report, dry)
     if verify and not dry:
-        status = max(status, _verify(paths, status))
+        status = max(status, _verify(paths, status, jobs or config.jobs))
     return status
 
 
@@ -247,13 +246,14 @@ def _standard_input(options: Options, config: Config, show_diff: bool, check: bo
     return _status(report, dry=show_diff or check)
 
 
-def _verify(paths: tuple[Path, ...], status: int) -> int:
+def _verify(paths: tuple[Path, ...], status: int, jobs: int | None) -> int:
     if status == 2:
         click.echo("Not verified: some files failed. Correct them, or run `nnx-migrate verify` yourself.", err=True)
         return status
     command = load_command("verify")
     try:
-        result = command.main([str(path) for path in paths], prog_name="nnx-migrate verify", standalone_mode=False)
+        at_a_time = ["--jobs", str(jobs)] if jobs is not None else []
+        result = command.main([*at_a_time, *map(str, paths)], prog_name="nnx-migrate verify", standalone_mode=False)
     except click.exceptions.Exit as leave:
         result = leave.exit_code
     return int(result) if isinstance(result, int) else 0

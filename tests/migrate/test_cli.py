@@ -197,6 +197,27 @@ def test_a_file_that_cannot_be_written(tree: Path, monkeypatch: pytest.MonkeyPat
     assert not list(tree.rglob("*.tmp"))
 
 
+@pytest.mark.parametrize("from_file", [False, True])
+def test_jobs_are_the_cases_that_verify_runs_at_a_time(tree: Path, monkeypatch: pytest.MonkeyPatch, from_file: bool) -> None:
+    import click
+    from nnx_migrate.migrate import cli_migrate
+
+    asked: list[int] = []
+
+    @click.command()
+    @click.option("--jobs", type=int, default=2)
+    @click.argument("paths", nargs=-1)
+    def verify(jobs: int, paths: tuple[str, ...]) -> None:
+        asked.append(jobs)
+
+    monkeypatch.setattr(cli_migrate, "load_command", lambda name: verify)
+    if from_file:
+        (tree / "pyproject.toml").write_text("[tool.nnx-migrate]\njobs = 5\n")
+    given = [] if from_file else ["--jobs", "5"]
+    assert run("pkg", "--verify", *given).exit_code == 0
+    assert asked == [5]
+
+
 @pytest.mark.parametrize(
     "args, says",
     [
