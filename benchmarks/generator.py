@@ -3,8 +3,8 @@
 `program(seed)` is deterministic. A program is a few classes in one of the ways people write modules: compact or setup;
 layers inline, named, in loops, conditions, dicts and lists; partial factories, helper functions, sharing, inheritance;
 scan, remat and vmap. The generator follows the shapes while it writes, so every program runs in Linen. More steps are in
-`generator_modules` (how modules are made), `generator_lists` (lists of modules and arrays), `generator_lifted` (transforms,
-recurrence) and `generator_images`.
+`generator_modules` (how modules are made), `generator_python` (plain Python around layers), `generator_lists` (lists of
+modules and arrays), `generator_lifted` (transforms, recurrence) and `generator_images`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import generator_images
 import generator_lifted
 import generator_lists
 import generator_modules
+import generator_python
 
 HEADER = """\
 import functools
@@ -114,6 +115,7 @@ class Writer:
     def step(self, body: Body, fields: dict[str, int]) -> None:
         """Write one step: of this room, or of those beside it."""
         others: list[Step] = [*generator_modules.STEPS, *generator_lifted.STEPS, *generator_lists.STEPS]
+        others += generator_python.STEPS
         others += generator_lifted.SEQUENCE_STEPS if len(body.shape) == 3 else []
         images = generator_images.STEPS if len(body.shape) == 4 else []
         if self.only:
