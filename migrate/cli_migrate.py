@@ -18,7 +18,7 @@ from .context import Options
 from .diagnostics import Severity
 from .files import git, journal
 from .files.atomic import write_atomic
-from .linen.trace import TraceError
+from .linen.evidence.trace import TraceError
 from .report import formats, patch
 from .report.model import FileReport, Finding, RunReport, Status
 

@@ -15,7 +15,7 @@ from .source import SourceFile
 from .suppression import Suppressions
 
 if TYPE_CHECKING:
-    from .linen.index import Project
+    from .linen.project.index import Project
 
 
 @dataclasses.dataclass

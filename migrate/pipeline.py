@@ -12,7 +12,7 @@ from . import inlining
 from .context import FileContext, Options
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict
-from .linen.index import Project
+from .linen.project.index import Project
 from .plan import ClassPlan, Plan
 from .rule import Rule, Visit, Visitor, all_rules
 from .source import SourceFile
@@ -90,7 +90,7 @@ class Decided:
 
 
 def _decided(project: Project, options: Options, per_file: Mapping[Path, Options]) -> Decided:
-    from .nnx import modules
+    from .nnx.classes import modules
 
     plan = Plan(aliases=dict(project.aliases))
     concerned = concerned_files(project)
@@ -104,7 +104,9 @@ def _written(
     decided: Decided, options: Options, per_file: Mapping[Path, Options], not_called: Collection[ast.AST] = ()
 ) -> RunResult:
     """All files as decided. `not_called`: what constructs modules in functions that nothing calls any more."""
-    from .nnx import linen_copies, modules, outside_chains, training
+    from .nnx import linen_copies, training
+    from .nnx.classes import modules
+    from .nnx.factories import outside_chains
 
     project, linen, plan, copies = decided.project, decided.linen, decided.plan, decided.copies
     contexts = {
@@ -218,7 +220,7 @@ def _end(node: ast.AST) -> str:
 
 
 def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
-    from .nnx.imports import finish_imports
+    from .nnx.generated.imports import finish_imports
 
     source = context.source
     diagnostics = sorted(set(context.diagnostics))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .source import SourceFile
 
 if TYPE_CHECKING:
-    from .linen.index import Project
+    from .linen.project.index import Project
 
 _known: weakref.WeakKeyDictionary[Project, dict[str, str]] = weakref.WeakKeyDictionary()
 _imported: weakref.WeakKeyDictionary[Project, set[str]] = weakref.WeakKeyDictionary()

@@ -14,8 +14,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..edits import Parts
-from ..linen.dims import Dim, DimLike
-from ..linen.values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
+from ..linen.values.dims import Dim, DimLike
+from ..linen.values.values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
 
 DimText = Callable[[Dim], str]
 Keywords = tuple[tuple[str, Parts], ...]

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 
 from ..edits import Parts
-from ..linen.dims import Atom, Dim
-from ..linen.values import Array, Const, Int, Shape, Text, Tup, Unknown, Value
+from ..linen.values.dims import Atom, Dim
+from ..linen.values.values import Array, Const, Int, Shape, Text, Tup, Unknown, Value
 from .layers import (
     Arg,
     Built,

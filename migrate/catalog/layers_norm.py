@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..edits import Parts
-from ..linen.values import Array, Const, Unknown, Value
+from ..linen.values.values import Array, Const, Unknown, Value
 from .layers import (
     Arg,
     Built,

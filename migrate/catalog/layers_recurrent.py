@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..edits import Parts
-from ..linen.dims import Dim
-from ..linen.values import Array, Const, Shape, Tup, Unknown, Value
+from ..linen.values.dims import Dim
+from ..linen.values.values import Array, Const, Shape, Tup, Unknown, Value
 from .layers import (
     Arg,
     Built,

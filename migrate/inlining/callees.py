@@ -7,8 +7,8 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
-from ..linen.index import Project
-from ..linen.lifting import LIFTED
+from ..linen.lifted.lifting import LIFTED
+from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 

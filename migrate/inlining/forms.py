@@ -12,8 +12,8 @@ import ast
 from collections.abc import Callable, Iterator
 
 from ..edits import EditSet, Span
-from ..linen.index import Project
-from ..linen.lifting import LIFTED
+from ..linen.lifted.lifting import LIFTED
+from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .callees import NotInlined, is_class, read_elsewhere

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from ..edits import EditSet
-from ..linen.index import Project
-from ..linen.layer_fields import said_somewhere
+from ..linen.project.index import Project
+from ..linen.project.layer_fields import said_somewhere
 from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name

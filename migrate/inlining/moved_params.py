@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 
 from ..edits import EditSet
-from ..linen.index import Project
+from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name, names_in

@@ -7,8 +7,8 @@ import builtins
 from collections.abc import Collection, Iterator
 
 from ..edits import EditSet, Span
-from ..linen.index import Project
-from ..nnx.imports import finish_imports
+from ..linen.project.index import Project
+from ..nnx.generated.imports import finish_imports
 from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name, given_by, names_in

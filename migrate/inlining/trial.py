@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
-from ..linen.index import Project
+from ..linen.project.index import Project
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile
 from ..trees import subtree

@@ -6,7 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..edits import Span
-from ..nnx.sharding import argument_span
+from ..nnx.program.sharding import argument_span
 from ..rule import Example, Rule
 
 RULE = Rule(

@@ -9,9 +9,9 @@ from ..catalog.shardings import MANUAL
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..linen.axis_rules import argument
-from ..linen.own_boxes import initializer_around, own_boxes
-from ..nnx.sharding import (
+from ..linen.project.axis_rules import argument
+from ..linen.project.own_boxes import initializer_around, own_boxes
+from ..nnx.program.sharding import (
     bindings,
     boxes_beside_variables,
     boxes_remain,

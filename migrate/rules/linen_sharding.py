@@ -9,8 +9,8 @@ from ..catalog.shardings import MOVES, OF_TREES, PLAIN, Move
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..linen.axis_rules import find_rules
-from ..nnx.sharding import (
+from ..linen.project.axis_rules import find_rules
+from ..nnx.program.sharding import (
     boxes_beside_variables,
     boxes_remain,
     carries_own_boxes,

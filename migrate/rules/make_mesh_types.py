@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
-from ..linen.axis_rules import argument, literal
-from ..nnx.sharding import argument_span
+from ..linen.project.axis_rules import argument, literal
+from ..nnx.program.sharding import argument_span
 from ..rule import Example, Rule
 
 RULE = Rule(

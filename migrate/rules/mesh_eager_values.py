@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
-from ..nnx.sharding import JITS, PARTIALS, in_traced_function, mesh_items, today
+from ..nnx.program.sharding import JITS, PARTIALS, in_traced_function, mesh_items, today
 from ..rule import Example, Rule
 from ..trees import subtree
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
-from ..nnx.branches import exclusive
-from ..nnx.early import Types, is_self_attribute
+from ..nnx.program.early import Types, is_self_attribute
+from ..nnx.text.branches import exclusive
 from ..rule import Example, Rule
 from ..trees import subtree
 

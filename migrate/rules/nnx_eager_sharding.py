@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..context import FileContext
-from ..nnx.early import Types, is_early
+from ..nnx.program.early import Types, is_early
 from ..rule import Example, Rule
 from ..trees import subtree
 

@@ -7,8 +7,8 @@ import ast
 from ..catalog.early_nnx import MOVED_MODULES, RENAMED, SHARDING_KEYWORDS
 from ..context import FileContext
 from ..edits import Span
-from ..nnx.early import Types
-from ..nnx.sharding import is_alias
+from ..nnx.program.early import Types
+from ..nnx.program.sharding import is_alias
 from ..rule import Example, Rule
 
 RULE = Rule(

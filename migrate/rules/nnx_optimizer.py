@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Iterator
 
 from ..context import FileContext
-from ..nnx.early import Types
-from ..nnx.sharding import argument_span
+from ..nnx.program.early import Types
+from ..nnx.program.sharding import argument_span
 from ..rule import Example, Rule
 from ..source import SourceFile
 from ..trees import subtree

@@ -7,8 +7,8 @@ import builtins
 from collections.abc import Iterator
 
 from ..context import FileContext
-from ..nnx.early import is_early
-from ..nnx.sharding import PARTIALS, TRACERS, argument_span, in_traced_function, today
+from ..nnx.program.early import is_early
+from ..nnx.program.sharding import PARTIALS, TRACERS, argument_span, in_traced_function, today
 from ..rule import Example, Rule
 from ..trees import subtree
 

@@ -7,7 +7,7 @@ import ast
 from ..catalog.early_nnx import VARIABLE_ATTRIBUTES
 from ..context import FileContext
 from ..edits import Span
-from ..nnx.early import Types, is_early
+from ..nnx.program.early import Types, is_early
 from ..rule import Example, Rule
 
 RULE = Rule(

@@ -7,7 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.sharding import (
+from ..nnx.program.sharding import (
     PARTIALS,
     PJIT,
     JitArgument,

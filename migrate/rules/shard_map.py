@@ -7,7 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.sharding import PARTIALS, argument_span, is_alias
+from ..nnx.program.sharding import PARTIALS, argument_span, is_alias
 from ..rule import Example, Rule
 from ..trees import subtree
 

@@ -6,7 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..edits import Span
-from ..nnx.sharding import is_alias, replicated
+from ..nnx.program.sharding import is_alias, replicated
 from ..rule import Example, Rule
 
 RULE = Rule(

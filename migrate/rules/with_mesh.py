@@ -7,7 +7,7 @@ import ast
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..edits import Span
-from ..nnx.sharding import in_traced_function, is_mesh, mesh_items, today
+from ..nnx.program.sharding import in_traced_function, is_mesh, mesh_items, today
 from ..rule import Example, Rule
 
 RULE = Rule(

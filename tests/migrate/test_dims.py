@@ -5,10 +5,10 @@ import math
 import random
 
 import pytest
-from nnx_migrate.migrate.linen.dims import (
+from nnx_migrate.migrate.linen.values.dims import (
     Dim,
 )
-from nnx_migrate.migrate.linen.values import (
+from nnx_migrate.migrate.linen.values.values import (
     Array,
     Const,
     Int,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from nnx_migrate.migrate.nnx.imports import finish_imports
+from nnx_migrate.migrate.nnx.generated.imports import finish_imports
 from nnx_migrate.migrate.source import SourceFile
 
 

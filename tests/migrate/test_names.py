@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from nnx_migrate.migrate.linen.self_names import SelfName
+from nnx_migrate.migrate.linen.flow.self_names import SelfName
 from nnx_migrate.migrate.names import Names, canonical
 from nnx_migrate.migrate.plan import follow_aliases
 from nnx_migrate.migrate.source import SourceFile

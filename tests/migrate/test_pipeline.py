@@ -7,7 +7,7 @@ import pytest
 from nnx_migrate.migrate import pipeline
 from nnx_migrate.migrate.context import FileContext, Options
 from nnx_migrate.migrate.diagnostics import Severity
-from nnx_migrate.migrate.linen.index import Project
+from nnx_migrate.migrate.linen.project.index import Project
 from nnx_migrate.migrate.pipeline import apply_rules, migrate_project
 from nnx_migrate.migrate.plan import Plan
 from nnx_migrate.migrate.rule import Rule

@@ -14,7 +14,7 @@ from flax import nnx
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 from nnx_migrate.migrate.context import Options
-from nnx_migrate.migrate.nnx import parity
+from nnx_migrate.migrate.nnx.generated import parity
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.plan import Outcome
 from nnx_migrate.migrate.source import SourceFile

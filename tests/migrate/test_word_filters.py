@@ -162,10 +162,10 @@ def without_filters(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_renames, "_KNOWN", _Everything())
     patch.setattr(pipeline, "concerned_files", lambda project: list(project.files))
     patch.setattr(
-        "nnx_migrate.migrate.linen.index.Project._plausible_classes",
+        "nnx_migrate.migrate.linen.project.index.Project._plausible_classes",
         lambda self: [(s, n) for s in self.files.values() for n in s.by_kind.get(ast.ClassDef, ())],
     )
-    patch.setattr("nnx_migrate.migrate.linen.index.Project.handles_nnx", lambda self, source: True)
+    patch.setattr("nnx_migrate.migrate.linen.project.index.Project.handles_nnx", lambda self, source: True)
 
 
 def outcome(result: RunResult) -> dict[str, Any]:

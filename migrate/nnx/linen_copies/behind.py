@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from ...linen.classes_outside import may_be_class
-from ...linen.function_calls import FunctionCalls, parameters
-from ...linen.given_outside import GROWING
+from ...linen.flow.function_calls import FunctionCalls, parameters
+from ...linen.outside.classes_outside import may_be_class
+from ...linen.outside.given_outside import GROWING
 from ...source import SourceFile
 from ...trees import subtree
 

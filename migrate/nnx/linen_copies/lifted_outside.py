@@ -9,10 +9,10 @@ import ast
 import dataclasses
 from collections.abc import Iterator
 
-from ...linen.function_calls import FunctionCalls, parameters
-from ...linen.index import Project
-from ...linen.lifted_aliases import lifted_kind
-from ...linen.lifting import LIFTED
+from ...linen.flow.function_calls import FunctionCalls, parameters
+from ...linen.lifted.lifted_aliases import lifted_kind
+from ...linen.lifted.lifting import LIFTED
+from ...linen.project.index import Project
 from ...source import SourceFile
 
 _WORDS = {name.rpartition(".")[2] for name in LIFTED}

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...edits import Span
-from ...linen.classes import Classes
+from ...linen.project.classes import Classes
 from ...source import SourceFile
 from ...trees import subtree
 from . import derived

@@ -9,7 +9,7 @@ import enum
 import functools
 from collections.abc import Iterator
 
-from ...linen.index import Project
+from ...linen.project.index import Project
 from ...source import SourceFile
 
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__class__", "__qualname__", "__module__"}

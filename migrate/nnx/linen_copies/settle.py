@@ -7,10 +7,10 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Set
 
 from ...catalog.shardings import MOVES
-from ...linen import local_classes
-from ...linen.classes import Classes, ClassModel
-from ...linen.function_calls import FunctionCalls
-from ...linen.sites import Unmigratable
+from ...linen.flow.function_calls import FunctionCalls
+from ...linen.modules import local_classes
+from ...linen.project.classes import Classes, ClassModel
+from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 from . import lifted_outside

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from ...context import FileContext
 from ...edits import Edit, EditSet, Span
-from ...linen.index import Project
+from ...linen.project.index import Project
 from ...plan import ClassPlan, Outcome, Plan
 from ...siblings import above, beside
 from ...source import SourceFile
 from ...trees import parse_text, subtree
-from ..imports import finish_imports, spell
+from ..generated.imports import finish_imports, spell
 from . import derived
 from .recipe import SUFFIX, Recipe
 from .settle import MARK, Copies, copy_name

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...context import FileContext
-from ...linen import self_names
-from ...linen.flow import Flow
-from ...linen.index import Project
+from ...linen.flow import self_names
+from ...linen.flow.flow import Flow
+from ...linen.project.index import Project
 from ...plan import Outcome, Plan
 from . import adapter, components, device_copies, functional, functional_gradients, module_names, native, notices
 

@@ -7,10 +7,10 @@ import ast
 from ...context import FileContext
 from ...diagnostics import Severity
 from ...edits import Span
-from ...linen.flow import Flow
-from ...linen.flow_values import Bound, Collection
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import Bound, Collection
 from ...plan import ClassPlan, call_names
-from ..text_parts import first_on_its_line
+from ..text.text_parts import first_on_its_line
 from . import advice
 from .components import Component, names_in, sizes_lambda
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function, Instance, Items, Model, State, Symbol, Tracked, Value
-from ...linen.self_names import SelfName
+from ...linen.flow.flow_values import Function, Instance, Items, Model, State, Symbol, Tracked, Value
+from ...linen.flow.self_names import SelfName
 from ...source import SourceFile
 from ...trees import subtree
 from .rewrite import Unsupported

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, Function, Items, Method, Symbol, Updated, Value
+from ...linen.flow.flow_values import Collection, Function, Items, Method, Symbol, Updated, Value
 from ...trees import subtree
 from .rewrite import Unsupported
 

@@ -14,7 +14,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, Deltas, OptState, State, Symbol, Value, Variables
+from ...linen.flow.flow_values import Collection, Deltas, OptState, State, Symbol, Value, Variables
 from ...trees import subtree
 from .rewrite import Unsupported
 

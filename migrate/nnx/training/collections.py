@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...linen.flow_values import State
+from ...linen.flow.flow_values import State
 from ...plan import ClassPlan
 from .rewrite import Rewrite, Unsupported
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from ...linen.flow import Flow
-from ...linen.flow_values import Items, Method, Tracked, Value
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import Items, Method, Tracked, Value
 from ...plan import AddedArgument, ClassPlan
 from ...trees import subtree
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import State, Symbol
+from ...linen.flow.flow_values import State, Symbol
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ...context import FileContext
-from ...linen.flow import Flow
-from ...linen.flow_values import Function, Value
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import Function, Value
 from ...trees import subtree
 from .components import Component
 from .rewrite import Rewrite, Unsupported

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function
+from ...linen.flow.flow_values import Function
 from ...trees import subtree
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import ast
 
 from ...context import FileContext
-from ...linen.flow import Flow
-from ...linen.flow_values import (
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import (
     Collection,
     Deltas,
     Function,

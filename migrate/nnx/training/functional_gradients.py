@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...diagnostics import Severity
-from ...linen.flow_values import COND, SCAN, SWITCH, WRAPPERS, Collection, Function, Method, Updated
+from ...linen.flow.flow_values import COND, SCAN, SWITCH, WRAPPERS, Collection, Function, Method, Updated
 from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
     from ...context import FileContext
-    from ...linen.flow import Flow
+    from ...linen.flow.flow import Flow
     from .components import Component
 
 # What takes derivatives of what it is given, by the last word of its name: `dynamic_scale.value_and_grad(loss)` too.

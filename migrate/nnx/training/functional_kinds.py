@@ -13,7 +13,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Model, Symbol, Tracked, Value
+from ...linen.flow.flow_values import Model, Symbol, Tracked, Value
 from ...plan import ClassPlan
 from . import one_model
 from .components import Component

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import State
+from ...linen.flow.flow_values import State
 from ...source import SourceFile
 from .rewrite import Unsupported
 

@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Span
-from ...linen.flow_values import Function, Method, Model
+from ...linen.flow.flow_values import Function, Method, Model
 from ...trees import subtree
 
 if TYPE_CHECKING:

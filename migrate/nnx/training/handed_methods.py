@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ...edits import Span
-from ...linen.flow_values import GRADIENTS, Function, Method
+from ...linen.flow.flow_values import GRADIENTS, Function, Method
 from ...trees import subtree
 from .rewrite import Rewrite
 

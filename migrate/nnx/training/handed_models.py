@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function, Method, Model, Symbol
+from ...linen.flow.flow_values import Function, Method, Model, Symbol
 from . import handed_apply, returned_models
 from .rewrite import Unsupported
 

@@ -12,7 +12,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Method, Model, Variables
+from ...linen.flow.flow_values import Method, Model, Variables
 from ...trees import subtree
 from . import functional_calls
 from .rewrite import Unsupported

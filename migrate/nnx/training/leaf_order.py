@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow_values import Collection, Gradients, Items, State, Value, Variables
+from ...linen.flow.flow_values import Collection, Gradients, Items, State, Value, Variables
 from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function
+from ...linen.flow.flow_values import Function
 from ...trees import subtree
 from . import loops
 from .rewrite import Rewrite, Unsupported

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
+from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
 from . import makers, state_fields, trees
 from .rewrite import Unsupported

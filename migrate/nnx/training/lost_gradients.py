@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Gradients, Items, Symbol, Value
+from ...linen.flow.flow_values import Gradients, Items, Symbol, Value
 from . import leaf_order
 from .rewrite import Unsupported
 

@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import (
+from ...linen.flow.flow_values import (
     Collection,
     Function,
     Items,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import functools
 
-from ...linen.flow import Flow
-from ...linen.flow_values import Collection, Function
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import Collection, Function
 from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ...linen.flow_values import Deltas, Function, Instance, Items, OptState, Value
+from ...linen.flow.flow_values import Deltas, Function, Instance, Items, OptState, Value
 from .rewrite import Rewrite, Unsupported
 
 

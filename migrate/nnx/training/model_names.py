@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, State, Symbol, Variables
+from ...linen.flow.flow_values import Collection, State, Symbol, Variables
 from . import attributes, by_hand, makers, state_makers, steps
 from .rewrite import Unsupported
 

@@ -10,7 +10,7 @@ import re
 
 from ...context import FileContext
 from ...edits import Span
-from ...linen.flow import Flow
+from ...linen.flow.flow import Flow
 from ...trees import subtree
 
 _ACTS = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom

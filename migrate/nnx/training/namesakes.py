@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Model, Symbol
+from ...linen.flow.flow_values import Model, Symbol
 from . import old_values
 from .places import loops_around
 from .rewrite import Unsupported

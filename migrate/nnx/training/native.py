@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from ...context import FileContext
 from ...edits import Part
-from ...linen.flow import Flow
-from ...linen.flow_values import (
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import (
     Collection,
     Function,
     Gradients,
@@ -28,10 +28,10 @@ from ...linen.flow_values import (
     Value,
     Variables,
 )
-from ...linen.flow_versions import is_later
+from ...linen.flow.flow_versions import is_later
 from ...source import SourceFile
 from ...trees import subtree
-from ..text_parts import with_arguments
+from ..text.text_parts import with_arguments
 from . import (
     attributes,
     aux_results,

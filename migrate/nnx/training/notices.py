@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ...context import FileContext
 from ...diagnostics import Severity
-from ...linen import flow_classes
-from ...linen.flow import Flow
-from ...linen.flow_values import ClassValue, Function, Model, Table
+from ...linen.flow import flow_classes
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import ClassValue, Function, Model, Table
 from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
 from ...trees import subtree

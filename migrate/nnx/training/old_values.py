@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
+from ...linen.flow.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
 from ...trees import subtree
 from . import by_hand, copies, makers, saving, state_fields, state_updates
 from .places import exclusive, loops_around

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from ...linen.flow_values import Items, Model, Value
+from ...linen.flow.flow_values import Items, Model, Value
 from ...plan import ClassPlan
 from ...trees import subtree
 from . import same_arguments

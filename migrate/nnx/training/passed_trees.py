@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Iterator
 
 from ...context import FileContext
-from ...linen import flow_classes, flow_control, flow_records
-from ...linen.flow import Flow
-from ...linen.flow_values import (
+from ...linen.flow import flow_classes, flow_control, flow_records
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import (
     COND,
     LOOPS,
     SCAN,

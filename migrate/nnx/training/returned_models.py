@@ -12,8 +12,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function, Symbol
-from ...linen.self_names import SelfName
+from ...linen.flow.flow_values import Function, Symbol
+from ...linen.flow.self_names import SelfName
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:

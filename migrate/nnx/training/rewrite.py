@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from ...context import FileContext
 from ...edits import Part, Span
-from ...linen.flow import Flow
-from ...linen.flow_values import Bound, Collection, Function, Items, State, Tracked, Value, Variables
-from ...linen.own_boxes import own_boxes
+from ...linen.flow.flow import Flow
+from ...linen.flow.flow_values import Bound, Collection, Function, Items, State, Tracked, Value, Variables
+from ...linen.project.own_boxes import own_boxes
 from ...plan import ClassPlan
 from ...source import SourceFile
 from ...trees import subtree
-from ..text_parts import first_on_its_line
+from ..text.text_parts import first_on_its_line
 from . import drawn_inputs
 from .components import Component
 

@@ -14,7 +14,7 @@ import ast
 import copy
 import dataclasses
 
-from ...linen.flow_values import ClassValue, Function, Items, Model, Symbol, Value
+from ...linen.flow.flow_values import ClassValue, Function, Items, Model, Symbol, Value
 from ...trees import subtree
 from .places import loops_around
 from .rewrite import Rewrite

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_uses import restored_target
-from ...linen.flow_values import RESTORES, SAVES, State
+from ...linen.flow.flow_uses import restored_target
+from ...linen.flow.flow_values import RESTORES, SAVES, State
 from . import collections, loops
 from .rewrite import Unsupported
 

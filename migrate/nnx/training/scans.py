@@ -12,7 +12,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow_values import SCAN, Function, State
+from ...linen.flow.flow_values import SCAN, Function, State
 from ...source import SourceFile
 from .loops import same_state
 from .rewrite import Unsupported

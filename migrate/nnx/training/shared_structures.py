@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Method, Model, Symbol
+from ...linen.flow.flow_values import Method, Model, Symbol
 from ...source import SourceFile
 from ...trees import subtree
 from . import one_model

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
-from ...linen.flow_values import Function, Symbol
+from ...linen.flow.flow_values import Function, Symbol
 from ...source import SourceFile
 from . import leaf_order
 from .rewrite import Rewrite, Unsupported

@@ -16,12 +16,12 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow_values import TRAIN_STATES, Collection, State, Value
+from ...linen.flow.flow_values import TRAIN_STATES, Collection, State, Value
 from ...trees import subtree
 from .rewrite import Unsupported
 
 if TYPE_CHECKING:
-    from ...linen.flow import Flow
+    from ...linen.flow.flow import Flow
     from .components import Component
     from .native import _Native
 

@@ -16,7 +16,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Collection, Function, Method, Model, State, Symbol, Variables
+from ...linen.flow.flow_values import Collection, Function, Method, Model, State, Symbol, Variables
 from ...trees import subtree
 from . import handed_methods, makers
 from .places import loops_around

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Part
-from ...linen.flow_values import Collection, State
+from ...linen.flow.flow_values import Collection, State
 from ...trees import subtree
 from . import loops, state_fields
 from .rewrite import Unsupported

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function, Method, Tracked
+from ...linen.flow.flow_values import Function, Method, Tracked
 from ...trees import subtree
 from .rewrite import Unsupported
 from .state_updates import is_update

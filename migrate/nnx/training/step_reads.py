@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import SAVES
+from ...linen.flow.flow_values import SAVES
 
 if TYPE_CHECKING:
     from .native import _Native

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...edits import Span
-from ...linen.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
+from ...linen.flow.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
 from ...trees import subtree
 from . import aux_results, by_hand, saving, scans

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import (
+from ...linen.flow.flow_values import (
     SAVES,
     ClassValue,
     Collection,

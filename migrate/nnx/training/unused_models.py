@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow_values import Function, Method, Model, Symbol
+from ...linen.flow.flow_values import Function, Method, Model, Symbol
 from ...trees import subtree
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import numpy as np
 from flax import nnx, traverse_util
 from nnx_migrate.migrate.catalog import layers
 from nnx_migrate.migrate.catalog.layers import Arg, Built, Call, Instance
-from nnx_migrate.migrate.linen.dims import Dim
-from nnx_migrate.migrate.linen.values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
-from nnx_migrate.migrate.nnx import parity
+from nnx_migrate.migrate.linen.values.dims import Dim
+from nnx_migrate.migrate.linen.values.values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
+from nnx_migrate.migrate.nnx.generated import parity
 
 BF16 = jnp.bfloat16
 

@@ -14,8 +14,8 @@ import pytest
 from flax import nnx
 from nnx_migrate.migrate.catalog import layers
 from nnx_migrate.migrate.catalog.layers import Arg, BadCall, Call, Param, SizeUnknown, Unsupported
-from nnx_migrate.migrate.linen.dims import Dim
-from nnx_migrate.migrate.linen.values import Array, Const, Int, Lead, Shape, Tup, Unknown, Value
+from nnx_migrate.migrate.linen.values.dims import Dim
+from nnx_migrate.migrate.linen.values.values import Array, Const, Int, Lead, Shape, Tup, Unknown, Value
 
 from .sides import Case, construct, namespace, parse, rewrite_call, same, source, text
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flax import nnx, traverse_util
 from nnx_migrate.compat.equivalence.proof import prove, trace
-from nnx_migrate.migrate.linen.values import Array, Tup, Value
+from nnx_migrate.migrate.linen.values.values import Array, Tup, Value
 
 from .sides import Case, by_key, construct, flat, same
 

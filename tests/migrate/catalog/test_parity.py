@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from nnx_migrate.migrate.nnx import parity
+from nnx_migrate.migrate.nnx.generated import parity
 
 ALL = sorted(parity.parts())
 CATALOG = Path(parity.__file__).parent.parent

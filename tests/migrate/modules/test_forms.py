@@ -17,7 +17,7 @@ from flax import nnx
 from flax.core import meta
 from flax.traverse_util import flatten_dict
 from nnx_migrate import compat
-from nnx_migrate.migrate.nnx import parity
+from nnx_migrate.migrate.nnx.generated import parity
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import pytest
-from nnx_migrate.migrate.linen.reaching import reaching
+from nnx_migrate.migrate.linen.project.reaching import reaching
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 

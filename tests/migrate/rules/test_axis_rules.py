@@ -10,9 +10,9 @@ import flax.linen as nn
 import pytest
 from flax.core import spmd
 from jax.sharding import PartitionSpec
-from nnx_migrate.migrate.linen import axis_rules
-from nnx_migrate.migrate.linen.index import Project
-from nnx_migrate.migrate.nnx import parity
+from nnx_migrate.migrate.linen.project import axis_rules
+from nnx_migrate.migrate.linen.project.index import Project
+from nnx_migrate.migrate.nnx.generated import parity
 from nnx_migrate.migrate.source import SourceFile
 
 RULE_SETS: list[axis_rules.Rules] = [

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from flax import nnx
 from jax.sharding import Mesh, PartitionSpec
-from nnx_migrate.migrate.nnx import parity
+from nnx_migrate.migrate.nnx.generated import parity
 
 
 @pytest.fixture(scope="module")

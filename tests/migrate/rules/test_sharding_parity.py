@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-from nnx_migrate.migrate.nnx import parity
+from nnx_migrate.migrate.nnx.generated import parity
 
 PARTS = (
     "with_partitioning",

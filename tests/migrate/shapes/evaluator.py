@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from nnx_migrate.migrate.linen import shapes
-from nnx_migrate.migrate.linen.dims import Atom, Dim
-from nnx_migrate.migrate.linen.values import Const, Int, Shape, Slice, Star, Unknown, Value
+from nnx_migrate.migrate.linen.shapes import shapes
+from nnx_migrate.migrate.linen.values.dims import Atom, Dim
+from nnx_migrate.migrate.linen.values.values import Const, Int, Shape, Slice, Star, Unknown, Value
 
 MODULES = {
     "jnp": "jax.numpy",

@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from nnx_migrate.migrate.linen import shapes
-from nnx_migrate.migrate.linen.dims import Dim
-from nnx_migrate.migrate.linen.shape_args import RULES
-from nnx_migrate.migrate.linen.values import Array, Const, Int, Real, Shape, ShapeOf, Slice, Tup, Unknown, Value
+from nnx_migrate.migrate.linen.shapes import shapes
+from nnx_migrate.migrate.linen.shapes.shape_args import RULES
+from nnx_migrate.migrate.linen.values.dims import Dim
+from nnx_migrate.migrate.linen.values.values import Array, Const, Int, Real, Shape, ShapeOf, Slice, Tup, Unknown, Value
 
 from .evaluator import concrete, evaluate, number_of
 from .expressions import CONSTANT, OPEN, RANKED

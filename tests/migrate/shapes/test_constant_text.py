@@ -1,8 +1,8 @@
 """Conditions of which both sides are constants."""
 
 import pytest
-from nnx_migrate.migrate.linen.constant_text import settled
-from nnx_migrate.migrate.linen.dims import Dim
+from nnx_migrate.migrate.linen.values.constant_text import settled
+from nnx_migrate.migrate.linen.values.dims import Dim
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nnx_migrate.migrate.linen.classes import Classes
-from nnx_migrate.migrate.linen.examples import Examples, find_examples
-from nnx_migrate.migrate.linen.index import Project
-from nnx_migrate.migrate.linen.values import Shape
+from nnx_migrate.migrate.linen.evidence.examples import Examples, find_examples
+from nnx_migrate.migrate.linen.project.classes import Classes
+from nnx_migrate.migrate.linen.project.index import Project
+from nnx_migrate.migrate.linen.values.values import Shape
 from nnx_migrate.migrate.source import SourceFile
 
 HEADER = """

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from nnx_migrate.migrate.context import Options
-from nnx_migrate.migrate.linen.classes import Classes
-from nnx_migrate.migrate.linen.index import Project
-from nnx_migrate.migrate.linen.ranks import certain_ranks, seen_ranks
-from nnx_migrate.migrate.linen.trace import TraceError
-from nnx_migrate.migrate.nnx.modules import decide
+from nnx_migrate.migrate.linen.evidence.ranks import certain_ranks, seen_ranks
+from nnx_migrate.migrate.linen.evidence.trace import TraceError
+from nnx_migrate.migrate.linen.project.classes import Classes
+from nnx_migrate.migrate.linen.project.index import Project
+from nnx_migrate.migrate.nnx.classes.modules import decide
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.plan import Outcome, Plan
 from nnx_migrate.migrate.source import SourceFile

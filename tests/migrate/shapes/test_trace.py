@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from nnx_migrate.migrate.cli import program
-from nnx_migrate.migrate.linen.index import Project
-from nnx_migrate.migrate.linen.trace import TraceError, import_roots, run_trace, trace_project
-from nnx_migrate.migrate.linen.values import Shape
+from nnx_migrate.migrate.linen.evidence.trace import TraceError, import_roots, run_trace, trace_project
+from nnx_migrate.migrate.linen.project.index import Project
+from nnx_migrate.migrate.linen.values.values import Shape
 from nnx_migrate.migrate.source import SourceFile
 
 MODELS = """

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from nnx_migrate.migrate.context import FileContext, Options
-from nnx_migrate.migrate.linen.index import Project
+from nnx_migrate.migrate.linen.project.index import Project
 from nnx_migrate.migrate.nnx import training
-from nnx_migrate.migrate.nnx.imports import finish_imports
-from nnx_migrate.migrate.nnx.parity_files import parity_files
+from nnx_migrate.migrate.nnx.generated.imports import finish_imports
+from nnx_migrate.migrate.nnx.generated.parity_files import parity_files
 from nnx_migrate.migrate.plan import AddedArgument, ClassPlan, Outcome, Plan
 from nnx_migrate.migrate.source import SourceFile
 

@@ -7,9 +7,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from nnx_migrate.migrate.linen.flow import Flow
-from nnx_migrate.migrate.linen.flow_values import ClassValue, State
-from nnx_migrate.migrate.linen.index import Project
+from nnx_migrate.migrate.linen.flow.flow import Flow
+from nnx_migrate.migrate.linen.flow.flow_values import ClassValue, State
+from nnx_migrate.migrate.linen.project.index import Project
 from nnx_migrate.migrate.plan import ClassPlan, Outcome, Plan
 from nnx_migrate.migrate.source import SourceFile
 

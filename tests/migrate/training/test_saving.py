@@ -45,7 +45,7 @@ def test_a_linen_checkpoint_goes_on(name: str, tmp_path: Path) -> None:
 
 
 def helpers(*parts: str) -> dict[str, Any]:
-    from nnx_migrate.migrate.nnx import parity
+    from nnx_migrate.migrate.nnx.generated import parity
 
     return loaded(parity.render(parts), "linen_parity")
 

@@ -1,0 +1,1 @@
+"""What the project itself shows of inputs: examples, ranks, and what `--trace` saw."""

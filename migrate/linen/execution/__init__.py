@@ -1,0 +1,1 @@
+"""Symbolic execution of one class: statements, expressions, loops and conditions."""

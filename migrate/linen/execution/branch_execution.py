@@ -1,0 +1,476 @@
+"""Symbolic execution of conditions: both sides are followed, and what they leave becomes one value.
+
+Sizes that differ between the sides are followed by a variable that the constructor assigns in each.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...trees import subtree
+from ..lists import chains, conditional_items, last_pass, size_lists
+from ..modules import alternatives, fallback_factories, reentry
+from ..modules.choices import FactoryChoice, chosen, or_raises
+from ..modules.factory_functions import returned_choice
+from ..modules.given_functions import ChosenFunction
+from ..values import unpacking
+from ..values.dims import Dim
+from ..values.environment import Env, Returned
+from ..values.merging import Choice, Either, decided, dependencies_of, last_of_both, question, same_width, under_step
+from ..values.nothing_made import makes_nothing
+from ..values.presence import Step, asked, either_result, step_of, untold
+from ..values.replacing import sayable
+from ..values.sites import (
+    Abs,
+    Block,
+    Branch,
+    Factory,
+    Function,
+    Local,
+    Localized,
+    Module,
+    Repeated,
+    Static,
+    Track,
+    Unmigratable,
+    steps_of,
+)
+from ..values.values import OPAQUE, Array, Const, Int, Lead, Shape, Tup, Unknown, Value, size_stem
+from . import correlated, equal_sizes, stand_ins
+from .function_choices import FunctionChoice, chosen_function
+from .nested_conditions import nested
+
+if TYPE_CHECKING:
+    from .execute import Execution
+
+
+def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, returned: Returned) -> tuple[bool, bool]:
+    """Follow a condition and, where one side returns early, the statements after it as part of the other side.
+
+    Returns whether every path has returned, and whether `rest` was executed.
+    """
+    run.mark = (run.block, len(run.block.steps))
+    test = question(run.evaluate(node.test, env))
+    certain = run.truth(test.value)
+    if certain is not False and reentry.enters_again(run, node, env):
+        reentry.follow(run, node, env)
+        return False, False
+    if certain is None:
+        certain = last_pass.answer(run, node.test, env)
+    if certain is not None:
+        return run.run_block(node.body if certain else node.orelse, env, returned), False
+    localized, text, _ = run.condition(node.test, test, env)
+    inner = nested(run, node, env) if localized is None and asked(text) is None else None
+    if inner is not None:
+        return run_if(run, inner, rest, env, returned)
+    asks_sizes = localized is None and _asks_sizes(node.test, env)
+    outer = run.block
+    then, orelse = Block(), Block()
+    branch = Branch(localized, then, orelse, env.source, text)
+    outer.steps.append(branch)
+    mark = len(run.sites)
+    attributes_before = dict(run.attributes)
+    before = [bound.value for bound in env.names.values()]
+    given = (Returned(), Returned())  # what the two sides return
+    env_then, env_else = env.copy(), env.copy()
+    run.narrow(node.test, env_then, True)
+    run.narrow(node.test, env_else, False)
+    on_one_side = _none_on_one_side(env, env_then, env_else)
+    sides = step_of(run, node.test, test, text, env)
+    if sides is not None and sides[0].deps and localized is not None:
+        sides = (dataclasses.replace(sides[0], test=localized), dataclasses.replace(sides[1], test=localized))
+    way = sides or untold(run, test.value)
+    asked_before = correlated.sides_of(run, env_then, env_else, sides)
+
+    run.block = then
+    with run.under(way, True), run.knowing(test.value):
+        done_then = run.run_block(node.body, env_then, given[0])
+    of_then = len(run.sites)
+    attributes_then = run.attributes
+    run.attributes = dict(attributes_before)
+    run.block = orelse
+    with run.under(way, False):
+        done_else = run.run_block(node.orelse, env_else, given[1])
+    of_both, rest_holds = len(run.sites), done_else
+    ways = ((True, done_then, given[0]), (False, done_else, given[1]))
+    ended = [side for side, done, found in ways if done and not found.values]
+    branch.raises = ended[0] if len(ended) == 1 else None
+    took_rest = False
+    if done_then != done_else and rest:
+        # An early return: what follows belongs to the other branch only.
+        run.block = then if done_else else orelse
+        survivor = env_then if done_else else env_else
+        if done_else:
+            run.attributes, attributes_then = attributes_then, run.attributes
+        with run.under(way, not done_then):
+            finished = run.run_block(rest, survivor, given[0 if done_else else 1])
+        if done_else:
+            run.attributes, attributes_then = attributes_then, run.attributes
+        took_rest = True
+        done_then, done_else = (finished, True) if done_else else (True, finished)
+    run.block = outer
+    calltime = localized is None and not text
+    equal_sizes.one_name(run, node, (env_then, env_else), given)
+    factories = returned_choice(run, node.test, localized, text, given, env, returned)
+    whole = None if calltime else branch
+    returned.values += [factories] if factories is not None else _of_both(run, given, whole, sides, before)
+    if calltime:
+        size_lists.broken(run, size_lists.changed_in([branch]))
+    for place, site in enumerate(run.sites[mark:], mark):
+        site.conditions = (*site.conditions, (node, calltime))
+        holds = rest_holds if place >= of_both else place < of_then
+        site.renders["sides"] = {**site.renders.get("sides", {}), node: holds}
+        if calltime and site.kind != "rng" and not site.in_setup and asks_sizes:
+            reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
+            raise Unmigratable("NNX110", reason, node)
+    run.attributes = {**attributes_then, **run.attributes}
+    for name, value in attributes_then.items():
+        other = run.attributes.get(name)
+        if other is not value and other is not None:
+            listed = chains.merged(run, value.value, other.value, sides) if run.in_setup else None
+            if listed is not None:
+                run.attributes[name] = Abs(listed, False, value.flags | other.flags)
+                continue
+            sized = _either_size(run, node.test, test, value, other, env) if localized is not None else None
+            if sized is not None:
+                run.attributes[name] = sized
+                continue
+            merged = run.merge_pair(value, other)
+            run.attributes[name] = dataclasses.replace(
+                merged, value=under_step(merged.value, value.value, other.value, sides)
+            )
+    for side, changed in zip((env_then, env_else), asked_before):
+        correlated.put_back(side, changed)
+    if done_then and done_else:
+        return True, took_rest
+    if done_then or done_else:
+        kept = env_else if done_then else env_then
+        if branch.raises is done_then:
+            _or_raises(run, branch, node, env, kept, localized, text)
+        env.restore(kept)
+    else:
+        for name, (was, left, right) in on_one_side.items():
+            if env_then.names.get(name) is left and env_else.names.get(name) is right:
+                env_then.names[name] = env_else.names[name] = was
+        equal_sizes.one_rank(node, env_then, env_else)
+        asked_in = env.copy()  # a side may know more of what was asked for: `elif kind is None`, `else: raise`
+        merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
+        _choose(run, node, env, asked_in, env_then, env_else, localized, text, sides)
+    if calltime:  # both sides would be in the constructor, one after the other
+        for step in [*steps_of(then), *steps_of(orelse)]:
+            if isinstance(step, Local) and step.changes:
+                for name in step.names:
+                    env.names[name] = Abs(Unknown(name))
+                    env.local.discard(name)
+    return False, took_rest
+
+
+def _none_on_one_side(env: Env, then: Env, orelse: Env) -> dict[str, tuple[Abs, Abs, Abs]]:
+    """Names that are None on one side of a condition, of which the other side says nothing: as before, and on both sides.
+
+    Where `a is not None or b is not None` does not hold, neither is given; where it does, `b` may be None all the same.
+    """
+    found = {}
+    for name, was in env.names.items():
+        sides = (then.names[name], orelse.names[name])
+        of_none = [side is not was and side.value == Const(None) for side in sides]
+        if any(of_none) and any(side is was for side in sides):
+            found[name] = (was, *sides)
+    return found
+
+
+def _asks_sizes(test: ast.expr, env: Env) -> bool:
+    """Is a condition one of sizes, so that what it says is the same at every call: `h.shape[1] in self.resolutions`?
+
+    Numbers of fields and counters of loops (`train and i > 0`) are none.
+    """
+    for node in subtree(test):
+        asked = isinstance(node, ast.Attribute) and node.attr in ("shape", "ndim", "size")
+        bound = env.get(node.id) if isinstance(node, ast.Name) else None
+        if asked or (bound is not None and isinstance(bound.value, Int) and not bound.static):
+            return True
+    return False
+
+
+def _of_both(
+    run: Execution,
+    given: tuple[Returned, Returned],
+    branch: Branch | None,
+    sides: tuple[Step, Step] | None,
+    before: Sequence[Value],
+) -> list[Abs]:
+    """What a function returns on the sides of a condition: one array, where the constructor knows the condition.
+
+    `before`: the values that were there before the condition.
+
+    The size that it chooses is assigned before the statement that calls the function: `nn.Dense(4)(scaled(x))` makes
+    its layer first.
+    """
+    values = [*given[0].values, *given[1].values]
+    if branch is None or not given[0].values or not given[1].values:
+        return values
+    own = [run.merge_values(side.values) for side in given]
+    a, b = alternatives.saying(own[0], own[1], before)
+    if a is not own[0]:
+        return [a]
+    either = either_returned(run, a, b, sides) or _module_or_none(run, a, b, sides)
+    if either is not None:
+        return [either]
+    if len(run.marks) < 2 or run.marks[1][0] is not run.block:
+        return values
+    if not (isinstance(a.value, Array) and isinstance(b.value, Array)) or a.value == b.value:
+        return values
+    needed = dependencies_of(a.value) | dependencies_of(b.value) | (branch.test.needs if branch.test else set())
+    late = steps_of(Block(run.block.steps[run.marks[1][1] :]))
+    if any(needed & (s.names if isinstance(s, Local) else {getattr(s, "name", "")}) for s in late):
+        return values
+    chosen = dataclasses.replace(branch, then=Block(), orelse=Block())
+    merged = _merge_tracked(run, "", a, b, chosen.then, chosen.orelse, False, sides)
+    if chosen.then.steps:
+        here, run.mark = run.mark, run.marks[1]
+        size_lists.before_statement(run, chosen, "")
+        run.marks[1], run.mark = run.mark, (here[0], here[1] + (here[0] is run.block))
+    return [merged]
+
+
+def either_returned(run: Execution, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs | None:
+    """What a class's own method returns where its fields decide which of two arrays it is."""
+    plain = type(a.value) is Array and type(b.value) is Array and a.value != b.value
+    if not plain or len(run.marks) >= 2 or sides is None or sides[0].deps:
+        return None
+    if dependencies_of(a.value) | dependencies_of(b.value):
+        return None
+    return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
+
+
+def _module_or_none(run: Execution, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs | None:
+    """What a helper function of `setup` makes, or None, by its fields: `if width is None: return None`."""
+    kinds = (type(a.value), type(b.value))
+    none = any(isinstance(v.value, Const) and v.value.value is None for v in (a, b))
+    if not (run.in_setup and none and Module in kinds and sides is not None and not sides[0].deps):
+        return None
+    merged = run.merge_pair(a, b)
+    return dataclasses.replace(merged, value=under_step(merged.value, a.value, b.value, sides))
+
+
+def _choose(
+    run: Execution,
+    node: ast.If,
+    env: Env,
+    asked_in: Env,
+    then: Env,
+    orelse: Env,
+    localized: Localized | None,
+    text: str,
+    sides: tuple[Step, Step] | None,
+) -> None:
+    """Names that hold one factory, function or module or another, by the condition."""
+    for name, bound in env.names.items():
+        left, right = then.names.get(name), orelse.names.get(name)
+        if left is None or right is None or left.value is right.value:
+            continue
+        fallback_factories.note(run, node.test, left.value, right.value, env)
+        made = any(isinstance(side.value, Factory | FactoryChoice) for side in (left, right))
+        if made and _is_factory(left.value) and _is_factory(right.value):
+            value = chosen(run, node.test, localized, text, left.value, right.value, asked_in)
+            env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
+        elif isinstance(left.value, Function | FunctionChoice) and isinstance(right.value, Function | FunctionChoice):
+            function = chosen_function(node, localized, text, sides, left.value, right.value, env)
+            if function is not None:
+                env.names[name] = Abs(function, False, left.flags | right.flags)
+        elif isinstance(bound.value, Either) and localized is not None:
+            value = decided(bound.value, *run.self_text(node.test, asked_in), left.value, right.value)
+            env.names[name] = dataclasses.replace(bound, value=value)
+
+
+def _or_raises(
+    run: Execution, branch: Branch, node: ast.If, before: Env, kept: Env, localized: Localized | None, text: str
+) -> None:
+    """`if kind == "a": norm = A`, `else: raise`: a function outside of classes picks it under that condition only."""
+    for name, found in list(kept.names.items()):
+        old = before.names.get(name)
+        if isinstance(found.value, Factory | FactoryChoice) and (old is None or old.value is not found.value):
+            value = or_raises(run, node.test, localized, text, found.value, branch.raises is False, kept)
+            kept.names[name] = dataclasses.replace(found, value=value)
+
+
+def _is_factory(value: Value) -> bool:
+    return isinstance(value, Factory | FactoryChoice) or makes_nothing(value) is not None
+
+
+def _either_size(run: Execution, test: ast.expr, asked: Abs, a: Abs, b: Abs, env: Env) -> Abs | None:
+    """A size that both sides of a condition of `setup` set: `self.hidden = 4 * self.width`, else `self.given`."""
+    one, other = (run.plain(v.value) if isinstance(v.value, Static) else v.value for v in (a, b))
+    sizes = isinstance(one, Int) and isinstance(other, Int) and (isinstance(a.value, Int) or isinstance(b.value, Int))
+    if not (run.in_setup and sizes and asked.static and a.static and b.static):
+        return None
+    assert isinstance(one, Int) and isinstance(other, Int)
+    if one == other:
+        return a
+    text, deps = run.self_text(test, env)
+    if conditional_items.asks_what_changes(run, text):
+        return None
+    return Abs(Int(Dim.cond(text, one.dim, other.dim, deps)), True, asked.flags | a.flags | b.flags)
+
+
+def merge_envs(
+    run: Execution, env: Env, a: Env, b: Env, then: Block, orelse: Block, calltime: bool, sides: tuple[Step, Step] | None
+) -> None:
+    for name in {**a.names, **b.names}:  # in the order of the code, which numbers the variables that are made here
+        left, right = a.names.get(name), b.names.get(name)
+        if left is None or right is None:
+            env.names[name] = left or right or Abs(OPAQUE)
+            env.local.discard(name)
+            if name in (a.local if left is not None else b.local):
+                env.local.add(name)
+            continue
+        if left == right:
+            env.names[name] = left
+        else:
+            held = env.names.get(name)
+            own = () if calltime or held is None else tuple(v for v in (left.value, right.value) if v == held.value)
+            a_side, b_side = alternatives.saying(left, right, own)
+            found = stand_ins.of_argument(left, right, sides) or _merge_tracked(
+                run, name, a_side, b_side, then, orelse, calltime, sides
+            )
+            if found.static and name in dependencies_of(found.value) and env.is_taken(name):
+                found = Abs(Unknown(name), False, found.flags)  # the constructor has another variable of that name
+            known = under_step(found.value, left.value, right.value, sides)
+            env.names[name] = found if known is found.value else dataclasses.replace(found, value=known)
+            if not calltime:
+                correlated.note(env, name, left, right, sides)
+        if name in a.local and name in b.local and not calltime:
+            env.local.add(name)
+        else:
+            if left != right or not (name in a.local or name in b.local):
+                env.local.discard(name)
+
+
+def _merge_tracked(
+    run: Execution,
+    name: str,
+    a: Abs,
+    b: Abs,
+    then: Block,
+    orelse: Block,
+    calltime: bool,
+    sides: tuple[Step, Step] | None,
+) -> Abs:
+    """One value for both branches: sizes that differ are followed by a variable assigned in each.
+
+    Layers made in setup cannot see such a variable: for them the size says the condition itself.
+    """
+    if sides is not None and not sides[0].deps and "setup" in run.blocks:
+        if isinstance(a.value, Array) and isinstance(b.value, Array):
+            return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
+    static = a.static and b.static and not calltime
+    flags = a.flags | b.flags
+    listed = chains.merged(run, a.value, b.value, sides) if not calltime else None
+    if listed is None and run.in_setup and not calltime:
+        listed = unpacking.of_either(a.value, b.value)
+    if listed is not None:
+        return Abs(listed, False, flags)
+    variable = size_lists.variable_of(a.value)
+    if variable and variable == size_lists.variable_of(b.value) and not calltime:
+        return Abs(size_lists.SizeList(variable), False, flags)
+    if isinstance(a.value, Array) and isinstance(b.value, Array) and not calltime:
+        count = max(len(a.value.shape.dims), len(b.value.shape.dims))
+        left, right = a.value.shape.expand(count), b.value.shape.expand(count)
+        there: tuple[None, ...] = ()  # dimensions that are there on both sides, and no more is known of them
+        if len(left.dims) != len(right.dims) or left.lead != right.lead:
+            there = (None,) * (min(len(left.dims), len(right.dims)) - 1)
+            one, other = last_of_both(left, right)
+            if one is not None and other is not None:
+                left, right = one, other
+        if len(left.dims) == len(right.dims) and left.lead == right.lead:
+            pairs = list(zip(left.dims, right.dims))
+            dims = [_tracked_dim(run, x, y, then, orelse, i - len(pairs), left, sides) for i, (x, y) in enumerate(pairs)]
+            whole = (
+                _tracked_shape(run, a.value.shape, b.value.shape, then, orelse) if dims and dims[-1] is not None else None
+            )
+            if whole is not None and left.lead is not None and not left.lead.known:
+                return Abs(Array(Shape((dims[-1],), whole)), False, flags)
+            return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
+    if not calltime:
+        a, b = _as_size(run, a, b), _as_size(run, b, a)
+    if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
+        if static:
+            conditional_items.note_count(run, name, a.value, b.value, sides)
+            return Abs(Int(Dim.local(name)), True, flags)
+        dim = _tracked_dim(run, a.value.dim, b.value.dim, then, orelse, 0, None, sides)
+        return Abs(Int(dim) if dim is not None else OPAQUE, False, flags)
+    if run.in_setup and run.repeating and sides is not None and not sides[0].deps:
+        # A list that is filled or stays empty, by a condition that is the same in all passes of the loop.
+        for filled, empty in ((a, b), (b, a)):
+            if isinstance(filled.value, Repeated) and isinstance(empty.value, Tup) and not empty.value.items:
+                return filled
+    if calltime:  # one layer takes what either side gives, however the module is called
+        a, b = alternatives.filled_in([a, b], ())
+    merged = run.merge_pair(a, b)
+    if static and isinstance(merged.value, Unknown):
+        conditional_items.note_count(run, name, a.value, b.value, sides)
+    named = isinstance(merged.value, Choice) and not any(isinstance(o, Function) for o in merged.value.options)
+    if static and named and isinstance(merged.value, Choice):  # functions of fields and libraries, which make nothing here
+        return Abs(ChosenFunction(name, frozenset({name}), choice=merged.value), True, flags)
+    if static and isinstance(merged.value, Unknown):
+        return Abs(Static(name, frozenset({name})), True, flags)
+    return Abs(merged.value, static, flags)
+
+
+def _as_size(run: Execution, value: Abs, other: Abs) -> Abs:
+    """`head_dim = self.head_dim` beside `head_dim = width // self.num_heads`: what a field says is a size, too."""
+    if type(value.value) is Static and isinstance(other.value, Int) and not value.value.sequence:
+        return dataclasses.replace(value, value=Int(run.dim_of(value.value)))
+    return value
+
+
+def merge_tracked(run: Execution, a: Abs, b: Abs, then: Block, orelse: Block, sides: tuple[Step, Step] | None) -> Abs | None:
+    """Two arrays, or displays of arrays, of which a condition of the constructor decides; None for anything else."""
+    one, other = a.value, b.value
+    if isinstance(one, Tup) and isinstance(other, Tup) and len(one.items) == len(other.items):
+        if not all(type(item) is Array for item in (*one.items, *other.items)):
+            return None
+        pairs = [(Abs(x), Abs(y)) for x, y in zip(one.items, other.items)]
+        items = [_merge_tracked(run, "", x, y, then, orelse, False, sides).value for x, y in pairs]
+        return Abs(Tup(tuple(items), one.kind), False, a.flags | b.flags)
+    if not (isinstance(a.value, Array) and isinstance(b.value, Array)):
+        return None
+    return _merge_tracked(run, "", a, b, then, orelse, False, sides)
+
+
+def _tracked_shape(run: Execution, a: Shape, b: Shape, then: Block, orelse: Block) -> Lead | None:
+    """All but the last dimension of an array that has more of them on one side, under a name of the constructor."""
+    if run.loops or a == b or not (sayable(a) and sayable(b)):
+        return None
+    run.analyser.trackable.add(run.model.qualname)
+    if run.model.qualname not in run.analyser.tracking:
+        return None
+    name = run.tracker("shape")
+    then.steps.append(Track(name, Dim.of(0), shape=a))
+    orelse.steps.append(Track(name, Dim.of(0), shape=b))
+    return Lead(f"={name}", 1)
+
+
+def _tracked_dim(
+    run: Execution,
+    a: Dim | None,
+    b: Dim | None,
+    then: Block,
+    orelse: Block,
+    index: int,
+    shape: Shape | None = None,
+    sides: tuple[Step, Step] | None = None,
+) -> Dim | None:
+    """A size that a condition decides; `index`: its place in a shape, from the end, or 0."""
+    if a is None or b is None or a == b:
+        return same_width(a, b) if index == -1 else a if a == b else None
+    name = run.tracker(size_stem(index or -1, shape))
+    then.steps.append(Track(name, a))
+    orelse.steps.append(Track(name, b))
+    if sides is not None and not sides[0].deps and asked(sides[0].text) is None:
+        one, other = (a, b) if sides[0].holds else (b, a)
+        run.closed[name] = Dim.cond(sides[0].text, run.settled(one), run.settled(other))
+    return Dim.local(name)

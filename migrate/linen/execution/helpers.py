@@ -1,0 +1,238 @@
+"""Helper functions outside of classes that make layers or parameters for the module that calls them.
+
+    def conv_block(x, features):                    def conv_block(x, features, *, conv):
+      x = nn.Conv(features, (3, 3))(x)      →         x = conv(x)
+      return nn.relu(x)                               return nn.relu(x)
+
+In Linen such a layer belongs to the module whose compact method is running. In NNX that module's constructor makes it, and
+hands it to the function at each call: `conv_block(x, 8, conv=self.Conv_0)`. A parameter is made with the module at hand
+(`self.param(name, ...)`), so the function finds it there: `getattr(self, name)[...]`.
+
+What a function is handed is named after its own text only, so that all callers agree.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...catalog import layers
+from ...source import SourceFile
+from ...trees import subtree
+from ..modules import setup_helpers
+from ..values.late_makes import needed_by
+from ..values.sites import Abs, Function, Make, Module, Passage, SelfModule, Site, Unmigratable
+from ..values.values import Value
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """A keyword-only parameter of a helper function, for what it used to make."""
+
+    position: tuple[int, int]  # where in the function it is made, which orders the parameters
+    required: bool  # is it made by every call?
+
+
+@dataclasses.dataclass(frozen=True)
+class Started:
+    """What was known before a helper function was followed."""
+
+    sites: int
+    asked: int
+    steps: int
+
+
+def started(run: Any, function: Function, bound: Mapping[str, Abs]) -> Started | None:
+    """Note where a function that is about to be followed begins; None for methods and functions inside of methods."""
+    env = function.env
+    if function.method is not None or env is None or env.in_method():
+        return None
+    modules = {name for name, value in bound.items() if isinstance(value.value, SelfModule)}
+    for node in subtree(function.node) if modules else ():
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            run.analyser.read_attributes.add(node.attr)  # the function reads fields of the module
+    return Started(len(run.sites), _asked(run), len(run.block.steps))
+
+
+def _asked(run: Any) -> int:
+    """How often the module was asked what only Linen knows."""
+    return len(run.constants) + len(run.sows) + len(run.controls)
+
+
+def finished(
+    run: Any, before: Started, function: Function, node: ast.Call, nodes: Mapping[str, ast.expr], env: Any, result: Value
+) -> None:
+    """Record the call `node` for everything that the function made; raises Unmigratable where it cannot be handed in."""
+    made: list[Site] = run.sites[before.sites :]
+    if _asked(run) > before.asked:
+        raise _refused(node, "asks Linen about the module that calls it")
+    if not made:
+        return
+    target = function.node
+    if isinstance(target, ast.Lambda) or target.decorator_list:
+        raise _refused(node, "makes submodules in its caller's scope, and is a lambda or decorated")
+    if run.in_setup and setup_helpers.makes_parameters(made):
+        setup_helpers.parameters_made(run, made, function, node, env, before.steps)
+        return
+    if run.in_setup:
+        _made_for_setup(run, made, function, node, env, result)
+        return
+    found: list[tuple[Site, str, bool]] = []
+    for site in made:
+        found.append((site, *_slot_of(run, site, function.source, target, node)))
+    for site, name, required in found:
+        if "dtype" in site.renders:
+            run.analyser.checked[site.node] = site.renders["dtype"][1]
+        if not site.through:
+            _flags_in_own_words(site, target)
+        inner = site.through[0] if site.through else None
+        if site.name is not None and site.kind in ("layer", "class"):
+            site.name = dataclasses.replace(site.name, node=_renamed(site, nodes, target, node))
+        site.through = (Passage(node, env.source, target, function.source, name), *site.through)
+        if not name:
+            continue
+        where = inner.call if inner is not None else site.node
+        slots: dict[str, Slot] = run.analyser.slots.setdefault(target, {})
+        slots[name] = Slot((where.lineno, where.col_offset), required)
+        if inner is not None:
+            run.analyser.handed_on.setdefault(inner.call, {})[inner.slot] = name
+
+
+def _made_for_setup(run: Any, made: list[Site], function: Function, node: ast.Call, env: Any, result: Value) -> None:
+    """`self.head = make_head(8)`, of a function that returns one new module: the constructor makes that in its stead."""
+    site, target = made[0], function.node
+    assert isinstance(target, ast.FunctionDef)
+    place = site.through[0].call if site.through else site.node
+    alone = len(made) == 1 and isinstance(result, Module) and result.site is site and site.kind in ("layer", "class")
+    inside = target in function.source.ancestors(place) and _only_makes(function.source, target, place)
+    odd = site.lifted or site.scopes or site.alternatives or site.choice or site.name is not None or site.passed
+    if not (alone and inside) or odd or len(site.loops) > len(run.loops) or _own_conditions(site, target):
+        raise _refused(node, "makes submodules for `setup`")
+    within = {id(n) for n in subtree(node)}
+    if any(id(other.anchor()[1]) in within for other in run.sites if other is not site):
+        raise _refused(node, "makes submodules for `setup`, of others that are made in its arguments")
+    functions = [target, *[passage.function for passage in site.through]]
+    stored = {n.id for f in functions for n in subtree(f) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if needed_by([Make(site)]) & stored:
+        raise _refused(node, "computes what it makes for `setup`")
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    if layer is not None and any(name in site.bound for name in layer.call_time_fields):
+        raise _refused(node, "makes a layer for `setup` that NNX gives its flags at the call")
+    site.through = (Passage(node, env.source, target, function.source, ""), *site.through)
+
+
+def _only_makes(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> bool:
+    """Does the function do nothing but make what it makes at `place` and return it?"""
+    made = source.statement_of(place)
+    says = [s for s in function.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    returned = bool(says) and isinstance(says[-1], ast.Return)
+    return returned and all(s is made for s in says[:-1]) and isinstance(source.parents.get(place), ast.Assign | ast.Return)
+
+
+def _flags_in_own_words(site: Site, function: ast.FunctionDef) -> None:
+    """What NNX takes at the call and depends on the function's arguments is given there, also where it is known: other
+    callers say it differently."""
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    own = {a.arg for a in subtree(function) if isinstance(a, ast.arg)}
+    own |= {n.id for n in subtree(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for name in layer.call_time_fields if layer is not None else ():
+        bound = site.bound.get(name)
+        if bound is not None and bound.node is not None:
+            if any(isinstance(n, ast.Name) and n.id in own for n in subtree(bound.node)):
+                site.bound[name] = dataclasses.replace(bound, localized=None)
+
+
+def _refused(node: ast.Call, why: str) -> Unmigratable:
+    return Unmigratable("NNX135", f"`{ast.unparse(node.func)}` {why}", node)
+
+
+def _slot_of(run: Any, site: Site, source: SourceFile, function: ast.FunctionDef, node: ast.Call) -> tuple[str, bool]:
+    """How the function is handed what was made at `site`, and whether every call of it makes it."""
+    if site.kind == "rng":
+        return "", False
+    if site.kind == "variable" or site.lazy:
+        raise _refused(node, "makes a variable for its caller")
+    if site.lifted or site.scopes or site.alternatives or site.choice:
+        raise _refused(node, "makes submodules by a lifted transform or of several kinds for its caller")
+    if len(site.loops) > len(run.loops):
+        raise _refused(node, "makes submodules in a loop for its caller")
+    inner = site.through[0] if site.through else None
+    place = inner.call if inner is not None else site.node
+    if function not in source.ancestors(place) or any(p.function is function for p in site.through):
+        raise _refused(node, "makes submodules where it is not clear who calls it")
+    if run.loops and _own_conditions(site, function):
+        raise _refused(node, "is called in a loop and makes submodules under conditions")
+    if site.kind == "param":
+        return "", False
+    certain = inner is None or run.analyser.slots[inner.function][inner.slot].required
+    return _slot_name(site, source, function), certain and _always(source, function, place)
+
+
+def _own_conditions(site: Site, function: ast.FunctionDef) -> list[Any]:
+    """The conditions of a site that stand in a helper function's text."""
+    inside = {id(n) for n in subtree(function)}
+    return [c for c in site.conditions if id(c[0]) in inside]
+
+
+_UNCONDITIONAL = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Call, ast.BinOp, ast.UnaryOp, ast.Attribute,
+    ast.Subscript, ast.Tuple, ast.List, ast.keyword, ast.With,
+)  # fmt: skip
+
+
+def _always(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> bool:
+    """Does every call of the function come by `place`?"""
+    for outer in source.ancestors(place):
+        if outer is function:
+            break
+        if not isinstance(outer, _UNCONDITIONAL):
+            return False
+    returns = [n for n in subtree(function) if isinstance(n, ast.Return | ast.Raise)]
+    return all(r.lineno >= place.lineno for r in returns)
+
+
+def _slot_name(site: Site, source: SourceFile, function: ast.FunctionDef) -> str:
+    """The keyword: the layer's name in lower case, counted; behind the name of a function on the way."""
+    inner = site.through[0] if site.through else None
+    place = inner.call if inner is not None else site.node
+    said = ast.unparse(place.func)
+    last = _words(said.rpartition(".")[2])
+    calls = [n for n in subtree(function) if isinstance(n, ast.Call) and ast.unparse(n.func) == said]
+    calls.sort(key=lambda n: (n.lineno, n.col_offset))
+    number = calls.index(place) + 1
+    name = last if number == 1 else f"{last}_{number}"
+    if inner is not None:
+        name = f"{name}_{inner.slot}"
+    taken = {n.id for n in subtree(function) if isinstance(n, ast.Name)}
+    taken |= {a.arg for a in subtree(function) if isinstance(a, ast.arg)}
+    if name in taken or name in _KEYWORDS:
+        name = f"{name}_layer"
+    while name in taken:
+        name += "_"
+    return name
+
+
+_KEYWORDS = frozenset({"lambda", "global", "class"})
+
+
+def _words(name: str) -> str:
+    """`BatchNorm` → `batch_norm`, `LSTMCell` → `lstm_cell`."""
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", re.sub(r"\W", "_", name)).lower().strip("_")
+    return text if text.isidentifier() else f"layer_{text}"
+
+
+def _renamed(site: Site, nodes: Mapping[str, ast.expr], function: ast.FunctionDef, node: ast.Call) -> ast.expr | None:
+    """The `name=` of a site as the caller of the function says it."""
+    assert site.name is not None
+    said = site.name.node
+    if isinstance(said, ast.Name) and said.id in nodes:
+        return nodes[said.id]
+    if site.name.constant is None:
+        raise _refused(node, "makes submodules under names of its own making")
+    return None
+
+
+__all__ = ["Slot", "Started", "finished", "started"]

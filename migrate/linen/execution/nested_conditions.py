@@ -1,0 +1,86 @@
+"""What a field and an optional array decide together.
+
+`if self.cross and memory is not None:` becomes two conditions, one within the other: the constructor asks each by itself.
+Where the other side has statements too, or the condition is no statement, it asks all of it at once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from ...trees import subtree
+from ..values.arguments import is_self
+from ..values.presence import GIVEN, Mixed, Presence, asked, condition_text
+from ..values.sites import Abs
+from ..values.values import Unknown, Value
+
+_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+_ASKS = frozenset({"len", "isinstance", "hasattr", "getattr", "bool", "any", "all"})
+
+
+def nested(run: Any, node: ast.If, env: Any) -> ast.If | None:
+    """The condition with each part of its `and` in a statement of its own, where one part is whether an array is given.
+
+    None where its parts cannot all be said, or where the other side has statements too.
+    """
+    test = node.test
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And) or node.orelse or env.method is None:
+        return None
+    known: ast.If | None = run.analyser.nested.get(node)
+    if known is not None:
+        return known
+    if any(isinstance(n, _LEAVES) for n in subtree(node)) or any(not _is_plain(n) for n in subtree(test)):
+        return None
+    found = [run.evaluate(part, env) for part in test.values]
+    said = [run.condition(part, value, env)[:2] for part, value in zip(test.values, found)]
+    if not any(isinstance(value.value, Presence) for value in found) or all(s == (None, "") for s in said):
+        return None
+    body = node.body
+    for part in reversed(test.values):
+        body = [ast.copy_location(ast.If(part, body, []), node)]
+    run.analyser.nested[node] = body[0]
+    return body[0] if isinstance(body[0], ast.If) else None
+
+
+def together(run: Any, node: ast.BoolOp, values: Sequence[Abs], env: Any) -> Unknown:
+    """What `and` or `or` of fields and of whether arrays are given is."""
+    why = run.project.said(node)
+    if not any(_asks_presence(v.value) for v in values):
+        return Unknown(why)
+    open_ones = [(part, v) for part, v in zip(node.values, values) if run.truth(v.value) is None]
+    parts = [_part(run, part, v, env) for part, v in open_ones]
+    both = isinstance(node.op, ast.And)
+    if not all(parts) or run.in_setup or run.apart:
+        return Mixed(why, "", both)
+    return Mixed(why, f"({(' and ' if both else ' or ').join(parts)})")
+
+
+def _asks_presence(value: Value) -> bool:
+    return isinstance(value, Presence) or (isinstance(value, Mixed) and value.optional) or bool(condition_text(value))
+
+
+def _part(run: Any, node: ast.expr, value: Abs, env: Any) -> str:
+    """One part as the constructor asks it; "" where it cannot."""
+    if isinstance(value.value, Mixed):
+        return value.value.text
+    said = value.value.text if isinstance(value.value, Presence) else condition_text(value.value)
+    question = asked(said)
+    if question is not None:
+        return f"{'' if question[1] else 'not '}{GIVEN}.{question[0]}"
+    if said or not value.static or value.flags or run.localize(node, env) is None:
+        return f"({said})" if said else ""
+    own, deps = run.self_text(node, env)
+    fields = {n.attr for n in ast.walk(ast.parse(own)) if isinstance(n, ast.Attribute) and is_self(n.value, env)}
+    return "" if deps or not fields <= set(run.fields) else f"({own})" if isinstance(node, ast.IfExp) else str(own)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Does it make nothing, however often it is asked?"""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _ASKS
+    return not isinstance(node, ast.NamedExpr | ast.Await)
+
+
+__all__ = ["nested", "together"]

@@ -1,0 +1,1 @@
+"""The flow of values through code outside of module classes."""

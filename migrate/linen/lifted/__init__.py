@@ -1,0 +1,1 @@
+"""Lifted transforms, as execution follows them."""

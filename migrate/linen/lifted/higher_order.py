@@ -1,0 +1,142 @@
+"""Higher-order functions: jax transforms, `jax.lax` control flow, functions given to unknown code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...trees import subtree
+from ..lists.size_lists import SizeList, last_item
+from ..modules.module_calls import invoke
+from ..shapes import shapes
+from ..values.apart import run_apart
+from ..values.arguments import Arguments, function_env, parameters_of
+from ..values.mapped_axes import drop_axis, scan_carry, stacked
+from ..values.sites import Abs, Function, Repeated, Unmigratable
+from ..values.values import Const, Global, Tup, Unknown, Value
+
+TRANSPARENT = frozenset(
+    {"jax.jit", "jax.checkpoint", "jax.remat", "jax.named_call", "jax.named_scope", "jax.profiler.annotate_function"}
+)
+
+
+def makes_function(qualname: str) -> bool:
+    """Does the library function give a function back (jit, vmap, grad)?"""
+    return qualname in TRANSPARENT or qualname in (
+        "jax.vmap", "jax.grad", "jax.value_and_grad", "jax.vjp", "jax.jvp", "jax.linearize", "jax.jacfwd", "jax.jacrev",
+    )  # fmt: skip
+
+
+def uses_modules(function: Function) -> bool:
+    """Does the function call anything, so that modules may be used in it?"""
+    return any(isinstance(n, ast.Call) for n in subtree(function.node))
+
+
+def run_functions(run: Any, arguments: Arguments) -> None:
+    """Functions handed to unknown code: what they make must be known, so making modules in them is refused."""
+    for _, found in [*arguments.positional, *[(n, a) for _, n, a in arguments.keywords]]:
+        if isinstance(found.value, Function) and found.value.method is None and found.value.env is not None:
+            before = len(run.sites)
+            parameters = parameters_of(found.value.node)
+            env = function_env(run, found.value, {p: Abs(Unknown("argument")) for p in parameters})
+            try:
+                run_apart(run, found.value.node, env)
+            except Unmigratable:
+                raise
+            if len(run.sites) > before:
+                raise Unmigratable(
+                    "NNX134",
+                    f"modules are made in a function given to `{ast.unparse(arguments.node.func)}`",
+                    arguments.node,
+                )
+
+
+def _higher_checkpoint(run: Any, arguments: Arguments, env: Any) -> Abs:
+    return arguments.positional[0][1] if arguments.positional else Abs(Unknown("checkpoint"))
+
+
+def _higher_scan(run: Any, arguments: Arguments, env: Any) -> Abs:
+    values = [a for _, a in arguments.positional]
+    keywords = {k: a for k, _, a in arguments.keywords}
+    function = values[0] if values else keywords.get("f")
+    init = values[1] if len(values) > 1 else keywords.get("init")
+    xs = values[2] if len(values) > 2 else keywords.get("xs")
+    if function is None or init is None:
+        return Abs(Unknown("scan"))
+    element = drop_axis(xs.value, 0) if xs is not None else Const(None)
+    result = invoke(run, function, [init.value, element])
+    if isinstance(result, Tup) and len(result.items) == 2:
+        return Abs(Tup((scan_carry(init.value, result.items[0]), stacked(result.items[1]))), False, arguments.flags)
+    return Abs(Unknown("scan"), False, arguments.flags)
+
+
+def _higher_cond(run: Any, arguments: Arguments, env: Any) -> Abs:
+    values = [a for _, a in arguments.positional]
+    if len(values) < 3:
+        return Abs(Unknown("cond"), False, arguments.flags)
+    operands = [a.value for a in values[3:]]
+    results = [Abs(invoke(run, f, operands)) for f in values[1:3]]
+    merged: Abs = run.merge_values(results)
+    return Abs(merged.value, False, arguments.flags)
+
+
+def _higher_fori(run: Any, arguments: Arguments, env: Any) -> Abs:
+    values = [a for _, a in arguments.positional]
+    if len(values) < 4:
+        return Abs(Unknown("fori_loop"), False, arguments.flags)
+    invoke(run, values[2], [Unknown("i"), values[3].value])
+    return Abs(values[3].value, False, arguments.flags)
+
+
+def _higher_while(run: Any, arguments: Arguments, env: Any) -> Abs:
+    values = [a for _, a in arguments.positional]
+    if len(values) < 3:
+        return Abs(Unknown("while_loop"), False, arguments.flags)
+    invoke(run, values[0], [values[2].value])
+    invoke(run, values[1], [values[2].value])
+    return Abs(values[2].value, False, arguments.flags)
+
+
+def _higher_map(run: Any, arguments: Arguments, env: Any) -> Abs:
+    values = [a for _, a in arguments.positional]
+    if len(values) >= 2:
+        return Abs(stacked(invoke(run, values[0], [drop_axis(values[1].value, 0)])), False, arguments.flags)
+    return Abs(Unknown("map"), False, arguments.flags)
+
+
+def _higher_reduce(run: Any, arguments: Arguments, env: Any) -> Abs:
+    """functools.reduce over arrays of a known number, or of one shape."""
+    values = [a for _, a in arguments.positional]
+    sequence = values[1].value if len(values) > 1 else None
+    items: list[Value] = [v.value for v in values[2:3]]
+    if isinstance(sequence, Tup):
+        items += sequence.items
+    elif isinstance(sequence, SizeList):
+        items += [last_item(run, sequence)] * 2
+    elif isinstance(sequence, Repeated):
+        items += [sequence.element] * 2
+    total = items[0] if items else Unknown("reduce")
+    for item in items[1:]:
+        if isinstance(values[0].value, Global):
+            total = shapes.call(values[0].value.name, [run.plain(total), run.plain(item)], {})
+        else:
+            total = invoke(run, values[0], [total, item])
+    if isinstance(sequence, SizeList) and total != items[-1]:
+        total = Unknown("reduce")  # as many times as there are items, and that is not known
+    if isinstance(total, Unknown):
+        return run._static_text(arguments.node, arguments.static, arguments.flags, env)  # type: ignore[no-any-return]
+    return Abs(total, arguments.static, arguments.flags)
+
+
+HIGHER_ORDER: Mapping[str, Callable[[Any, Arguments, Any], Abs]] = {
+    "jax.checkpoint": _higher_checkpoint,
+    "jax.remat": _higher_checkpoint,
+    "jax.jit": _higher_checkpoint,
+    "jax.lax.scan": _higher_scan,
+    "jax.lax.cond": _higher_cond,
+    "jax.lax.fori_loop": _higher_fori,
+    "jax.lax.while_loop": _higher_while,
+    "jax.lax.map": _higher_map,
+    "functools.reduce": _higher_reduce,
+}

@@ -1,0 +1,1 @@
+"""Lists of modules and of arrays, and the loops over them."""

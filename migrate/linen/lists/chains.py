@@ -1,0 +1,262 @@
+"""Lists that `setup` fills bit by bit: single items, and what the passes of loops append, in their order.
+
+    layers = [nn.Dense(8)]                      Chain((Dense, Repeated(Cycle((Dense, relu)))))
+    for width in self.widths:
+      layers.append(nn.Dense(width))
+      layers.append(nn.relu)
+
+What goes through such a list (a loop, nn.Sequential) sees its items one after the other, each with what the one before
+it gave.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from ...trees import subtree
+from ..values.environment import Env
+from ..values.presence import Step
+from ..values.sites import Abs, Repeated
+from ..values.values import Int, Slice, Tup, Unknown, Value
+from .conditional_items import Sometimes, counted, filled, run_items
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cycle(Value):
+    """What every pass of a loop appends, in this order."""
+
+    items: tuple[Value, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chain(Value):
+    """A list of items and of `Repeated` ones."""
+
+    parts: tuple[Value, ...]
+
+
+def parts_of(value: Value) -> tuple[Value, ...] | None:
+    """The parts of a list that may be one of these; None for anything else."""
+    if isinstance(value, Chain):
+        return value.parts
+    if isinstance(value, Repeated):
+        return (value,) if value.in_order and not value.part and value.kind == "list" else None
+    return value.items if isinstance(value, Tup) else None
+
+
+def joined(parts: tuple[Value, ...], kind: str = "list") -> Value:
+    """The list of these parts, as simply as it can be said."""
+    if not any(isinstance(part, Repeated | Sometimes) for part in parts):
+        return Tup(parts, kind)
+    return parts[0] if len(parts) == 1 else Chain(parts)
+
+
+def appended(run: Any, old: Value, added: Value) -> Value:
+    """A list of `setup` after `append(added)`."""
+    parts = parts_of(old)
+    if parts is None:
+        return Unknown("a list that is not known")
+    if not run.running_loops:
+        return joined((*parts, added), getattr(old, "kind", "list"))
+    loop = run.running_loops[-1]
+    steps = tuple(run.path[run.loop_depths[-1] :])
+    if any(_is_changed(loop, name) for step in steps for name in step.deps):
+        return Unknown("a list that grows under conditions whose names a pass changes")
+    last = parts[-1] if parts else None
+    if isinstance(last, Repeated) and last.grown is not None:
+        node, path = last.grown
+        if node is loop and path == tuple(run.path):
+            grown = dataclasses.replace(last, element=Cycle((*_items(last), added)))
+            return joined((*parts[:-1], grown))
+        if node is loop and not last.turned:
+            more = (*_perhaps_items(last), *_perhaps((added,), steps))
+            return joined((*parts[:-1], _of_all_passes(run, last, more)))
+        if any(inner is node for inner in subtree(loop)):  # in a loop of this loop
+            return Unknown("a list that grows in several ways in one loop")
+    if len(run.running_loops) > 1 and parts:
+        return Unknown("a list that grows in several loops around one another")
+    return joined((*parts, dataclasses.replace(repeated(run, added), under=steps)))
+
+
+def _is_changed(loop: ast.AST, name: str) -> bool:
+    """Has a name more than one meaning in a pass?"""
+    stores = [n for n in subtree(loop) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    return len(stores) > 1
+
+
+def _items(part: Repeated) -> tuple[Value, ...]:
+    return part.element.items if isinstance(part.element, Cycle) else (part.element,)
+
+
+def _perhaps(items: tuple[Value, ...], steps: tuple[Step, ...]) -> tuple[Value, ...]:
+    """Items that a pass appends under some conditions."""
+    for step in reversed(steps):
+        items = tuple(Sometimes(item, step) for item in items)
+    return items
+
+
+def _perhaps_items(part: Repeated) -> tuple[Value, ...]:
+    """What a pass appends, each item with its conditions."""
+    return _perhaps(_items(part), part.under)
+
+
+def _of_all_passes(run: Any, part: Repeated, items: tuple[Value, ...]) -> Repeated:
+    """The same part with these items, whose conditions they say themselves."""
+    grown = (run.running_loops[-1], tuple(run.path[: run.loop_depths[-1]]))
+    return dataclasses.replace(part, element=Cycle(items), grown=grown, under=())
+
+
+def repeated(run: Any, added: Value, turned: bool = False) -> Repeated:
+    """The items that a loop adds, one in every pass."""
+    grown = (run.running_loops[-1], tuple(run.path)) if run.running_loops else None
+    return Repeated(added, run.loops[-1] if run.loops else None, turned=turned, grown=grown)
+
+
+def extended(run: Any, a: Value, b: Value) -> Value | None:
+    """`a + b` of lists of `setup`; None where they cannot be followed."""
+    left, right = parts_of(a), parts_of(b)
+    if left is None or right is None:
+        return None
+    if not run.running_loops:
+        return joined((*left, *right), getattr(a, "kind", "list"))
+    if any(isinstance(part, Repeated) for part in right):
+        return None
+    for item in right:
+        a = appended(run, a, item)
+    return a
+
+
+def merged(run: Any, a: Value, b: Value, sides: tuple[Step, Step] | None) -> Value | None:
+    """A list to which the sides of a condition added items; None for anything else."""
+    parts, others = parts_of(a), parts_of(b)
+    if parts is None or others is None or sides is None:
+        return None
+    if run.running_loops:
+        return _merged_in_loop(run, parts, others)
+    if not any(run.modules_in(a)) and not any(run.modules_in(b)):
+        return None
+    found = filled(parts, others, sides, not run.in_setup)
+    return Chain(found) if found is not None else None
+
+
+def _merged_in_loop(run: Any, parts: tuple[Value, ...], others: tuple[Value, ...]) -> Value | None:
+    """A list to which a pass of a loop appends under a condition: the items know under which."""
+    own = [_grown_here(run, side) for side in (parts, others)]
+    rest = [side[:-1] if part is not None else side for side, part in zip((parts, others), own)]
+    if len(rest[0]) != len(rest[1]) or any(x is not y for x, y in zip(*rest)) or own == [None, None]:
+        return None
+    one, other = own
+    if one is None or other is None:
+        return joined((*rest[0], one or other or Unknown("")))
+    items, more = _perhaps_items(one), _perhaps_items(other)
+    same = 0
+    while same < min(len(items), len(more)) and _is_same(items[same], more[same]):
+        same += 1
+    return joined((*rest[0], _of_all_passes(run, one, (*items, *more[same:]))))
+
+
+def _grown_here(run: Any, parts: tuple[Value, ...]) -> Repeated | None:
+    """The last part of a list, where it is what passes of the present loop appended."""
+    last = parts[-1] if parts else None
+    here = isinstance(last, Repeated) and last.grown is not None and last.grown[0] is run.running_loops[-1]
+    return last if here and isinstance(last, Repeated) and not last.turned else None
+
+
+def _is_same(a: Value, b: Value) -> bool:
+    if isinstance(a, Sometimes) and isinstance(b, Sometimes):
+        return a.step == b.step and _is_same(a.item, b.item)
+    return a is b
+
+
+def item(run: Any, value: Chain, key: Value) -> Value:
+    """`layers[0]`, `layers[-1]`, `layers[1:]`, where single items stand at that end."""
+    parts = counted(run, value.parts)
+    position = key.dim.value if isinstance(key, Int) else None
+    if position is not None and -len(parts) <= position < len(parts):
+        before = parts[: position + 1] if position >= 0 else parts[position:]
+        if not any(isinstance(part, Repeated | Sometimes) for part in before):
+            return parts[position]
+        return Unknown("an item of a list")
+    if not all(isinstance(part, Repeated) or part is old for part, old in zip(parts, value.parts)):
+        return Unknown("an item of a list")
+    first, last = (not isinstance(value.parts[end], Repeated | Sometimes) for end in (0, -1))
+    if isinstance(key, Slice) and key.step is None:
+        start = key.start.dim.value if isinstance(key.start, Int) else 0 if key.start is None else None
+        stop = key.stop.dim.value if isinstance(key.stop, Int) else 0 if key.stop is None else None
+        if (start, stop) == (1, 0) and first:
+            return joined(value.parts[1:])
+        if (start, stop) == (0, -1) and last:
+            return joined(value.parts[:-1])
+    return Unknown("an item of a list")
+
+
+def listed(run: Any, iterator: ast.expr, iterated: Abs) -> tuple[Value, bool] | None:
+    """(the list, is it counted) of a loop over one of these, or over its enumeration; None for another loop."""
+    counted = isinstance(iterator, ast.Call) and isinstance(iterator.func, ast.Name) and iterator.func.id == "enumerate"
+    value = iterated.value
+    if counted and isinstance(iterator, ast.Call) and len(iterator.args) == 1 and iterator.args[0] in run.evaluated:
+        value = run.evaluated[iterator.args[0]].value
+    if isinstance(value, Chain) or (isinstance(value, Repeated) and (isinstance(value.element, Cycle) or value.under)):
+        return value, counted
+    return None
+
+
+def run_through(
+    run: Any,
+    node: ast.For | ast.comprehension,
+    target: ast.expr,
+    iterator: ast.expr,
+    env: Env,
+    body: Callable[[Env], None],
+    value: Value,
+    counted: bool = False,
+) -> None:
+    """Execute a loop body for the items of such a list, one after the other."""
+
+    def one(part: Value, inner: Env) -> None:
+        element: Value = Tup((Unknown("the number of a pass"), part)) if counted else part
+        run.bind(target, Abs(element), inner)
+        body(inner)
+
+    for part in parts_of(value) or ():
+        if not isinstance(part, Repeated):
+            run_items(run, (part,), env, one)
+            continue
+
+        def passed(inner: Env, items: tuple[Value, ...] = _perhaps_items(part)) -> None:
+            run_items(run, items, inner, one)
+
+        run.loop(node, target, iterator, env, passed, over=Abs(part))
+
+
+def sequence(run: Any, value: Value, first: Value, call: Callable[[Value, Value], Value], source: Any) -> Value:
+    """What the items of a list give, each called with what the one before gave, the first with `first`."""
+    loop = ast.parse("for item in items:\n  result = item(result)").body[0]
+    assert isinstance(loop, ast.For)
+    env = Env({"items": Abs(value), "result": Abs(first), "item": Abs(Unknown("an item"))}, source)
+    run.evaluated[loop.iter] = Abs(value)
+
+    def body(inner: Env) -> None:
+        inner.names["result"] = Abs(call(inner.names["item"].value, inner.names["result"].value))
+
+    run_through(run, loop, loop.target, loop.iter, env, body, value)
+    return env.names["result"].value
+
+
+__all__ = [
+    "Chain",
+    "Cycle",
+    "appended",
+    "extended",
+    "item",
+    "joined",
+    "listed",
+    "merged",
+    "parts_of",
+    "repeated",
+    "run_through",
+    "sequence",
+]

@@ -1,0 +1,1 @@
+"""How modules are made and called: factories, kinds, parameters, variables."""

@@ -1,0 +1,303 @@
+"""A factory chosen by a condition: `nn.LayerNorm if self.ln else nn.RMSNorm`, `nn.remat(Block) if self.remat else Block`.
+
+What it makes is made under the same condition in the constructor, and asked for under it in the method.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import dataclasses
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...source import SourceFile
+from ...trees import subtree
+from ..values import caller_words, name_tests
+from ..values.arguments import Arguments, arguments_of
+from ..values.merging import Several, decided, either
+from ..values.nothing_made import IDENTITY, MakesNothing, makes_nothing
+from ..values.sites import Abs, AnyFactory, Block, Branch, Factory, Lifted, Localized, Site, Static, Unmigratable
+from ..values.values import Const, Value
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FactoryChoice(AnyFactory):
+    """One of two factories (or further choices), by a condition that the constructor can say."""
+
+    test: ast.expr
+    localized: Localized | None
+    text: str
+    then: Value
+    orelse: Value
+    home: SourceFile | None = None  # the file whose names the condition means, where it is not the text that stands there
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Raised(Value):
+    """No factory: where the condition is not met the program raises."""
+
+
+RAISED = _Raised()
+
+
+def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, then: Value, orelse: Value, env: Any) -> Value:
+    """The choice between two factories; `Several` where the condition cannot be repeated elsewhere in the method."""
+    then, orelse = makes_nothing(then) or then, makes_nothing(orelse) or orelse
+    options = (then, orelse)
+    if not all(isinstance(o, Factory | FactoryChoice | MakesNothing) for o in options) or (localized is None and not text):
+        return Several(options)
+    if all(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
+        return Several(options)
+    own, home = test, None
+    if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
+        said = (
+            by_fields(run, test, lambda n: env.get(n.id)) if caller_words.in_method(env) else words_of_class(run, test, env)
+        )
+        if said is None:
+            return Several(options)
+        own, home = said
+        if not caller_words.in_method(env):
+            localized, text = in_constructor(run, test, own, localized, text, env)
+    made = FactoryChoice(own, localized, text, then, orelse, home)
+    return _by_kind(made) or made
+
+
+def _of_one_field(a: Value, b: Value) -> bool:
+    """`nn.remat(self.block) if self.remat else self.block`"""
+    pair = [o for o in (a, b) if isinstance(o, Factory) and o.field and not o.alternatives]
+    return len(pair) == 2 and pair[0].field == pair[1].field and abs(len(pair[0].lifted) - len(pair[1].lifted)) == 1
+
+
+def words_of_class(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
+    """A condition on the arguments of a function, in the terms of the class that calls it, and the file whose names it
+    means besides; None where it needs what only the function has.
+    """
+    asked, needs = run.self_text(test, env)
+    if needs:
+        return _by_arguments(run, test, env)
+    own = ast.parse(asked, mode="eval").body
+    names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
+    return own, None if names <= _everywhere(run, env.source) else env.source
+
+
+def in_constructor(
+    run: Any, test: ast.expr, own: ast.expr, localized: Localized | None, text: str, env: Any
+) -> tuple[Localized | None, str]:
+    """A condition of a function as the constructor says it: in terms of the fields (`own`) where it asks for names of the
+    function, which may be others by the time that the module is made.
+    """
+    if localized is None or not caller_words.asks_own_names(test, env):
+        return localized, text
+    return None, ast.unparse(own)
+
+
+def _everywhere(run: Any, *sources: SourceFile) -> frozenset[str]:
+    """The names that mean the same in all of these files and in that of the class: builtins that none of them binds."""
+    return _BUILTINS.difference(
+        *(table for s in (run.model.source, *sources) for table in (s.names.imports, s.names.definitions))
+    )
+
+
+def by_fields(
+    run: Any, test: ast.expr, bound: Callable[[ast.Name], Abs | None]
+) -> tuple[ast.expr, SourceFile | None] | None:
+    """A condition of a method in terms of the fields: `self.config.norm` where it asks for `cfg.norm`, and that is it;
+    `bound`: what a name holds there.
+    """
+    said: dict[str, ast.expr] = {}
+    for name in [n for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"]:
+        held = bound(name)
+        if held is None:
+            continue
+        value = held.value
+        if not isinstance(value, Static) or value.deps or not (type(value) is Static or value.of_fields):
+            return None
+        root = re.match(r"self\.(\w+)", value.text)
+        if root is None or root[1] not in run.fields:
+            return None
+        said[name.id] = ast.parse(value.text, mode="eval").body
+    own = _Said(said).visit(copy.deepcopy(test))
+    names = {n.id for n in subtree(own) if isinstance(n, ast.Name)} - {"self"}
+    return (own, None) if names <= _everywhere(run) else None
+
+
+class _Said(ast.NodeTransformer):
+    """Other expressions in the place of names."""
+
+    def __init__(self, said: Mapping[str, ast.expr]) -> None:
+        self.said = said
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.said.get(node.id, node)
+
+
+def _by_arguments(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
+    """The condition with the arguments of the function as its caller says them: `find(self.weights, "a") is None`."""
+    made, source = caller_words.said(run, test, env)
+    names = {n.id for n in subtree(made) if isinstance(n, ast.Name)} - {"self"}
+    if made is test:
+        return None
+    if names - set(source.names.imports) - set(source.names.definitions) - _everywhere(run, source):
+        home = caller_words.home_of(env)  # names of the method may mean something else by then: in terms of the fields
+        return by_fields(run, made, lambda n: home.get(n.id)) if home is not None else None
+    return made, None if names <= _everywhere(run, source) else source
+
+
+def or_raises(
+    run: Any, test: ast.expr, localized: Localized | None, text: str, option: Value, holds: bool, env: Any
+) -> Value:
+    """A factory of a function outside of classes that raises on the other side of a condition."""
+    said = words_of_class(run, test, env) if (localized is not None or text) and not caller_words.in_method(env) else None
+    if said is None:
+        return option
+    then, orelse = (option, RAISED) if holds else (RAISED, option)
+    localized, text = in_constructor(run, test, said[0], localized, text, env)
+    return FactoryChoice(said[0], localized, text, then, orelse, said[1])
+
+
+def _by_kind(choice: FactoryChoice) -> FactoryChoice | None:
+    """`block = A if test else B`, then `if remat: block = nn.remat(block)`: first which class, then whether it is lifted."""
+    a, b = choice.then, choice.orelse
+    if not (isinstance(a, FactoryChoice) and isinstance(b, FactoryChoice)) or (a.test, a.home) != (b.test, b.home):
+        return None
+    first = dataclasses.replace(choice, then=a.then, orelse=b.then)
+    second = dataclasses.replace(choice, then=a.orelse, orelse=b.orelse)
+    if lifted_or_not(first) is None or lifted_or_not(second) is None:
+        return None
+    return dataclasses.replace(a, then=first, orelse=second)
+
+
+def construct_choice(
+    run: Any,
+    choice: FactoryChoice,
+    node: ast.Call,
+    env: Any,
+    arguments: Arguments | None = None,
+    known: tuple[tuple[str, bool], ...] = (),
+) -> Abs:
+    """A module is made by one of several factories; `known`: the conditions that led to this choice."""
+    from .construction import construct
+    from .factory_functions import FactoryFunction, construct_by
+
+    if arguments is None:
+        arguments = arguments_of(run, node, env)
+    if choice.home is not None and choice.home is not env.source:
+        what = f"`{ast.unparse(node.func)}` is chosen by `{ast.unparse(choice.test)}`, which means something else here"
+        raise Unmigratable("NNX132", what, node)
+    lifted = lifted_or_not(choice)
+    named = any(k.arg == "name" for k in node.keywords)
+    if lifted is not None and (run.in_setup or named):
+        return construct(run, lifted, node, env, arguments=arguments)
+    outer = run.block
+    then, orelse = Block(), Block()
+    outer.steps.append(Branch(choice.localized, then, orelse, env.source, choice.text, ast.unparse(choice.test)))
+    results: list[Abs] = []
+    nothing = run.nothing.setdefault(node, [])
+    if not known:
+        nothing.clear()
+    for block, side, holds in ((then, choice.then, True), (orelse, choice.orelse, False)):
+        led = (*known, (ast.unparse(choice.test), holds))
+        option = _possible(side, led)
+        run.block = block
+        mark, empty = len(run.sites), len(nothing)
+        if option is RAISED:
+            continue  # nothing is made, so that the use of it raises here too
+        if isinstance(option, MakesNothing):
+            if not option.takes(len(arguments.positional), [k for k, _, _ in arguments.keywords]) or arguments.starred():
+                what = f"`{ast.unparse(node.func)}` may be a function that makes nothing, and is given what it does not take"
+                raise Unmigratable("NNX132", what, node)
+            nothing.append(Site("nothing", node, env.source))
+            results.append(Abs(IDENTITY))
+        elif isinstance(option, FactoryChoice):
+            results.append(construct_choice(run, option, node, env, arguments, led))
+        elif isinstance(option, FactoryFunction):
+            results.append(construct_by(run, option, node, env, arguments))
+        else:
+            assert isinstance(option, Factory)
+            check_unchanged(run, option, node, env)
+            results.append(construct(run, option, node, env, inline=not option.field, arguments=arguments))
+        for site in run.sites[mark:]:
+            if site.node is not node:
+                raise Unmigratable("NNX132", "one of several factories is given modules", node)
+            site.conditions = ((choice.test, False), *site.conditions)
+            site.choice = ((choice.test, holds), *site.choice)
+        for site in nothing[empty:]:
+            site.choice = ((choice.test, holds), *site.choice)
+    run.block = outer
+    if len(results) == 1:
+        return results[0]
+    a, b = results[0].value, results[1].value
+    text, deps = run.self_text(choice.test, env)
+    return Abs(decided(either(run, a, b, node), text, deps, a, b), False)
+
+
+def _possible(option: Value, known: tuple[tuple[str, bool], ...]) -> Value:
+    """What is left of a choice under conditions that decide it."""
+    while isinstance(option, FactoryChoice):
+        holds = name_tests.decided(ast.unparse(option.test), known)
+        if holds is None:
+            break
+        option = option.then if holds else option.orelse
+    return option
+
+
+def check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None:
+    """The constructor says what the factory holds where it makes the module: the names must still mean the same there."""
+    for held in (*option.args.values(), *option.positional):
+        if held.node is None or held.localized is None:
+            continue
+        for name in subtree(held.node):
+            if not isinstance(name, ast.Name) or name.id not in held.localized.needs:
+                continue
+            before, now = run.evaluated.get(name), env.get(name.id)
+            same_constant = before == now and isinstance(now.value, Const)
+            if before is not now and not same_constant:
+                what = f"`{ast.unparse(node.func)}` is a factory that holds `{name.id}`, which has changed"
+                raise Unmigratable("NNX132", what, node)
+
+
+def map_choice(choice: FactoryChoice, change: Callable[[Factory], Factory]) -> FactoryChoice | None:
+    """Every option changed alike; None where one is no factory, or where one is a field's and the other is not."""
+    if len({bool(o.field) for o in (choice.then, choice.orelse) if isinstance(o, Factory)}) > 1:
+        return None
+    options: list[Value] = []
+    for option in (choice.then, choice.orelse):
+        new: Value | None = RAISED if option is RAISED else None
+        if isinstance(option, FactoryChoice):
+            new = map_choice(option, change)
+        elif isinstance(option, Factory):
+            new = change(option)
+        if new is None:
+            return None
+        options.append(new)
+    return dataclasses.replace(choice, then=options[0], orelse=options[1])
+
+
+def lifted_or_not(choice: FactoryChoice) -> Factory | None:
+    """`nn.remat(Block) if test else Block`: one factory whose transform has a condition."""
+    a, b = choice.then, choice.orelse
+    if not isinstance(a, Factory) or not isinstance(b, Factory) or bool(a.field) != bool(b.field):
+        return None
+    more, less, holds = (a, b, True) if len(a.lifted) > len(b.lifted) else (b, a, False)
+    around = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] is pair[1], zip(more.lifted, less.lifted)))
+    extra, inner = more.lifted[around : around + 1], more.lifted[around + 1 :]
+    if len(extra) != 1 or extra[0].kind != "remat" or inner != less.lifted[around:]:
+        return None
+    if more.target != less.target or dict(more.args) != dict(less.args) or more.positional != less.positional:
+        return None
+    one = extra[0]
+    conditional = Lifted(one.kind, one.node, one.options, one.abs, (choice.test, holds))
+    return dataclasses.replace(more, lifted=(*more.lifted[:around], conditional, *inner))
+
+
+__all__ = [
+    "RAISED", "FactoryChoice", "by_fields", "check_unchanged", "chosen", "construct_choice", "in_constructor",
+    "lifted_or_not", "map_choice",
+    "or_raises", "words_of_class",
+]  # fmt: skip

@@ -1,0 +1,54 @@
+"""Parameters whose initializer is given a shape that is not theirs.
+
+    self.param("positions", self.grid, x.shape)      def grid(self, key, shape):
+                                                       return coordinates(shape[1:-1])
+
+An initializer of Linen's hands the shape on as it is. A function that only takes it apart makes something else of it: the
+parameter has the shape that it computes, or, where that is not known, the one that the constructor reads off it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...trees import subtree
+from ..values.arguments import parameters_of
+from ..values.dims import Dim
+from ..values.kind_results import make_asked
+from ..values.sites import Abs, Function, Site
+from ..values.values import Array, Lead, Shape, Unknown, Value
+
+
+def has_its_own(function: Function) -> bool:
+    """Does an initializer nowhere hand on, whole, the shape that it is given?"""
+    of_module = function.method is not None and "staticmethod" not in function.method.decorators
+    names = parameters_of(function.node)[1 if of_module else 0 :]
+    if len(names) < 2:
+        return False
+    around = {child: node for node in subtree(function.node) for child in ast.iter_child_nodes(node)}
+    reads = [n for n in around if isinstance(n, ast.Name) and n.id == names[1]]
+    return bool(reads) and all(_takes_apart(n, around[n]) for n in reads)
+
+
+def _takes_apart(name: ast.Name, node: ast.AST) -> bool:
+    """Is it `shape[-1]`, or `height, width = shape`?"""
+    if isinstance(node, ast.Assign):
+        return node.value is name and isinstance(node.targets[0], ast.Tuple | ast.List)
+    return isinstance(node, ast.Subscript) and node.value is name
+
+
+def of_made(run: Any, site: Site, function: Function, given: list[Abs]) -> Value:
+    """The shape of the parameter that has been made at the site."""
+    from .self_calls import follow_init
+
+    found = follow_init(run, function, [Abs(Unknown("a key")), *given])
+    shape = found.shape.expand(1) if isinstance(found, Array) else Shape((None,), Lead.unknown())
+    if site.in_setup or shape.dim(-1) is not None or not shape.dims:
+        return Array(shape)
+    site.renders["block"] = run.block
+    width = Dim.local(make_asked(run, site, "features", "shape[-1]"))
+    return Array(Shape((*shape.dims[:-1], width), shape.lead))
+
+
+__all__ = ["has_its_own", "of_made"]

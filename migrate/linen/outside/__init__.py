@@ -1,0 +1,1 @@
+"""What code outside of module classes gives to modules."""

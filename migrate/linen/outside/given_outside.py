@@ -1,0 +1,301 @@
+"""Modules that code outside of modules hands to a module's constructor: `AutoEncoder(Encoder(8), Decoder(3))`.
+
+In Linen such a module is a description that its new owner makes parameters for: a template. In NNX it would have to be made
+before its owner, with its sizes and random streams, which such code does not hold. Where every module that a class is handed
+comes from calls that can be followed, and goes to constructors alone (see `template_flow.py`), it becomes a factory that the
+owner calls; a class that is handed others (lists of them, attributes of other objects) stays Linen.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...source import SourceFile
+from ...trees import children, subtree
+from ..flow.function_calls import parameters
+from .classes_outside import may_be_class
+from .template_flow import Lost, Template, TemplateFlow
+
+# Layers that may be handed over, with the size that their counterpart in NNX asks for.
+TEMPLATE_LAYERS = {
+    **dict.fromkeys(("flax.linen.Dense", "flax.linen.Conv", "flax.linen.ConvTranspose"), "in_features"),
+    **dict.fromkeys((f"flax.linen.{n}Norm" for n in ("Layer", "RMS", "Batch", "Group")), "num_features"),
+    "flax.linen.Dropout": "",
+}
+# Methods that put modules into what holds them.
+GROWING = ("append", "extend", "insert", "update")
+# What gives the items of what it is given, in another container or a copy of it.
+_COLLECTING = frozenset({"dict", "list", "tuple", "zip", "enumerate", "reversed"})
+_COPYING = frozenset({"copy.copy", "copy.deepcopy", "flax.core.freeze", "flax.core.FrozenDict"})
+_OUT_OF = frozenset({"items", "values", "get", "pop", "copy"})
+# What makes the objects that a configuration names (`_target_`).
+_MADE_BY_CONFIGURATIONS = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
+_MAX_DEPTH = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class GivenOutside:
+    """What classes are given outside of modules."""
+
+    refused: Mapping[str, str]  # class → where it is given a module that is no template, and why that is none
+    templates: Mapping[str, Mapping[str, tuple[Template, ...]]]  # class → field → what it is given, for all other classes
+    nothing: frozenset[tuple[str, str]]  # the classes and fields that are given None
+    takers: Mapping[Template, frozenset[str]]  # the classes that a module is handed to
+    holds: Callable[[SourceFile, ast.expr], bool]  # may an expression hold a module, or a list of them?
+
+
+def given_outside(project: Any, fields: Callable[[str], Sequence[str]]) -> GivenOutside:
+    """`fields`: those of a class, in the order in which its constructor takes them."""
+    return _Reader(project, fields).read()
+
+
+class _Reader:
+    def __init__(self, project: Any, fields: Callable[[str], Sequence[str]]) -> None:
+        self.project = project
+        self.fields = fields
+        self.flow = TemplateFlow(project, self.is_template)
+        self.refused: dict[str, str] = {}
+        self.templates: dict[str, dict[str, set[Template]]] = {}
+        self.nothing: set[tuple[str, str]] = set()
+        self.takers: dict[Template, frozenset[str]] = {}
+        self.others: list[tuple[str, str, str]] = []  # class, field and place of what may be a module, or may not
+        self._held: dict[tuple[SourceFile, ast.AST | None], set[str]] = {}
+
+    def read(self) -> GivenOutside:
+        for source in self.project.files.values():
+            if self.project.class_words.isdisjoint(source.words):
+                continue
+            for function, body in _scopes(self.project, source):
+                for call in _calls(body):
+                    self._read(source, call, function)
+        for target, name, place in self.others:
+            if name in self.templates.get(target, {}) or (name == "" and target in self.templates):
+                self.refused.setdefault(target, f"{place}: it is given something else, too")
+        self._spread()
+        kept = {
+            target: {name: tuple(sorted(given, key=_order)) for name, given in by.items()}
+            for target, by in self.templates.items()
+            if target not in self.refused
+        }
+        return GivenOutside(self.refused, kept, frozenset(self.nothing), self.takers, self.holds)
+
+    def _read(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
+        """Note what a call gives to a class."""
+        target = self.project.qualname(source, call.func)
+        place = f"{source.path.name}:{call.lineno}"
+        if target == "functools.partial" and call.args:
+            target = self.project.qualname(source, call.args[0])
+            if target in self.project.linen_classes:
+                order = self.fields(target)[: len(call.args) - 1]
+                self.others += [(target, n, place) for n in _given(call, order)]
+            return
+        if target not in self.project.linen_classes:
+            return
+        held = self.held(source, function)
+        order = self.fields(target)
+        pairs = [*zip(order, call.args), *((str(k.arg), k.value) for k in call.keywords)]
+        plain: set[str] = set()
+        for name, node in pairs:
+            if name == "None" and self.makes_module(source, node, held):
+                self.refused.setdefault(target, f"{place}: `**{ast.unparse(node)[:40]}` is not followed")
+            if isinstance(node, ast.Constant):
+                plain.add(name)
+                if node.value is None:
+                    self.nothing.add((target, name))
+                continue
+            handed = self.makes_module(source, node, held)
+            try:
+                found, nothing = self.flow.origins(source, node)
+                for template in found:
+                    self.takers[template] = frozenset(taker.target for taker in self.flow.takers(template))
+            except Lost as error:
+                if handed:
+                    self.refused.setdefault(target, f"{place}: {error}")
+                    plain.add(name)
+                continue
+            if nothing:
+                self.nothing.add((target, name))
+            if found:
+                self.templates.setdefault(target, {}).setdefault(name, set()).update(found)
+            plain.add(name)
+        if any(self.makes_module(source, a, held) for a in call.args[len(order) :]):
+            self.refused.setdefault(target, f"{place}: it has no field for it")
+        self.others += [(target, name, place) for name in _given(call, order[: len(call.args)]) if name not in plain]
+
+    def _spread(self) -> None:
+        """What is handed to a class that stays Linen cannot be a factory for another."""
+        by_target = {t: {m for given in by.values() for m in given} for t, by in self.templates.items()}
+        while True:
+            lost = {m for target in self.refused for m in by_target.get(target, ())}
+            lost |= {m for m, takers in self.takers.items() if not self.refused.keys().isdisjoint(takers)}
+            news = [(t, min(lost & own, key=_order)) for t, own in by_target.items() if t not in self.refused and lost & own]
+            if not news:
+                return
+            for target, shared in news:
+                place = f"{shared.source.path.name}:{shared.call.lineno}"
+                self.refused[target] = f"{place}: a class that stays Linen is given it, too"
+
+    def is_template(self, source: SourceFile, call: ast.Call) -> bool:
+        """Does a call make a module of the project's, or a layer that takes nothing but sizes, flags and functions?"""
+        name = self.project.qualname(source, call.func) or ""
+        starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
+        named = any(k.arg in ("name", "parent") for k in call.keywords)
+        return (name in self.project.linen_classes or name in TEMPLATE_LAYERS) and not starred and not named
+
+    def held(self, source: SourceFile, function: ast.AST | None) -> set[str]:
+        """Names of a function (None: of the file) that hold modules, or lists of them."""
+        key = (source, function)
+        if key in self._held:
+            return self._held[key]
+        held = self._held[key] = set()
+        body = _script(source) if function is None else function.body  # type: ignore[attr-defined]
+        if function is not None:
+            held |= {n for n in self.held(source, None) if source.names.binding_scope(n, body[0]) is None}
+        if isinstance(function, ast.FunctionDef):
+            held |= self._parameters(source, function)
+        self._find_holders(source, body, held)
+        return held
+
+    def _parameters(self, source: SourceFile, function: ast.FunctionDef) -> set[str]:
+        """The parameters of a function that are given modules."""
+        return {
+            name
+            for name in parameters(function)
+            for where, value in self.flow.functions.given(source, function, name)
+            if self.holds(where, value)
+        }
+
+    def _find_holders(self, source: SourceFile, body: list[ast.stmt], held: set[str]) -> None:
+        for _ in range(3):
+            before = len(held)
+            for statement in body:
+                for node in subtree(statement):
+                    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
+                        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                        if self.makes_module(source, node.value, held):
+                            held |= {name for t in targets for name in _roots(t)}
+                    elif isinstance(node, ast.For | ast.comprehension):
+                        if self.makes_module(source, node.iter, held):
+                            held |= set(_roots(node.target))
+                    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GROWING:
+                        if any(self.makes_module(source, a, held) for a in [*node.args, *[k.value for k in node.keywords]]):
+                            held |= set(_roots(node.func.value))
+            if len(held) == before:
+                break
+
+    def holds(self, source: SourceFile, node: ast.expr, depth: int = 0) -> bool:
+        """May an expression hold a module, or a list of them?"""
+        return self.makes_module(source, node, self.held(source, source.function_of(node)), depth)
+
+    def makes_module(self, source: SourceFile, node: ast.expr, held: set[str], depth: int = 0) -> bool:
+        """Is this a module, or a display of some?"""
+
+        def inner(*parts: ast.expr) -> bool:
+            return any(self.makes_module(source, part, held, depth) for part in parts)
+
+        if isinstance(node, ast.Name):
+            return node.id in held
+        if isinstance(node, ast.Call):
+            name = self.project.qualname(source, node.func) or ""
+            if name.startswith("flax.linen."):
+                return name.rpartition(".")[2][:1].isupper()
+            if (isinstance(node.func, ast.Name) and node.func.id in _COLLECTING) or name in _COPYING:
+                return inner(*node.args, *(k.value for k in node.keywords))
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _OUT_OF and not name:
+                return inner(node.func.value)
+            if name in _MADE_BY_CONFIGURATIONS:
+                return bool(self.project.made_by_configurations)
+            if name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth)):
+                return True
+            return may_be_class(self.flow.functions, source, node.func)
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return inner(*node.elts)
+        if isinstance(node, ast.Dict):
+            return inner(*node.values)
+        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+            return inner(node.elt)
+        if isinstance(node, ast.DictComp):
+            return inner(node.value)
+        if isinstance(node, ast.BinOp):
+            return inner(node.left, node.right)
+        if isinstance(node, ast.IfExp):
+            return inner(node.body, node.orelse)
+        if isinstance(node, ast.Subscript | ast.Starred):
+            return inner(node.value)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            return depth < _MAX_DEPTH and self._attribute_holds(source, node, depth)
+        return False
+
+    def _attribute_holds(self, source: SourceFile, node: ast.Attribute, depth: int) -> bool:
+        """Does a class that is no module put modules into an attribute of its own?"""
+        home = next((p for p in source.ancestors(node) if isinstance(p, ast.ClassDef)), None)
+        for statement in subtree(home) if home is not None else ():
+            if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(isinstance(t, ast.Attribute) and t.attr == node.attr for t in targets):
+                if self.holds(source, statement.value, depth + 1):
+                    return True
+        return False
+
+    def _returns_module(self, source: SourceFile, call: ast.Call, depth: int) -> bool:
+        """Does a function of the project, or of the code around, return modules?"""
+        found = self.flow.functions.called(source, call)
+        if found is None:
+            return False
+        home, function = found
+        returns = [s for s in subtree(function) if isinstance(s, ast.Return) and home.names.scope_of(s) is function]
+        return any(s.value is not None and self.holds(home, s.value, depth + 1) for s in returns)
+
+
+def _order(template: Template) -> tuple[str, int, int]:
+    return str(template.source.path), template.call.lineno, template.call.col_offset
+
+
+def _roots(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment fills: `encoders` of `encoders["actor"] = ...`."""
+    while isinstance(target, ast.Subscript | ast.Starred):
+        target = target.value
+    if isinstance(target, ast.Name):
+        yield target.id
+    for part in target.elts if isinstance(target, ast.Tuple | ast.List) else ():
+        yield from _roots(part)
+
+
+def _given(call: ast.Call, order: Sequence[str]) -> list[str]:
+    """The fields that a call gives, "" for any."""
+    starred = any(isinstance(a, ast.Starred) for a in call.args)
+    return [*order, *(k.arg or "" for k in call.keywords), *([""] if starred else [])]
+
+
+def _script(source: SourceFile) -> list[ast.stmt]:
+    return [s for s in source.tree.body if not isinstance(s, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _scopes(project: Any, source: SourceFile) -> Iterator[tuple[ast.AST | None, list[ast.stmt]]]:
+    """The bodies of the module and of its functions and plain classes, those of Linen modules left out."""
+    yield None, _script(source)
+    queue: list[ast.AST] = [source.tree]
+    while queue:
+        for node in children(queue.pop()):
+            if isinstance(node, ast.ClassDef):
+                bases = [project.qualname(source, b) for b in node.bases]
+                if any(b == "flax.linen.Module" or b in project.linen_classes for b in bases):
+                    continue
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node, node.body
+            if not isinstance(node, ast.expr):  # which holds no definitions
+                queue.append(node)
+
+
+def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
+    for statement in body:
+        for node in subtree(statement):
+            if isinstance(node, ast.Call):
+                yield node
+
+
+__all__ = ["GROWING", "TEMPLATE_LAYERS", "GivenOutside", "Template", "given_outside"]

@@ -1,0 +1,223 @@
+"""Factories that code outside of modules gives to modules: `ResNet18 = partial(ResNet, block_cls=Block)`, scripts.
+
+A local name stands for everything that its function assigns to it and that no later assignment hides, a parameter for
+its default and for what the project's calls pass.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from ...catalog import layers
+from ...source import SourceFile
+from ...trees import of_kind, subtree
+from ..execution.analyser import Analyser
+from ..execution.execute import Execution
+from ..lifted import lifted_aliases
+from ..modules.passed import Kind, constant_of
+from ..project.classes import ClassModel
+from ..project.index import Project
+from ..project.reaching import reaching
+from ..values.environment import Env
+from ..values.sites import Abs, Factory, Unmigratable
+from ..values.values import Unknown, Value
+from .given_outside import Template
+
+_MAX_DEPTH = 4
+_MAX_COMBINATIONS = 16
+_PLAIN = frozenset({"int", "float", "bool", "str", "Dtype", "Sequence[int]", "Tuple[int, int]", "tuple[int, int]"})
+
+
+def learn(project: Project, analyser: Analyser) -> None:
+    """Tell the analyser which factories constructions outside of modules give to fields."""
+    reader = analyser.reader = _Reader(project, analyser)
+    for source, call in reader.constructions():
+        reader.read(source, call)
+    for target, fields in analyser.given_outside.templates.items():
+        for field, templates in fields.items():
+            for template in templates:
+                analyser.takes(target, field, reader.kind(template))
+
+
+class _Reader:
+    def __init__(self, project: Project, analyser: Analyser) -> None:
+        self.project = project
+        self.analyser = analyser
+        self.inside = project.inside_modules
+        self.calls: dict[str, list[tuple[SourceFile, ast.Call]]] = {}  # function → its calls, partials too
+        self.aliases = {alias.qualname: alias.target for alias in lifted_aliases.find(project)}
+        self.names = project.class_words | {name.rpartition(".")[2] for name in self.aliases}
+        self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
+        model = next(iter(analyser.classes), None)
+        self.run = Execution(model, analyser) if model is not None else None
+
+    def constructions(self) -> list[tuple[SourceFile, ast.Call]]:
+        """Calls outside of modules that may construct a module of the project or bind its arguments."""
+        found: list[tuple[SourceFile, ast.Call]] = []
+        for source in self.project.files.values():
+            if self.names.isdisjoint(source.words):
+                continue
+            for node in source.nodes:
+                if not isinstance(node, ast.Call) or node in self.inside or not (node.args or node.keywords):
+                    continue
+                called: ast.expr = node.func
+                if self.project.qualname(source, called) == "functools.partial" and node.args:
+                    called = node.args[0]
+                name = self.project.qualname(source, called)
+                if name is not None and self.project.definition(name) is not None:
+                    self.calls.setdefault(name, []).append((source, node))
+                model = self.analyser.classes.get(self.aliases.get(name or "", name))
+                given = {k.arg for k in node.keywords}
+                if model is not None:
+                    places = [f.name for f in model.fields() if not f.kw_only]
+                    given |= set(places[: len(node.args) - (called is not node.func)])
+                if given & self.factory_fields:
+                    found.append((source, node))
+        return found
+
+    def read(self, source: SourceFile, call: ast.Call) -> None:
+        """Evaluate a call: constructing a module tells the analyser what it is given."""
+        for value in self.values(call.args[0] if self._is_partial(source, call) else call.func, source, 0):
+            if not isinstance(value, Factory) or self.analyser.classes.get(value.target) is None:
+                continue
+            model = self.analyser.classes.get(value.target)
+            assert model is not None
+            names = [f.name for f in model.fields() if not f.kw_only]
+            given = call.args[1:] if self._is_partial(source, call) else call.args
+            arguments = [*zip(names, given), *[(k.arg, k.value) for k in call.keywords if k.arg is not None]]
+            for name, node in arguments:
+                for kind in self.values(node, source, 0):
+                    if isinstance(kind, Factory):
+                        if isinstance(kind.node, ast.expr) and kind.source is not None and not kind.variant:
+                            self.analyser.given_layers.append((value.target, kind, node))
+                        self.analyser.gives(value.target, name, kind, (source, node))
+
+    def kind(self, template: Template) -> Kind:
+        """What is known of a module that is handed over: its class, and the constants among its arguments."""
+        source, call = template.source, template.call
+        name = self.project.qualname(source, call.func)
+        model = self.analyser.classes.get(name)
+        layer = layers.lookup(name) if name is not None and model is None else None
+        assert name is not None and self.run is not None
+        if layer is not None:
+            names = [p.name for p in layer.parameters]
+        else:
+            assert model is not None
+            names = [f.name for f in model.fields() if not f.kw_only]
+        arguments: dict[str, Value | None] = {}
+        for field, node in [*zip(names, call.args), *[(str(k.arg), k.value) for k in call.keywords]]:
+            arguments[field] = constant_of(self.run.evaluate(node, Env({}, source))) if _is_literal(node) else None
+        return Kind(name, layer is not None, arguments)
+
+    def made_by(self, call: ast.Call, source: SourceFile) -> set[str]:
+        """The module classes of the project that a call outside of modules may construct."""
+        found = [v for v in self.values(call.func, source, 0) if isinstance(v, Factory)]
+        return {v.target for v in found if self.analyser.classes.get(v.target) is not None}
+
+    def _is_partial(self, source: SourceFile, call: ast.Call) -> bool:
+        return bool(call.args) and self.project.qualname(source, call.func) == "functools.partial"
+
+    def values(self, node: ast.expr, source: SourceFile, depth: int) -> list[object]:
+        """Everything that an expression may be, as far as it matters: factories."""
+        if depth > _MAX_DEPTH or isinstance(node, ast.Starred):
+            return []
+        if isinstance(node, ast.IfExp):
+            return [*self.values(node.body, source, depth), *self.values(node.orelse, source, depth)]
+        if isinstance(node, ast.Name):
+            scope = self._scope(node, source)
+            if scope is not None:
+                return [v for e, s in self._assigned(node, scope, source) for v in self.values(e, s, depth + 1)]
+        if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
+            return []
+        if isinstance(node, ast.Call) and not self._is_partial(source, node) and not self._is_lifted(source, node):
+            return self._returned(node, source, depth)
+        return list(self._evaluated(node, source, depth))
+
+    def _returned(self, node: ast.Call, source: SourceFile, depth: int) -> list[object]:
+        """The factories that a function of the project gives: `return partial(Block, width=width)`."""
+        name = self.project.qualname(source, node.func)
+        found = self.project.definition(name) if name is not None else None
+        if found is None or not isinstance(found[1], ast.FunctionDef) or found[1].decorator_list:
+            return []
+        home, function = found
+        given = [s.value for s in subtree(function) if isinstance(s, ast.Return) and home.names.scope_of(s) is function]
+        return [v for value in given if value is not None for v in self.values(value, home, depth + 1)]
+
+    def _is_lifted(self, source: SourceFile, node: ast.Call) -> bool:
+        return (self.project.qualname(source, node.func) or "").startswith("flax.linen.") and bool(node.args)
+
+    def _evaluated(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[object]:
+        local = {n.id: n for n in subtree(node) if isinstance(n, ast.Name) and self._scope(n, source) is not None}
+        kinds = {name: [v for v in self.values(n, source, depth + 1) if isinstance(v, Factory)] for name, n in local.items()}
+        choices: list[list[tuple[str, Value]]] = [
+            [*[(name, v) for v in found]] or [(name, Unknown(name))] for name, found in kinds.items()
+        ]
+        for chosen in itertools.islice(itertools.product(*choices), _MAX_COMBINATIONS):
+            env = Env({name: Abs(value, static=True) for name, value in chosen}, source)
+            assert self.run is not None  # without a class there is nothing to construct
+            try:
+                yield self.run.evaluate(node, env).value
+            except (Unmigratable, RecursionError):
+                continue
+
+    def _scope(self, node: ast.Name, source: SourceFile) -> ast.FunctionDef | None:
+        """The function that binds a name, if it is local to one."""
+        for parent in source.ancestors(node):
+            if isinstance(parent, ast.FunctionDef) and node.id in _bound(parent):
+                return parent
+        return None
+
+    def _assigned(self, use: ast.Name, scope: ast.FunctionDef, source: SourceFile) -> list[tuple[ast.expr, SourceFile]]:
+        """What a local name of a function may be given: by assignments, by its default, by calls of the function."""
+        name = use.id
+        binders: list[ast.Assign | ast.AnnAssign | ast.NamedExpr] = []
+        for node in subtree(scope):
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+                binders.append(node)
+            elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and getattr(node.target, "id", "") == name:
+                if node.value is not None:
+                    binders.append(node)
+        seen, from_outside = reaching(source, use, scope, binders)
+        found: list[tuple[ast.expr, SourceFile]] = [(b.value, source) for b in seen if b.value is not None]
+        if not from_outside:
+            return found
+        spec = scope.args
+        named = [*spec.posonlyargs, *spec.args]
+        parameters = [a.arg for a in named]
+        defaults = [*zip([a.arg for a in named[len(named) - len(spec.defaults) :]], spec.defaults)]
+        defaults += [(a.arg, d) for a, d in zip(spec.kwonlyargs, spec.kw_defaults) if d is not None]
+        found += [(default, source) for arg, default in defaults if arg == name]
+        for where, call in self.calls.get(f"{source.module}.{scope.name}", ()):
+            given = call.args[1:] if self._is_partial(where, call) else call.args
+            pairs = [*zip(parameters, given), *[(k.arg, k.value) for k in call.keywords]]
+            found += [(value, where) for arg, value in pairs if arg == name]
+        return found
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
+def _factory_fields(model: ClassModel) -> set[str]:
+    """Fields that the class calls or hands on, so that they may hold factories."""
+    used: set[str] = set()
+    fields = {f.name for f in model.fields() if f.annotation is None or ast.unparse(f.annotation) not in _PLAIN}
+    handed = [node.value for node in of_kind(model.node, ast.Assign)]
+    for node in of_kind(model.node, ast.Call):
+        handed += [node.func, *node.args, *[k.value for k in node.keywords]]
+    for value in handed:
+        if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self":
+            used.add(value.attr)
+    return used & fields
+
+
+def _bound(scope: ast.FunctionDef) -> set[str]:
+    spec = scope.args
+    names = {a.arg for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]}
+    return names | {n.id for n in subtree(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -1,0 +1,319 @@
+"""What a Linen module class is, read from its syntax tree: fields, methods, setup, compact, inheritance."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+
+from ...source import SourceFile
+from ...trees import of_kind, subtree
+from .index import ClassInfo, Project
+from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """A dataclass field of a module, in the order of the generated constructor."""
+
+    name: str
+    annotation: ast.expr | None
+    default: ast.expr | None  # the expression after `=`, dataclasses.field(...) resolved to its default
+    factory: ast.expr | None  # dataclasses.field(default_factory=...)
+    node: ast.stmt
+    source: SourceFile
+    kw_only: bool = False
+    init: bool = True  # False: no argument of the constructor (dataclasses.field(init=False))
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A method with the class that defines it."""
+
+    name: str
+    node: ast.FunctionDef
+    owner: ClassModel
+    compact: bool
+    decorators: tuple[str, ...]  # canonical names, "" where unknown
+
+    @property
+    def source(self) -> SourceFile:
+        return self.owner.source
+
+    @functools.cached_property
+    def nodes(self) -> Sequence[ast.AST]:
+        """The definition and all below it, breadth first."""
+        return subtree(self.node)
+
+    @functools.cached_property
+    def asked(self) -> dict[str, list[ast.Attribute]]:
+        """Where `self.name` is read or written, by the name."""
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in of_kind(self.node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and node.value.id == "self":
+                found.setdefault(node.attr, []).append(node)
+        return found
+
+    @functools.cached_property
+    def fields_read(self) -> dict[str, list[ast.Attribute]]:
+        """Where `self.name` is read, by the name."""
+        read = {name: [n for n in nodes if isinstance(n.ctx, ast.Load)] for name, nodes in self.asked.items()}
+        return {name: nodes for name, nodes in read.items() if nodes}
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        """Named parameters without self."""
+        arguments = self.node.args
+        named = [*arguments.posonlyargs, *arguments.args]
+        if "staticmethod" not in self.decorators:
+            named = named[1:]
+        return [*named, *arguments.kwonlyargs]
+
+    @property
+    def positional(self) -> list[ast.arg]:
+        arguments = self.node.args
+        named = [*arguments.posonlyargs, *arguments.args]
+        return named if "staticmethod" in self.decorators else named[1:]
+
+    @property
+    def vararg(self) -> str:
+        """The name of `*args`, "" without them."""
+        return self.node.args.vararg.arg if self.node.args.vararg is not None else ""
+
+    def default(self, name: str) -> ast.expr | None:
+        """The default expression of a parameter."""
+        arguments = self.node.args
+        named = [*arguments.posonlyargs, *arguments.args]
+        for arg, value in zip(reversed(named), reversed(arguments.defaults)):
+            if arg.arg == name:
+                return value
+        for arg, maybe in zip(arguments.kwonlyargs, arguments.kw_defaults):
+            if arg.arg == name:
+                return maybe
+        return None
+
+    def constant_defaults(self) -> dict[str, str]:
+        """The defaults of parameters that are constants, by name; "" for other defaults."""
+        arguments = [*self.positional, *self.node.args.kwonlyargs]
+        found = {p.arg: self.default(p.arg) for p in arguments}
+        return {name: ast.unparse(d) if isinstance(d, ast.Constant) else "" for name, d in found.items() if d is not None}
+
+
+@dataclasses.dataclass(eq=False)
+class ClassModel:
+    """A Linen module class with what it inherits from classes of the project."""
+
+    info: ClassInfo
+    bases: tuple[ClassModel, ...]
+    foreign_bases: tuple[str, ...]  # bases outside the project: flax.linen.Module, flax.linen.Dense, abc.ABC, ...
+    own_fields: tuple[Field, ...]
+    own_methods: dict[str, Method]
+    class_attributes: dict[str, ast.expr]
+    project: Project
+    layer_fields: tuple[Field, ...] = ()  # those of the Linen layer of which it takes nothing else
+
+    @property
+    def name(self) -> str:
+        return self.info.node.name
+
+    @property
+    def qualname(self) -> str:
+        return self.info.qualname
+
+    @property
+    def source(self) -> SourceFile:
+        return self.info.source
+
+    @property
+    def node(self) -> ast.ClassDef:
+        return self.info.node
+
+    @property
+    def nodes(self) -> Sequence[ast.AST]:
+        """The definition and all below it, breadth first."""
+        return self.info.nodes
+
+    def mro(self) -> tuple[ClassModel, ...]:
+        """Project classes in the order of method resolution (a depth-first approximation of C3)."""
+        return self._order
+
+    @functools.cached_property
+    def _order(self) -> tuple[ClassModel, ...]:
+        order: list[ClassModel] = []
+
+        def walk(model: ClassModel) -> None:
+            if model in order:
+                order.remove(model)
+            order.append(model)
+            for base in model.bases:
+                walk(base)
+
+        walk(self)
+        return tuple(order)
+
+    def fields(self) -> list[Field]:
+        """All dataclass fields in constructor order: bases first, an override keeps its place."""
+        table: dict[str, Field] = {}
+        for model in reversed(self.mro()):
+            for field in (*model.layer_fields, *model.own_fields):
+                table[field.name] = field
+        given = [f for f in table.values() if f.init]
+        return [*[f for f in given if not f.kw_only], *[f for f in given if f.kw_only]]
+
+    def method(self, name: str, after: ClassModel | None = None) -> Method | None:
+        """The method that an attribute look-up finds; `after`: as `super()` in that class would."""
+        order = self.mro()
+        if after is not None and after in order:
+            order = order[order.index(after) + 1 :]
+        for model in order:
+            if name in model.own_methods:
+                return model.own_methods[name]
+        return None
+
+    def methods(self) -> dict[str, Method]:
+        """Every method by name, the most derived first."""
+        table: dict[str, Method] = {}
+        for model in self.mro():
+            for name, method in model.own_methods.items():
+                table.setdefault(name, method)
+        return table
+
+    @functools.cached_property
+    def local_names(self) -> frozenset[str]:
+        """Every name and parameter in its methods."""
+        methods = [method.node for method in self.methods().values()]
+        names = {name.id for method in methods for name in of_kind(method, ast.Name)}
+        return frozenset(names | {parameter.arg for method in methods for parameter in of_kind(method, ast.arg)})
+
+    def class_attribute(self, name: str) -> tuple[ClassModel, ast.expr] | None:
+        for model in self.mro():
+            if name in model.class_attributes:
+                return model, model.class_attributes[name]
+        return None
+
+
+class Classes:
+    """All Linen classes of a project as models, made once."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._models: dict[str, ClassModel] = {}
+        for qualname in project.linen_classes:
+            self._model(qualname, ())
+        self._derived: dict[ClassModel, list[ClassModel]] = {}
+        for model in self:
+            for base in model.mro()[1:]:
+                self._derived.setdefault(base, []).append(model)
+
+    def __iter__(self) -> Iterator[ClassModel]:
+        return iter(self._models.values())
+
+    def get(self, qualname: str | None) -> ClassModel | None:
+        return self._models.get(qualname) if qualname else None
+
+    def lineage(self, qualname: str) -> list[ClassModel]:
+        """A class and everything that it inherits from or that inherits from it: they share methods."""
+        model = self._models.get(qualname)
+        if model is None:
+            return []
+        return [*model.mro(), *self.derived(model)]
+
+    def derived(self, model: ClassModel) -> Sequence[ClassModel]:
+        """The classes that inherit from one."""
+        return self._derived.get(model, ())
+
+    def _model(self, qualname: str, path: tuple[str, ...]) -> ClassModel | None:
+        if qualname in self._models:
+            return self._models[qualname]
+        info = self.project.linen_classes.get(qualname)
+        if info is None or qualname in path:
+            return None
+        bases: list[ClassModel] = []
+        foreign: list[str] = []
+        for base, node in zip(info.bases, info.node.bases):
+            model = self._model(base, (*path, qualname))
+            if model is not None:
+                bases.append(model)
+            else:
+                foreign.append(base or ast.unparse(node))
+        model = ClassModel(
+            info,
+            tuple(bases),
+            tuple(foreign),
+            tuple(_fields(info, self.project)),
+            {},
+            _class_attributes(info),
+            self.project,
+            tuple(_layer_fields(info, tuple(foreign), self.project)),
+        )
+        for stmt in info.node.body:
+            if isinstance(stmt, ast.FunctionDef):
+                decorators = tuple(
+                    self.project.qualname(info.source, d.func if isinstance(d, ast.Call) else d) or ast.unparse(d)
+                    for d in stmt.decorator_list
+                )
+                compact = any(d in ("flax.linen.compact", "flax.linen.compact_name_scope") for d in decorators)
+                model.own_methods[stmt.name] = Method(stmt.name, stmt, model, compact, decorators)
+        self._models[qualname] = model
+        return model
+
+
+def _layer_fields(info: ClassInfo, foreign: tuple[str, ...], project: Project) -> Iterator[Field]:
+    """The fields of a Linen layer whose `__call__` the class replaces as a whole."""
+    if not takes_fields_only(info, foreign):
+        return
+    source = stub(foreign[0])
+    (node,) = source.by_kind[ast.ClassDef]
+    assert isinstance(node, ast.ClassDef)
+    for field in _fields(ClassInfo(foreign[0], node, source, ()), project):
+        if field.name in SELDOM and not said_somewhere(field.name, project.files.values()):
+            continue
+        known = field.annotation is not None and ast.unparse(field.annotation) != "object"
+        yield field if known else dataclasses.replace(field, annotation=None)
+
+
+def _is_classvar(annotation: ast.expr) -> bool:
+    text = ast.unparse(annotation)
+    return text.startswith(("ClassVar", "typing.ClassVar", "t.ClassVar"))
+
+
+def _fields(info: ClassInfo, project: Project) -> Iterator[Field]:
+    kw_only = any(k.arg == "kw_only" and getattr(k.value, "value", False) is True for k in info.node.keywords)
+    for decorator in info.node.decorator_list:
+        if isinstance(decorator, ast.Call):
+            kw_only |= any(k.arg == "kw_only" and getattr(k.value, "value", False) is True for k in decorator.keywords)
+    after_marker = False
+    for stmt in info.node.body:
+        if not isinstance(stmt, ast.AnnAssign) or not isinstance(stmt.target, ast.Name):
+            continue
+        annotation = ast.unparse(stmt.annotation)
+        if _is_classvar(stmt.annotation):
+            continue
+        if annotation in ("KW_ONLY", "dataclasses.KW_ONLY"):
+            after_marker = True
+            continue
+        default, factory, only, init = stmt.value, None, kw_only or after_marker, True
+        if isinstance(default, ast.Call):
+            called = project.qualname(info.source, default.func) or ""
+            if called in ("dataclasses.field", "flax.struct.field"):
+                options = {k.arg: k.value for k in default.keywords}
+                factory, only_node = options.get("default_factory"), options.get("kw_only")
+                if only_node is not None:
+                    only = bool(getattr(only_node, "value", False))
+                default = options.get("default")
+                init = getattr(options.get("init"), "value", True) is not False
+        yield Field(stmt.target.id, stmt.annotation, default, factory, stmt, info.source, only, init)
+
+
+def _class_attributes(info: ClassInfo) -> dict[str, ast.expr]:
+    found: dict[str, ast.expr] = {}
+    for stmt in info.node.body:
+        if isinstance(stmt, ast.Assign):
+            for target in stmt.targets:
+                if isinstance(target, ast.Name):
+                    found[target.id] = stmt.value
+        elif isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.value is not None:
+            if _is_classvar(stmt.annotation):
+                found[stmt.target.id] = stmt.value
+    return found

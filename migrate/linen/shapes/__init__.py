@@ -1,0 +1,1 @@
+"""What library calls, operators and indices do to shapes."""

@@ -1,0 +1,90 @@
+"""Functions that are not known by name where they are called, and still keep the shape of what they are given."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from ...source import SourceFile
+from ..values.apart import run_apart
+from ..values.arguments import function_env, parameters_of
+from ..values.merging import Choice
+from ..values.sites import Abs, Function, Static
+from ..values.values import Array, Global, Value
+from . import shapes
+
+
+def keeps_shape(run: Any, function: Value, argument: Array, env: Any) -> bool:
+    """Does an activation or another function held in a field give an array of its argument's shape?
+
+    So does a function of one array in a field that names an activation, one that is elementwise by the field's default,
+    and an entry of a table of elementwise functions, whichever it is.
+    """
+    if isinstance(function, Choice):
+        return all(keeps_shape(run, option, argument, env) for option in function.options)
+    if isinstance(function, Global):
+        return shapes.call(function.name, [argument], {}) == argument
+    if not isinstance(function, Static):
+        return False
+    if names_activation(function.text):
+        return True
+    field = run.fields.get(function.text.removeprefix("self."))
+    if field is not None and field.default is not None:
+        default = run.constant(field.default, field.source).value
+        return isinstance(default, Global) and shapes.call(default.name, [argument], {}) == argument
+    return _table_keeps(run, function, argument, env)
+
+
+def names_activation(text: str) -> bool:
+    """Is this the name of an activation, or of a helper that looks one up? `interact` and `factorize` are none."""
+    words = re.split(r"[^a-z]+", text.rpartition(".")[2].lower())
+    return any(word == "act" or word.startswith(("activ", "actf", "nonlin")) for word in words)
+
+
+def _table_keeps(run: Any, function: Static, argument: Array, env: Any) -> bool:
+    """`FUNCTIONS[self.kind]` or `FUNCTIONS.get(self.kind)`, of a dict of elementwise functions that the project shows."""
+    node = ast.parse(function.text, mode="eval").body
+    asked = node.func if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+    if isinstance(asked, ast.Attribute) and asked.attr == "get":
+        held = asked.value
+    elif isinstance(node, ast.Subscript):
+        held = node.value
+    else:
+        return False
+    name = _qualname(run, held, env.source) if isinstance(held, ast.Name | ast.Attribute) else None
+    found = run.project.definition(name) if name else None
+    if found is None:
+        return False
+    source, statement = found
+    table = getattr(statement, "value", None)
+    if not isinstance(table, ast.Dict) or not table.values or None in table.keys:
+        return False
+    return all(_entry_keeps(run, entry, source, argument) for entry in table.values)
+
+
+def _qualname(run: Any, node: ast.expr, source: SourceFile) -> str | None:
+    """What a name in a text means in the file that it came from; it has no place there, so it is looked up bare."""
+    head, _, rest = ast.unparse(node).partition(".")
+    target = source.names.imports.get(head) or (f"{source.module}.{head}" if head in source.names.definitions else None)
+    if target is None:
+        return None
+    found: str = run.project.canonical(f"{target}.{rest}" if rest else target)
+    return found
+
+
+def _entry_keeps(run: Any, entry: ast.expr, source: SourceFile, argument: Array) -> bool:
+    """Is an entry of a table elementwise: a function, a partial of one, a lambda of one array?"""
+    if isinstance(entry, ast.Call) and run.project.qualname(source, entry.func) == "functools.partial" and entry.args:
+        name = run.project.qualname(source, entry.args[0]) or ""
+        options = {k.arg: run.constant(k.value, source).value for k in entry.keywords if k.arg}
+        return len(entry.args) == 1 and shapes.call(name, [argument], options) == argument
+    value = run.constant(entry, source).value
+    if isinstance(value, Global):
+        return bool(shapes.call(value.name, [argument], {}) == argument)
+    if isinstance(value, Function) and value.method is None:
+        names = parameters_of(value.node)
+        if len(names) == 1:
+            given = function_env(run, value, {names[0]: Abs(argument)})
+            return run_apart(run, value.node, given).value == argument
+    return False

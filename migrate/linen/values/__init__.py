@@ -1,0 +1,1 @@
+"""The vocabulary of symbolic execution: values, sizes, construction sites, and what merging and substitution do to them."""

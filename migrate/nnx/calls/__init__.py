@@ -1,0 +1,1 @@
+"""Calls of submodules: flags, streams, dtypes, values that they sow."""

@@ -1,0 +1,94 @@
+"""Flags that a class takes by a field or at the call: `merge_param("deterministic", self.deterministic, deterministic)`,
+or those that migration lets the call take (`linen/modules/call_fields.py`).
+
+Linen's users make such a module anew at every call, and give the flag to its constructor. In NNX it is made once, so what
+is known only at the call is given there.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.modules.call_fields import is_whole
+from ...linen.values.sites import Site, Unmigratable
+from ..fields.fallbacks import fallbacks, falls_back, hands_on, reads_of
+
+if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
+
+
+def moved(text: ClassText, site: Site) -> list[str]:
+    """The constructor arguments of a project class that its call takes as well, and that are known only then."""
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    if model is None or method is None or is_whole(site) or site.held or site.in_setup:
+        return []
+    defaults = {f.name: f.default for f in model.fields()}
+    found = []
+    for name, bound in site.bound.items():
+        if bound.localized is not None or bound.node is None or bound.text is not None or not bound.given:
+            continue
+        held = site.alternatives or (site.factory is not None and site.factory.field)  # other kinds may not take it
+        if name in text.analyser.call_fields.get(site.target, ()) and not held:
+            found.append(name)
+            continue
+        default = defaults.get(name)
+        if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:
+            owners = [m.own_methods["__call__"] for m in model.mro() if "__call__" in m.own_methods]
+            asked = next((m for m in owners if not hands_on(m, name)), method)  # `super().__call__(x, train=train)` there
+            merged = [n.args[1] for n in asked.nodes if isinstance(n, ast.Call) and _merges(text, asked.source, n, name)]
+            if (merged and reads_of(model, name) <= set(merged)) or falls_back(model, asked, name):
+                found.append(name)
+    if not found:
+        return []
+    for node, called, env in site.calls:
+        given = {k.arg for k in node.keywords} - {name for name in found if _twice(text, site, node, name)}
+        order = [p.arg for p in method.positional][: len(node.args)]
+        starred = None in given or any(isinstance(a, ast.Starred) for a in node.args)
+        if called != "__call__" or env.source is not site.source or starred or given & set(found) or set(order) & set(found):
+            raise Unmigratable("NNX172", f"`{found[0]}` of a module is given to its constructor and to its call", node)
+    return found
+
+
+def _twice(text: ClassText, site: Site, node: ast.Call, name: str) -> bool:
+    """Is one value given to the constructor and to the call: `Block(train=train)(x, train=train)`?
+
+    `merge_param` refuses that, so a program that runs never asks it: the flag is not needed, and the call may keep it,
+    if nothing else reads the field.
+    """
+    model, held = text.analyser.classes.get(site.target), site.bound[name].node
+    said = next((k.value for k in node.keywords if k.arg == name), None)
+    if model is None or not (isinstance(held, ast.Name) and isinstance(said, ast.Name) and held.id == said.id):
+        return False
+    if held not in site.source.parents or site.source.statement_of(held) is not site.source.statement_of(node):
+        return False
+    for owner in model.mro():
+        merged = {n.args[1] for n in owner.nodes if isinstance(n, ast.Call) and _merges(text, owner.source, n, name)}
+        merged |= {n for m in owner.own_methods.values() for n in fallbacks(m.node, name)}
+        if any(isinstance(n, ast.Attribute) and n.attr == name and n not in merged for n in owner.nodes):
+            return False
+    return True
+
+
+def _merges(text: ClassText, source: object, node: ast.AST, name: str) -> bool:
+    """Is this `merge_param("name", self.name, name)`?"""
+    if not (isinstance(node, ast.Call) and len(node.args) == 3 and not node.keywords):
+        return False
+    called = text.run.project.qualname(source, node.func) or ""  # type: ignore[arg-type]
+    key, held, given = node.args
+    return (
+        called.startswith("flax.linen")
+        and called.endswith(".merge_param")
+        and isinstance(key, ast.Constant)
+        and key.value == name
+        and isinstance(held, ast.Attribute)
+        and held.attr == name
+        and isinstance(held.value, ast.Name)
+        and held.value.id == "self"
+        and isinstance(given, ast.Name)
+        and given.id == name
+    )
+
+
+__all__ = ["moved"]

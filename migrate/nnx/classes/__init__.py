@@ -1,0 +1,1 @@
+"""Whole classes: which become native, their constructors and methods."""

@@ -1,0 +1,310 @@
+"""Where the constructor goes and how it reads: signature, stored fields, and the lines of all entry methods."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ...edits import Edit, Overlay, Part, Parts, Span
+from ...linen.project.classes import Field, Method
+from ...linen.values.sites import Repeated, Unmigratable
+from ...source import SourceFile
+from ...trees import of_kind, subtree
+from ..calls import drawn, sown
+from ..factories import outside_chains
+from ..fields import field_comments, frozen_fields, inherited_fields, kept_fields, post_init
+from ..refused import imported_in_methods
+from ..text.text_parts import length
+from . import agreeing, collection_names, constructor_text, inheritance, rank_checks, shared_scopes, unused_locals
+
+if TYPE_CHECKING:
+    from .class_write import ClassWriter
+
+
+def write(writer: ClassWriter) -> None:
+    """The edits that give the class its constructor, or turn setup into it."""
+    model, source = writer.model, writer.source
+    setup = model.own_methods.get("setup")
+    if model.bases and not inheritance.needs_constructor(writer.text):
+        return
+    fields = model.fields()
+    checks = post_init.lines(writer)
+    if any(f.name.startswith("__") for f in fields):
+        raise Unmigratable("NNX173", "a field's name starts with two underscores")
+    indent = source.indent_of(model.node.body[0]) or source.indent_of(model.node) + source.indent_unit
+    body = indent + source.indent_unit
+    lines: list[Parts] = []
+    stored = _stored(writer, fields)
+    attributes = {place.attribute for place in writer.text.names.places.values()} | set(writer.model.methods())
+    sown.check_names(writer.run.sows, stored | attributes)
+    _check_fields(writer, stored - writer.other_names.keys())
+    for field in fields:
+        if field.factory is not None:
+            lines.append((f"if {field.name} is None:",))
+            lines.append((source.indent_unit, f"{field.name} = ", *_called(writer, field.factory, field)))
+    lines += post_init.before(writer)
+    handed = writer.run.analyser.templates(model.qualname)
+    lines += frozen_fields.lines(writer, [f for f in fields if f.name not in handed])
+    kept = [f for f in fields if f.name in stored and f.name not in handed]
+    lines += [(f"self.{writer.other_names.get(f.name, f.name)} = ", *_stored_value(writer, f)) for f in kept]
+    for field in model.own_fields:  # no argument of the constructor, but perhaps a value
+        value = field.default or field.factory
+        if not field.init and value is not None:
+            said = (_default(writer, value, field),) if field.default else _called(writer, value, field)
+            comment = field_comments.of(model, field).behind
+            lines.append((f"self.{field.name} = ", *said, *((f"  {comment}",) if comment else ())))
+    lines += checks
+    lines += rank_checks.lines(writer.text)
+    lines += collection_names.lines(writer.text)
+    lines += agreeing.lines(writer.text)
+    lines += writer.text.template_lines
+    if writer.run.mode_flag:
+        lines.append(("self.use_running_average = True  # train() sets it to False, eval() to True",))
+    compact: list[Parts] = []
+    if setup is None and inheritance.setup_owner(writer.text) is not None:  # it may set attributes, and make nothing
+        compact.append(inheritance.call_of_base(writer.text))
+    for held in [h for h in writer.text.names.lists if not h.named_by and not writer.text.of_wrappers(h.object)]:
+        compact.append(held.assigned((f"{writer.namer.name('flax.nnx.List')}()",)))
+    for entry in writer.run.blocks:
+        if entry == "setup":
+            continue
+        for depth, line in constructor_text.constructor_lines(writer.text, entry):
+            prefix = source.indent_unit * depth
+            compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
+    streams = [(f"self.{name} = rngs{drawn.item(stream)}.fork()",) for stream, name in sorted(writer.text.streams.items())]
+    compact += shared_scopes.lines(writer.text)
+    signature = _signature(writer, fields, indent, body)
+    _remove_fields(writer, setup)
+    newline = source.newline
+    lines = [*imported_in_methods.lines(writer, [*lines, *compact]), *lines]
+    everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else streams)]
+    if setup is not None:
+        head = Span(source.full_span(setup.node).start, source.span(setup.node.body[0]).start)
+        first = setup.node.body[0]
+        doc: list[Part] = []
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            doc = [source.span(first), newline, source.indent_of(first)]
+            head = Span(head.start, source.span(first).end)
+            if len(setup.node.body) == 1:
+                doc = [source.span(first)]
+            else:
+                head = Span(head.start, source.span(setup.node.body[1]).start)
+        comment = source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : head.end]
+        inner = source.indent_of(first)
+        opening: list[Part] = [*signature, newline, inner, *doc]
+        for line in lines:
+            opening += [*line, newline, inner]
+        if "#" in comment and not doc:
+            opening += [comment.strip(), newline, inner]
+        writer.put(head, *opening)
+        tail = source.line_span(setup.node.body[-1]).end
+        late = [*compact, *streams]
+        if late:
+            order = _before_what_follows(writer, tail, 0)
+            writer.insert(tail, *[p for line in late for p in (inner, *line, newline)], order=order)
+        if len(setup.node.body) == 1 and isinstance(first, ast.Pass) and (lines or late):
+            writer.put(first, "pass")
+        return
+    if not everything:
+        everything = [("pass",)] if not fields and not model.bases else [("del rngs  # nothing to create",)]
+        if not fields and not writer.text.added():
+            everything = [("del rngs  # nothing to create",)]
+    at = _place(writer)
+    written: list[Part] = [indent, *signature, newline]
+    for line in everything:
+        written += [body, *line, newline]
+    order = _before_what_follows(writer, at, -1)
+    writer.insert(at, *written, newline if not _blank_follows(writer, at) else "", order=order)
+
+
+def _before_what_follows(writer: ClassWriter, at: int, order: int) -> int:
+    """The place of an insertion among others: at the end of the class it comes before a comment of the next statement."""
+    return -300 if at >= writer.source.line_span(writer.model.node).end else order
+
+
+def _check_fields(writer: ClassWriter, stored: set[str]) -> None:
+    """Refuse variables and modules that have a field's name where the field is read, too: an attribute holds one of them."""
+    for site, place in writer.text.names.places.items():
+        if place.kind == "attribute" and place.attribute in stored and not (site.held or site.in_setup):
+            reason = f"a field and what is made under its name are both called {place.attribute}"
+            raise Unmigratable("NNX156", reason, site.node)
+
+
+def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
+    """Fields that are read after construction, here or elsewhere."""
+    kept: set[str] = set(writer.text.shadowed) | (post_init.read(writer) & {f.name for f in fields})
+    gone = [span for source, span in writer.moved if source is writer.source]
+    kept_spans = [p for e in writer.edits if e.source is writer.source for p in e.parts if isinstance(p, Span)]
+    deleted = [e.span for e in writer.edits if e.source is writer.source and not e.parts and not e.insert]
+    names = {f.name for f in fields}
+    if kept_fields.handed_on(writer.model):
+        return names | kept
+    for owner in writer.model.mro():
+        for node in of_kind(owner.node, ast.Attribute):
+            if node.attr in names:
+                if owner is writer.model and isinstance(node.value, ast.Name) and node.value.id == "self":
+                    span = writer.source.span(node)
+                    dropped = any(d.contains(span) for d in deleted) or unused_locals.is_gone(writer, span, gone, kept_spans)
+                    if dropped and not any(k.contains(span) and k not in gone for k in kept_spans):
+                        continue
+                kept.add(node.attr)
+    kept |= inheritance.read_by_plain_bases(writer.text, names)
+    for other in writer.text.analyser.classes.derived(writer.model):
+        kept |= {n.attr for n in of_kind(other.node, ast.Attribute) if n.attr in names}
+    # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
+    return kept | (names & (writer.loaded | writer.asked | writer.text.shadowed | set(writer.run.held)))
+
+
+def _stored_value(writer: ClassWriter, field: Field) -> Parts:
+    """What is stored of a field: NNX refuses plain lists of modules."""
+    chain = outside_chains.chain(writer.text)
+    if chain is not None and chain.field == field.name:
+        size = writer.text.size_name(chain.argument)
+        return (f"{writer.namer.parity('made_in_turn')}({field.name}, {size}, rngs=rngs)",)
+    if isinstance(writer.run.held.get(field.name), Repeated):
+        return (f"{writer.namer.name('flax.nnx.List')}({field.name})",)
+    return (field.name,)
+
+
+def _default(writer: ClassWriter, node: ast.expr, field: Field, deeper: str = "") -> Part:
+    """A field's type or value; where it has several lines, those behind the first stand `deeper` than they did."""
+    source = writer.source
+    if field.source is not source:
+        return inherited_fields.said(writer, node, field)
+    node = _of_class_body(writer, node, field) if node is field.default else node
+    span = source.span(node)
+    breaks = [at for at in range(span.start, span.end) if source.text[at] == "\n"] if deeper else []
+    strings = (n for n in subtree(node) if isinstance(n, ast.Constant | ast.JoinedStr))
+    if not breaks or any((n.end_lineno or 0) > n.lineno for n in strings):
+        return span
+    return Overlay(span, tuple(Edit(Span(at + 1, at + 1), (deeper,)) for at in breaks))
+
+
+def _of_class_body(writer: ClassWriter, node: ast.expr, field: Field) -> ast.expr:
+    """A default that names another field (`cardinality: int = groups`) is that one's: the body of the class is no scope of
+    its functions.
+    """
+    fields = {f.name: f for f in writer.model.fields() if f.source is field.source}
+    for _ in fields:
+        other = fields.get(node.id) if isinstance(node, ast.Name) else None
+        if other is None or other.name == field.name or other.default is None:
+            break
+        node = other.default
+    names = {n.id for n in subtree(node) if isinstance(n, ast.Name)} & fields.keys()
+    if node is field.default and names - set(writer.source.names.definitions) - set(writer.source.names.imports):
+        raise Unmigratable("NNX171", f"the default of `{field.name}` is computed from other fields'", field.node)
+    return node
+
+
+def _annotation(writer: ClassWriter, field: Field, deeper: str) -> Parts:
+    """`: type`, where the field has one that this file can say."""
+    if field.annotation is None:
+        return ()
+    if field.name in writer.run.analyser.templates(writer.model.qualname):
+        return (f": {writer.namer.imported('collections.abc.Callable')}[..., {writer.namer.name('flax.nnx.Module')}]",)
+    if field.source is writer.source:
+        return (": ", _default(writer, field.annotation, field, deeper))
+    text = inherited_fields.annotation(writer, field)
+    return (": ", text) if text is not None else ()
+
+
+def _called(writer: ClassWriter, factory: ast.expr, field: Field) -> Parts:
+    """What a field's `default_factory` gives."""
+    said = _default(writer, factory, field)
+    return (said, "()") if isinstance(factory, ast.Name | ast.Attribute | ast.Call) else ("(", said, ")()")
+
+
+def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str) -> Parts:
+    nnx_rngs = writer.namer.name("flax.nnx.Rngs")
+    unit = writer.source.indent_unit
+    deep = body + unit if len(unit) < 4 else body
+    deeper = " " * (len(deep) - len(indent)) if unit != "\t" else unit
+    plain: list[Parts] = []
+    only: list[Parts] = []
+    said: dict[Parts, field_comments.Comments] = {}
+    for field in fields:
+        annotation = _annotation(writer, field, deeper)
+        parts: list[Part] = [field.name, *annotation]
+        if field.factory is not None:
+            parts += [" | None = None" if annotation else "=None"]
+        elif field.default is not None:
+            parts += [" = " if annotation else "=", _default(writer, field.default, field, deeper)]
+        elif field.name in writer.run.call_fields:  # its call is given it
+            parts += [" | None = None"]
+        (only if field.kw_only else plain).append(tuple(parts))
+        if field in writer.model.own_fields:
+            said[tuple(parts)] = field_comments.of(writer.model, field)
+    seen_default = False
+    for field in fields:
+        if field.kw_only:
+            continue
+        has = field.default is not None or field.factory is not None or field.name in writer.run.call_fields
+        if seen_default and not has:
+            raise Unmigratable("NNX174", f"the field {field.name} without a default follows one with", field.node)
+        seen_default = has
+    for added, _, index in writer.text.added():
+        kind = "int" if index == -1 else "tuple[int, ...]"
+        if (writer.model.qualname, added.name) in writer.text.analyser.partial:
+            kind = "tuple[int | None, ...]"
+        optional = " | None" if added.origin.startswith("None if") else ""
+        only.append((f"{added.name}: {kind}{optional}",))
+    for name, dtype in writer.text.dtypes().items():
+        any_type, default = writer.namer.name("typing.Any"), writer.namer.name(dtype)
+        only.append((f"{name}: {any_type} = {default}",))
+    only.append((f"rngs: {nnx_rngs}",))
+    everything: list[Parts] = [("self",), *plain, ("*",), *only]
+    total = sum(length(piece) + 2 for piece in everything) + len(indent) + 16
+    out: list[Part] = ["def __init__("]
+    if total <= 100 and not any(comments.above or comments.behind for comments in said.values()):
+        for position, piece in enumerate(everything):
+            out += [", " if position else "", *piece]
+        return (*out, "):")
+    newline = writer.source.newline
+    out += [newline]
+    for piece in everything:
+        comments = said.get(piece)
+        out += [part for line in (comments.above if comments else ()) for part in (deep, line, newline)]
+        out += [deep, *piece, ",", f"  {comments.behind}" if comments and comments.behind else "", newline]
+    return (*out, indent, "):")
+
+
+def _remove_fields(writer: ClassWriter, setup: Method | None) -> None:
+    """The fields go; with a setup, which the constructor stands in for, so do the blank lines that would double."""
+    source, lines = writer.source, writer.source.text.split("\n")
+    model = writer.model
+    found = {field: field_comments.of(model, field).span for field in model.own_fields}
+    firsts = {field: source.text.count("\n", 0, span.start) + 1 for field, span in found.items()}
+    lasts = {field: field_comments.last_line(model, field) for field in model.own_fields}
+    gone = {n for field in found for n in range(firsts[field], lasts[field] + 1)}
+    begins = next((firsts[field] for field in found if field.node is model.node.body[0]), 0)
+    for field, span in found.items():
+        behind, ahead = lasts[field], firsts[field] - 2
+        while ahead + 1 in gone:
+            ahead -= 1
+        opens = ahead + 1 < begins  # nothing of the class stands before it
+        if setup is not None and behind + 1 not in gone and (opens or not lines[ahead].strip()):
+            while behind < len(lines) and not lines[behind].strip():
+                span = Span(span.start, span.end + len(lines[behind]) + 1)
+                behind += 1
+        writer.put(span)
+
+
+def _place(writer: ClassWriter) -> int:
+    """Where `__init__` goes: in place of the last field, else before the first method, after class attributes."""
+    source, body = writer.source, writer.model.node.body
+    if writer.model.own_fields:
+        return field_comments.of(writer.model, writer.model.own_fields[-1]).span.end
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            return source.line_span(statement).start
+    return source.line_span(body[-1]).end
+
+
+def _blank_follows(writer: ClassWriter, at: int) -> bool:
+    line = writer.source.text[at : writer.source.text.find("\n", at) + 1]
+    return not line.strip()
+
+
+def _signature_end(source: SourceFile, node: ast.FunctionDef) -> int:
+    return source.text.find(")", source.span(node).start)

@@ -1,0 +1,586 @@
+"""Linen module classes → nnx.Module classes: which become native, and the edits of those that do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ...context import FileContext, Options
+from ...diagnostics import Severity
+from ...edits import Conflict, Edit, Span
+from ...linen.evidence.ranks import called_ranks, certain_ranks, index_arguments, joins_vectors, seen_ranks
+from ...linen.execution.analyser import Analyser, internal_error
+from ...linen.modules import fallback_factories, local_classes
+from ...linen.modules.first_updates import updated_at_init
+from ...linen.modules.layer_classes import layer_class
+from ...linen.modules.passed import held_modules
+from ...linen.outside import outside
+from ...linen.outside.made_outside import work_unbound
+from ...linen.project.classes import Classes, ClassModel
+from ...linen.project.index import Project
+from ...linen.project.own_boxes import own_boxes
+from ...linen.values.sites import Site, Unmigratable
+from ...plan import ClassPlan, Outcome, Plan
+from ...source import SourceFile
+from .. import linen_copies
+from ..calls import drawn, sown
+from ..factories import given_layers, helper_functions, outside_chains
+from ..factories.field_kinds import Misfit, OtherSizes
+from ..fields import kept_fields
+from ..lifted import lifted_aliases, lifted_functions
+from ..setup import kept_arrays
+from ..text.layer_variants import LayerVariant
+from ..text.text_parts import DryNamer, Recorder
+from . import agreeing, asking, rank_checks, stack_axes, templates
+from .class_text import ClassText
+from .class_write import ClassWriter
+
+# The codes of the class writer and of the training writer's general form: one without the other is half a migration.
+WRITERS = ("NNX100", "NNX603")
+
+
+class _NotSelected(Unmigratable):
+    """The class was not tried."""
+
+
+def decide(
+    project: Project, plan: Plan, options: Options, per_file: Mapping[Path, Options] | None = None
+) -> linen_copies.Copies:
+    """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments.
+
+    Classes of files for which the writers are not selected stay as they are. Gives the Linen copies that the bridged
+    classes need of native ones.
+    """
+    classes = Classes(project)
+    unselected = _unselected(classes, options, per_file or {})
+    if len(unselected) == len(list(classes)):
+        for model in classes:
+            plan.classes[model.qualname] = _left(model, unselected[model.qualname], options)
+        return linen_copies.Copies()
+    analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
+    outside.learn(project, analyser)
+    _execute_all(analyser, classes)
+    aliases = lifted_aliases.aliases_of(project)
+    reasons: dict[str, Unmigratable] = {**lifted_aliases.refused(project, aliases), **unselected}
+    for model in classes:
+        if linen_copies.is_copy_module(model.source):
+            reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
+    boxes = own_boxes(project)
+    if boxes.reason is not None:
+        _all_stay(classes, reasons, boxes.reason)
+    loaded = _loaded_attributes(project)
+    references = linen_copies.References(project)
+    given = dict(reasons)
+    while True:
+        texts: dict[str, ClassText] = {}
+        plan.classes.clear()
+        plan.lifted_aliases.clear()
+        before = len(reasons)
+        try:
+            for model in classes:
+                _decide_class(model, analyser, plan, reasons, texts, (), references if options.bridge else None)
+        except Misfit as misfit:
+            assert misfit.factory.origin is not None
+            plan.warnings.append(("NNX163", misfit.message, *misfit.factory.origin))
+            analyser.kinds.drop(misfit.factory)
+            _execute_all(analyser, classes)
+            continue
+        except asking.TakenBack as taken:
+            asking.take_back(analyser, taken.qualname)
+            continue
+        except OtherSizes as other:
+            analyser.wanted_sizes.update(other.wanted)
+            _execute_all(analyser, classes)
+            continue
+        if analyser.keep_fields(reasons):  # what they hold decides more than their calls can say
+            reasons = dict(given)
+            _execute_all(analyser, classes)
+            continue
+        edited = _check_edits(project, plan, texts, reasons, loaded | analyser.read_attributes)
+        outside_chains.check(plan, analyser, reasons)
+        templates.check_takers(analyser, reasons)
+        plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
+        holds = analyser.given_outside.holds
+        if boxes.names and reasons:  # initializers return them to Linen's modules or to native ones
+            _all_stay(classes, reasons, "a module that stays Linen may hold boxes of the program's own")
+        copies = linen_copies.settle(classes, reasons, edited, references, holds, options.bridge)
+        if len(reasons) == before:
+            break
+    for model in classes:
+        error = reasons.get(model.qualname)
+        if error is not None:
+            plan.classes[model.qualname] = _left(model, error, options)
+        elif model.qualname in texts:
+            plan.templates.update(templates.calls(texts[model.qualname]))
+    linen_copies.add_plans(project, plan, copies)
+    return copies
+
+
+def _makes_late(text: ClassText) -> bool:
+    """Are there variables that the first call makes: of the class's own methods, or of attention that decodes?"""
+    return any(site.lazy for site in text.run.sites) or any(code == "NNX207" for code, _, _ in text.notes)
+
+
+def _below(made: list[Site], plan: Plan) -> list[ClassPlan]:
+    """The plans of the classes that a class makes."""
+    targets = {kind.target for site in made for kind in (site, *site.alternatives) if kind.kind == "class"}
+    return [plan.classes[name] for name in targets & plan.classes.keys()]
+
+
+def _all_stay(classes: Classes, reasons: dict[str, Unmigratable], why: str) -> None:
+    for model in classes:
+        reasons.setdefault(model.qualname, Unmigratable("NNX181", why))
+
+
+def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Options]) -> dict[str, Unmigratable]:
+    """Why the writers leave classes alone that nobody selected them for."""
+    found: dict[str, Unmigratable] = {}
+    for model in classes:
+        own = per_file.get(model.source.path, options)
+        off = next((code for code in WRITERS if not own.selects(code)), None)
+        if off is not None:
+            found[model.qualname] = _NotSelected(off, f"{off} is not selected")
+    return found
+
+
+def _execute_all(analyser: Analyser, classes: Classes) -> None:
+    """Through everything, until every field knows what factories it is given."""
+    while True:
+        analyser.done.clear()
+        analyser.special.clear()
+        known, analyser.revised = analyser.kinds.version, False
+        for model in classes:
+            _try_execution(analyser, model)
+        if analyser.kinds.version == known and not analyser.revised and not fallback_factories.learn(analyser):
+            return
+
+
+def _try_execution(analyser: Analyser, model: ClassModel) -> None:
+    try:
+        analyser.execution(model.qualname)
+    except Unmigratable:
+        pass
+
+
+def _attempt(
+    model: ClassModel,
+    analyser: Analyser,
+    plan: Plan,
+    inner: Callable[[str], None],
+    references: linen_copies.References | None,
+) -> tuple[ClassText | None, Unmigratable | None, dict[str, int]]:
+    """The text of a class, or why there is none; and the ranks that were guessed on the way."""
+    name = model.qualname
+    text: ClassText | None = None
+    failure: Unmigratable | None = None
+    tried: dict[str, int] = {}
+    wanted: list[str] = []
+    rows = index_arguments(model)
+    guesses: list[int | None] = [None, 2, 3, 4] if rows or joins_vectors(model) else [None, 3, 4, 2]
+    poor: set[int] = set()  # guesses that work but are not what is meant: tried again where no other does better
+    while guesses:
+        guess = guesses.pop(0)
+        if guess is not None:
+            if not wanted:
+                break
+            tokens = analyser.token_arguments(name)
+            known = {**called_ranks(analyser, model), **analyser.seen.get(name, {})}
+            tried = {
+                argument: known.get(argument, 1 if argument in rows else guess - 1 if argument in tokens else guess)
+                for argument in wanted
+            }
+            analyser.assume(name, tried)
+        try:
+            run = analyser.execution(name)
+            for base in model.bases:
+                inner(base.qualname)
+            for site in [kind for s in run.sites for kind in (s, *s.alternatives)]:  # what it contains is planned first
+                if site.kind == "class":
+                    inner(site.target)
+            for target in templates.classes(analyser, name):
+                inner(target)
+            _check_unbound(analyser, name, plan, inner)
+            run = analyser.execution(name)  # anew, where planning what it contains told more of that
+            asked = {s.target for s in run.sites if "asked" in s.renders}
+            analyser.mute |= {target for target in asked if target not in plan.classes}  # nor has what stays Linen
+            if any(analyser.family(target) & analyser.mute for target in asked):
+                analyser.done.pop(name, None)  # a class that it asked for its width cannot say it
+                run = analyser.execution(name)
+            text = ClassText(run, analyser, plan.classes, references)
+            try:
+                text.prepare()
+            except Unmigratable as error:
+                error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
+                raise
+            if guess is None or guess in poor or not rank_checks.is_poor(text):
+                break
+            poor.add(guess)
+            guesses.append(guess)
+        except (Misfit, OtherSizes, asking.TakenBack):
+            raise
+        except Exception as caught:  # one class that cannot be followed takes no other down
+            why = caught if isinstance(caught, Unmigratable) else internal_error(caught)
+            text = None
+            failure = failure or why
+            if guess is None and not why.code.startswith("NNX11"):
+                analyser.follow_shapes(name, False)
+                break  # no rank would help; what a wrong guess leads to says nothing
+            if guess is None and analyser.follow_shapes(name, name not in analyser.tracking):
+                guesses.insert(0, None)
+            more = [argument for argument in why.wanted_ranks if argument not in wanted]
+            wanted += more
+            if guess is not None and more:  # the ranks of some arguments ask for those of others
+                guesses.insert(0, guess)
+    return text, None if text is not None else failure, tried
+
+
+def _check_unbound(analyser: Analyser, name: str, plan: Plan, inner: Callable[[str], None]) -> None:
+    """Refuse a class for which other code makes modules that stay Linen, where these cannot be called by themselves."""
+    for target, node in analyser.without_variables.get(name, {}).items():
+        inner(target)
+        if target not in plan.classes and not work_unbound(analyser.classes, target):
+            raise Unmigratable("NNX150", f"it contains {target.rpartition('.')[2]}, which is not native", node)
+
+
+def _decide_class(
+    model: ClassModel,
+    analyser: Analyser,
+    plan: Plan,
+    reasons: dict[str, Unmigratable],
+    texts: dict[str, ClassText],
+    path: tuple[str, ...],
+    references: linen_copies.References | None,
+) -> None:
+    """`references`: of the project, where modules that stay Linen may be wrapped."""
+    name = model.qualname
+    if name in reasons or name in texts or name in path:
+        return
+    why = local_classes.unfit(analyser.classes.project, model)
+    if why:
+        reasons[name] = Unmigratable("NNX175", why, model.node)
+        return
+    variant = layer_class(analyser.classes, name)
+    if variant is not None:
+        _decide_variant(LayerVariant(variant, analyser), plan, reasons)
+        return
+
+    def inner(qualname: str) -> None:
+        """What it contains is planned first."""
+        found = analyser.classes.get(qualname)
+        if found is not None:
+            _decide_class(found, analyser, plan, reasons, texts, (*path, name), references)
+
+    text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    contained: set[str] = set()
+    first = failure
+    while failure is not None and asking.asks(analyser, name, failure):
+        analyser.forget(name, tried)
+        text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    while failure is not None and asking.takes_numbers(analyser, model, failure):
+        analyser.forget(name, tried)
+        text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    if failure is not None and asking.takes_no_numbers(analyser, model):
+        analyser.forget(name, tried)
+        failure, tried = first, {}
+    if failure is not None and name in analyser.asked_values:
+        asking.forget(analyser, name)
+        analyser.forget(name, tried)
+        failure, tried = first, {}
+    while failure is not None and failure.inner and failure.inner not in contained and references is not None:
+        if not contained:  # each that can be native by itself is so before anything is wrapped
+            for reference in references.within(model.source, model.node):
+                inner(reference.key)
+        contained.add(failure.inner)
+        inner(failure.inner)
+        if failure.inner not in plan.classes:  # it stays Linen: wrapped, if it can be
+            analyser.bridging.add(name)
+            analyser.wrapped.add(failure.inner)
+        analyser.forget(name, tried)
+        try:
+            text, failure, tried = _attempt(model, analyser, plan, inner, references)
+        except asking.TakenBack as taken:
+            if taken.container != name or name not in analyser.bridging:
+                raise
+            break  # for a class that wraps what stays Linen, no other class stops asking
+    if text is None:
+        assert failure is not None
+        if name in analyser.bridging:
+            failure = failure if failure.code == "NNX150" else first
+            analyser.bridging.discard(name)
+            analyser.forget(name, tried)
+        elif tried:
+            analyser.forget(name, tried)
+        assert failure is not None
+        reasons[name] = failure
+        return
+    run = text.run
+    if tried or name in analyser.tracking or name in analyser.asked_values or text.run.number_arguments:
+        analyser.forget_users(name, plan.classes)
+    for message in asking.notes(text):
+        text.notes.append(("NNX116", message, model.node))
+    for message in agreeing.notes(text):
+        text.notes.append(("NNX117", message, model.node))
+    for variable, update in updated_at_init(run):
+        message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
+        text.notes.append(("NNX118", message, update))
+    for argument, rank in rank_checks.guessed(analyser, name).items():
+        failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
+        message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"
+        text.notes.append(("NNX115", message, model.node))
+    texts[name] = text
+    details = text.details()
+    method = model.method("__call__")
+    made = [*run.sites, *(module.site for _, module in held_modules(run))]
+    plan.classes[name] = ClassPlan(
+        qualname=name,
+        path=str(model.source.path),
+        line=model.node.lineno,
+        outcome=Outcome.NATIVE,
+        fields=tuple(f.name for f in model.fields()),
+        required_fields=tuple(f.name for f in model.fields() if f.default is None and f.factory is None),
+        added_arguments=tuple(a for a, _, _ in details.added),
+        needs_rngs=True,
+        collections=_collections(made, plan),
+        rng_streams=_streams(made, run.used_streams, plan),
+        shared_streams=stack_axes.shared_streams(made, plan.classes),
+        unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
+        sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
+        late=_makes_late(text) or any(below.late for below in _below(made, plan)),
+        arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in _below(made, plan)),
+        methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
+        call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
+        call_rest=method.vararg if method is not None else "",
+        call_keywords=tuple(a.arg for a in method.node.args.kwonlyargs) if method is not None else (),
+        call_defaults=method.constant_defaults() if method is not None else {},
+        details=details,
+    )
+    plan.classes[name].writer = text
+
+
+def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigratable]) -> None:
+    """A class that is a layer with something changed."""
+    model = variant.model
+    try:
+        variant.edits(DryNamer())
+    except Unmigratable as error:
+        reasons[model.qualname] = error
+        return
+    own = model.own_methods.get("__call__")
+    plan.classes[model.qualname] = ClassPlan(
+        qualname=model.qualname,
+        path=str(model.source.path),
+        line=model.node.lineno,
+        outcome=Outcome.NATIVE,
+        fields=tuple(f.name for f in model.fields()),
+        collections=frozenset({"params"}),
+        methods=("__call__",),
+        call_arguments=tuple(p.arg for p in own.positional) if own is not None else ("inputs",),
+        details=variant.details(),
+        writer=variant,
+    )
+
+
+def _collections(sites: list[Site], plan: Plan) -> frozenset[str]:
+    from ...catalog import layers
+
+    found: set[str] = set()
+    for site in sites:
+        if site.kind == "param":
+            found.add("params")
+        elif site.kind == "variable":
+            found.add(site.target)
+        elif site.kind == "layer":
+            layer = layers.lookup(site.target)
+            found |= layer.collections if layer is not None else set()
+        elif site.kind == "class" and site.traits is not None:
+            found |= site.traits.collections
+        elif site.kind == "class" and site.target in plan.classes:
+            found |= plan.classes[site.target].collections
+    return frozenset(found)
+
+
+def _streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
+
+    found = set(own)
+    for site in sites:
+        if site.kind == "layer":
+            found |= drawn.streams_of(site)
+        elif site.kind == "class" and site.traits is not None:
+            found |= site.traits.streams
+        elif site.kind == "class" and site.target in plan.classes:
+            found |= plan.classes[site.target].rng_streams
+    return frozenset(found)
+
+
+def _of_variable(project: Project, source: SourceFile, node: ast.expr) -> bool:
+    """Does an attribute belong to what a name of some file was assigned? (`bound.rate`, at the top of a script)"""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    name = project.qualname(source, node) if isinstance(node, ast.Name) else None
+    defined = project.definition(name) if name else None
+    return defined is not None and isinstance(defined[1], ast.Assign | ast.AnnAssign)
+
+
+def _loaded_attributes(project: Project) -> frozenset[str]:
+    """Attribute names read on anything but self, or asked for by a string, in any file."""
+    found: set[str] = set()
+    for source in project.files.values():
+        for node in source.by_kind.get(ast.Attribute, ()):
+            assert isinstance(node, ast.Attribute)
+            if node.attr in found or (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                continue
+            if source.names.qualname(node) is None or _of_variable(project, source, node.value):
+                found.add(node.attr)
+        found.update(kept_fields.asked_by_name(source))
+    return frozenset(found)
+
+
+def _check_edits(
+    project: Project, plan: Plan, texts: dict[str, ClassText], reasons: dict[str, Unmigratable], loaded: frozenset[str]
+) -> set[str]:
+    """A method shared by several classes can be rewritten one way only.
+
+    Gives the module-level helpers that are rewritten for native classes.
+    """
+    wanted: dict[tuple[str, int, int], tuple[str, object]] = {}
+    edited: set[str] = set()
+    trials: dict[str, FileContext] = {}
+    for text in texts.values():
+        lifted_functions.note_carried(text)
+    for name, text in texts.items():
+        if text.source.module not in trials:
+            trials[text.source.module] = FileContext(text.source, plan, Options(), project)
+        namer = Recorder(trials[text.source.module])
+        try:
+            edits = ClassWriter(text, namer, loaded).write()
+        except Unmigratable as error:
+            reasons[name] = error
+            continue
+        except Exception as error:
+            reasons[name] = internal_error(error)
+            continue
+        text.written = edits, namer
+        for edit in edits:
+            edited.add(_helper_at(project, edit.source, edit.span))
+            if edit.insert:
+                continue
+            key = (str(edit.source.path), edit.span.start, edit.span.end)
+            other = wanted.setdefault(key, (name, edit.parts))
+            if other[1] != edit.parts:
+                shared = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
+                reasons.setdefault(name, shared)
+                reasons.setdefault(other[0], shared)
+    return edited - {""}
+
+
+def _helper_at(project: Project, source: SourceFile, span: Span) -> str:
+    """The module-level definition around `span` that is no Linen class; "" where there is none."""
+    for statement in source.tree.body:
+        if source.full_span(statement).contains(span):
+            for name, definition in source.names.definitions.items():
+                qualname = f"{source.module}.{name}" if source.module else name
+                if definition is statement and qualname not in project.linen_classes:
+                    return qualname
+            return ""
+    return ""
+
+
+def _left(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan:
+    method = model.method("__call__")
+    return ClassPlan(
+        qualname=model.qualname,
+        path=str(model.source.path),
+        line=model.node.lineno,
+        outcome=Outcome.BRIDGED if options.bridge and not isinstance(error, _NotSelected) else Outcome.MANUAL,
+        reason=error.reason,
+        code=error.code,
+        fields=tuple(f.name for f in model.fields()),
+        required_fields=tuple(f.name for f in model.fields() if f.default is None and f.factory is None),
+        methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
+        call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
+        copy_of=model.qualname if linen_copies.is_copy_module(model.source) else "",
+    )
+
+
+def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: dict[str, FileContext]) -> None:
+    """Add the edits of every native class to its file's context."""
+    loaded = _loaded_attributes(project)
+    copied = copies.nodes().keys()
+    by_path = {context.source.path: context for context in contexts.values()}
+    for code, message, source, node in plan.warnings:
+        by_path[source.path].report(node, code, message, severity=Severity.WARNING)
+    for decided in plan.reported():
+        if decided.alias_of:
+            continue
+        info = project.linen_classes[decided.qualname]
+        context = contexts[info.source.module]
+        if linen_copies.is_copy_module(info.source):
+            continue
+        if decided.outcome is not Outcome.NATIVE:
+            context.report(
+                info.node,
+                decided.code or "NNX100",
+                f"{info.node.name} stays a Linen module: {decided.reason}.",
+                severity=Severity.WARNING,
+                help="Use it from NNX through nnx.bridge.ToNNX, or rewrite the named place by hand and run again.",
+            )
+            continue
+        text: ClassText | LayerVariant = decided.writer
+        if isinstance(text, LayerVariant):
+            edits = text.edits(context)
+        elif text.written is not None and text.written[1].holds_for(context):
+            edits, text.namer = text.written[0], context
+        else:
+            edits = ClassWriter(text, context, loaded | text.analyser.read_attributes).write()
+        for edit in edits:
+            target = by_path[edit.source.path]
+            change = Edit(edit.span, edit.parts, edit.code, edit.order, edit.in_place)
+            for part in edit.parity:
+                target.parity(part)
+            for module in edit.imports:
+                target.name(module)
+            try:
+                target.edits.add(change)
+            except Conflict as conflict:
+                if conflict.first.parts != change.parts:
+                    raise
+        for code, message, node in text.notes:
+            context.report(node, code, message)
+        for above in local_classes.replaced(info.source, info.node):
+            message = f"this {above.name} stays a Linen module: the one defined below takes its place."
+            context.report(above, "NNX175", message, severity=Severity.WARNING, help="Remove what nobody sees.")
+        if isinstance(text, LayerVariant):
+            continue
+        templates.rewrite(text, contexts, copied)
+        plan.taken.update(helper_functions.taken(text.run))
+        for collection in sorted(text.collections):
+            context.variable_types[collection] = text.variable_type(collection)
+    lifted_aliases.write(plan.lifted_texts, by_path)
+    outside_chains.write(plan, project, by_path)
+    given_layers.write(plan, project, by_path)
+    for context in contexts.values():
+        _name_variable_types(context)
+    linen_copies.write(project, plan, copies, contexts)
+
+
+def _name_variable_types(context: FileContext) -> None:
+    """The Variable types of collections of the user's own, the same in all files: NNX tells variables by their type."""
+    if not context.variable_types:
+        return
+    source = context.source
+    first = next(n for n in source.tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef))
+    type_of = context.name("flax.nnx.variable_type_from_name")
+    lines = [f"{name} = {type_of}({c!r}, allow_register=True)" for c, name in sorted(context.variable_types.items())]
+    written = "".join(line + source.newline for line in lines) + 2 * source.newline
+    context.edits.insert(source.line_span(first).start, written, order=-200)  # before a TODO of the class
+
+
+def created_files(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> dict[Path, str]:
+    """Generated files by path: `linen_parity.py` beside the package that needs it."""
+    from ..generated.parity_files import parity_files
+
+    return parity_files(contexts)
+
+
+__all__ = ["created_files", "decide", "write"]

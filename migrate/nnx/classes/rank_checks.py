@@ -1,0 +1,98 @@
+"""Numbers of dimensions that were taken for granted: which ones, and the lines by which a constructor checks them.
+
+Sizes such as `in_shape[-2]` are right for one rank only. Where that rank was guessed, another one must fail where the
+model is made, not give a model of other sizes.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.values.dims import Dim
+from ...linen.values.sites import Site, Unmigratable
+from ...linen.values.values import Array, Shape
+
+if TYPE_CHECKING:
+    from ...edits import Parts
+    from ...linen.execution.analyser import Analyser
+    from .class_text import ClassText
+
+
+def guessed(analyser: Analyser, name: str) -> dict[str, int]:
+    """Argument → rank, where neither the class nor an example or a trace of the project shows it."""
+    seen = analyser.seen.get(name, {})
+    return {a: rank for a, rank in analyser.assumed.get(name, {}).items() if seen.get(a) != rank}
+
+
+def lines(text: ClassText) -> list[Parts]:
+    """Statements of the constructor that raise for another rank than the one guessed."""
+    ranks = guessed(text.analyser, text.model.qualname)
+    out: list[Parts] = []
+    for added, argument, index in text.added():
+        if argument not in ranks or index == -1:
+            continue
+        given = f"{added.name} is not None and " if added.origin.startswith("None if") else ""
+        out.append((f"if {given}len({added.name}) != {ranks[argument]}:",))
+        message = f"`{added.name}` must have {ranks[argument]} dimensions"
+        out.append((text.source.indent_unit, f'raise ValueError(f"{message}: {{{added.name}}}")'))
+    return out
+
+
+def checked(text: ClassText, argument: str) -> bool:
+    """Is the constructor given more of the argument's shape than its last size, so that it can count the dimensions?"""
+    return any(name == argument and index != -1 for _, name, index in text.added())
+
+
+def refuse_unknown(text: ClassText, site: Site, argument: str, shape: Shape) -> None:
+    """A part that checks the rank of an input is given a whole shape, so the rank must be known here too.
+
+    Raises Unmigratable, naming the arguments whose ranks would tell it.
+    """
+    if shape.rank is None and argument in guessed(text.analyser, site.target):
+        name = site.target.rpartition(".")[2]
+        error = Unmigratable("NNX110", f"the number of dimensions of `{argument}` for {name} is not known", site.node)
+        error.wanted_ranks = wanted(text, shape)
+        raise error
+
+
+def wanted(text: ClassText, shape: Shape) -> tuple[str, ...]:
+    """The arguments whose numbers of dimensions would tell more of a shape."""
+    return tuple(a for a in shape.needs() if a in text.run.arguments and a not in text.run.ranks)
+
+
+def _reads_batch(text: ClassText) -> bool:
+    """Is the first dimension of a guessed rank, a batch as a rule, read as a size? Another guess may be better."""
+    used = text.used
+    return any(-rank in used.get(argument, ()) for argument, rank in guessed(text.analyser, text.model.qualname).items())
+
+
+def is_poor(text: ClassText) -> bool:
+    """Is a guessed rank not what the code means, as it seems? Another guess may be better.
+
+    With it a batch is read as a size, or the features are averaged away: `x.mean((1, 2), keepdims=True)` of an image,
+    or only every second of them is taken: `x[:, 0::2, 1::2]`.
+    """
+    calls = [s.call for s in text.run.sites if s.kind == "layer" and s.call is not None and s.call.args]
+    inputs = [call.args[0] for call in calls]
+    averaged = any(isinstance(v, Array) and v.shape.dim(-1) == Dim.of(1) for v in inputs)
+    return _reads_batch(text) or averaged or _leaves_features_out(text)
+
+
+def _leaves_features_out(text: ClassText) -> bool:
+    """Does a slice with a step, the last of an index, take only some features of an argument of a guessed rank?"""
+    ranks = guessed(text.analyser, text.model.qualname)
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and isinstance(node.slice, ast.Tuple)
+        and ranks.get(node.value.id) == len(node.slice.elts)
+        and all(isinstance(item, ast.Slice) for item in node.slice.elts)
+        and isinstance(last := node.slice.elts[-1], ast.Slice)
+        and last.step is not None
+        for method in text.model.methods().values()
+        for node in method.nodes
+    )
+
+
+__all__ = ["checked", "guessed", "is_poor", "lines", "refuse_unknown"]

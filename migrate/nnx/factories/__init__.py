@@ -1,0 +1,1 @@
+"""Factories and modules that are handed over."""

@@ -1,0 +1,1 @@
+"""Fields of a class, as arguments and attributes of the NNX class."""

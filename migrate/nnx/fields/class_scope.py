@@ -1,0 +1,82 @@
+"""Fields that the body of a class reads itself: `def __call__(self, x, rate=rate)`, `HIDDEN = 2 * width`.
+
+In Linen a field with a default is a name of the class's body. In NNX the constructor has it, so what stands there is that
+default.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...edits import Parts
+from ...linen.project.classes import Field
+from ...linen.values.sites import Unmigratable
+
+if TYPE_CHECKING:
+    from ..classes.class_write import ClassWriter
+
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.FunctionDef, ast.ClassDef)
+_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Tuple, ast.List, ast.Dict)
+
+
+def edits(writer: ClassWriter) -> None:
+    """Put the defaults of fields where the body of the class names them."""
+    fields: dict[str, Field] = {f.name: f for f in writer.model.own_fields}
+    declared: dict[str, Field] = {}
+    for statement in writer.model.node.body:
+        target = statement.target if isinstance(statement, ast.AnnAssign) else None
+        field = fields.get(target.id) if isinstance(target, ast.Name) else None
+        if field is not None:
+            if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+                declared[field.name] = field
+            continue
+        for name in _read(statement):
+            if name.id in declared and isinstance(name.ctx, ast.Load):
+                writer.put(name, *_default(writer, declared, name))
+        for bound in _bound(statement):
+            declared.pop(bound, None)
+
+
+def _read(statement: ast.stmt) -> Iterator[ast.Name]:
+    """The names that a statement of the body reads as the class is made; annotations say no values."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        spec = statement.args
+        roots: list[ast.AST] = [d for d in (*spec.defaults, *spec.kw_defaults) if d is not None]
+        roots += statement.decorator_list
+    elif isinstance(statement, ast.AnnAssign):
+        roots = [statement.value] if statement.value is not None else []
+    else:
+        roots = [statement]
+    while roots:
+        node = roots.pop()
+        if isinstance(node, ast.Name):
+            yield node
+        if not isinstance(node, _SCOPES):
+            roots += ast.iter_child_nodes(node)
+
+
+def _bound(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def _default(writer: ClassWriter, declared: dict[str, Field], name: ast.Name) -> Parts:
+    field = declared[name.id]
+    node = field.default
+    for _ in declared:
+        other = declared.get(node.id) if isinstance(node, ast.Name) else None
+        if other is None or other is field:
+            break
+        node = other.default
+    inner = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node is not None else set()
+    if node is None or inner & declared.keys():
+        reason = f"the body of the class reads its field `{field.name}`, whose default is computed"
+        raise Unmigratable("NNX171", reason, name)
+    span = writer.source.span(node)
+    return (span,) if isinstance(node, _PLAIN) else ("(", span, ")")
+
+
+__all__ = ["edits"]

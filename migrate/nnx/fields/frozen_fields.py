@@ -1,0 +1,129 @@
+"""Fields are frozen in Linen: a list that one is given is a tuple there, and a dict a FrozenDict.
+
+    class MLP(nn.Module):                               def __init__(self, sizes: Sequence[int], ...):
+      sizes: Sequence[int]                                if isinstance(sizes, list):
+                                                              sizes = tuple(sizes)
+
+Only where the class's family needs the one or the other: `self.sizes + (1,)`, `self.kernel == (1, 1)`,
+`isinstance(self.config, dict)`. Lists within lists stay what they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...edits import Parts
+from ...linen.project.classes import Field, Method
+
+if TYPE_CHECKING:
+    from ..classes.class_write import ClassWriter
+
+_SEQUENCES = frozenset({"Sequence", "Tuple", "List", "Iterable", "tuple", "list"})
+_OF_FROZEN_DICTS = frozenset({"pop", "copy", "unfreeze"})  # a dict has none such, or one that does something else
+_TUPLES = frozenset({"tuple", "list"})
+_DICTS = frozenset({"dict", "FrozenDict"})
+
+
+def lines(writer: ClassWriter, fields: list[Field]) -> list[Parts]:
+    """The statements that freeze what fields are given, ahead of all that reads them."""
+    found: list[Parts] = []
+    unit = writer.source.indent_unit
+    for field in fields:
+        if not field.init or field.name in writer.run.held:
+            continue
+        reads = list(_reads(writer, field.name))
+        if any(_needs_tuple(node, method, field) for node, method in reads):
+            # a number may be given where a sequence is annotated, and stays one
+            found += [(f"if isinstance({field.name}, list):",), (unit, f"{field.name} = tuple({field.name})")]
+        if any(_needs_frozen_dict(node, method) for node, method in reads):
+            freeze = writer.namer.imported("flax.core.freeze")
+            found += [(f"if isinstance({field.name}, dict):",), (unit, f"{field.name} = {freeze}({field.name})")]
+    return found
+
+
+def _reads(writer: ClassWriter, name: str) -> Iterator[tuple[ast.expr, Method]]:
+    """Where methods of the class's family read a field, also by a local name that is bound to it once, or a slice of it."""
+    for model in writer.run.analyser.classes.lineage(writer.model.qualname):
+        for method in model.own_methods.values():
+            own: list[ast.expr] = list(method.fields_read.get(name, ()))
+            names = {t.id for n in own for t in _bound_to(method, n)}
+            if names:
+                stored = [n.id for n in method.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+                once = {n for n in names if stored.count(n) == 1}
+                own += [n for n in method.nodes if isinstance(n, ast.Name) and n.id in once and isinstance(n.ctx, ast.Load)]
+            for node in own:
+                yield node, method
+                parent = method.source.parents.get(node)
+                if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.slice, ast.Slice):
+                    yield parent, method
+
+
+def _bound_to(method: Method, node: ast.expr) -> list[ast.Name]:
+    parent = method.source.parents.get(node)
+    targets = parent.targets if isinstance(parent, ast.Assign) and parent.value is node else []
+    return [t for t in targets if isinstance(t, ast.Name)]
+
+
+def _needs_tuple(node: ast.expr, method: Method, field: Field) -> bool:
+    parent = method.source.parents.get(node)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add):
+        other = parent.right if parent.left is node else parent.left
+        return _is_tuple(other) or (_is_sequence(field) and not _is_list(other))
+    if isinstance(parent, ast.Compare) and all(isinstance(op, ast.Eq | ast.NotEq) for op in parent.ops):
+        others = [o for o in (parent.left, *parent.comparators) if o is not node]
+        return any(_is_tuple(o) or _is_list(o) for o in others)
+    called = parent.func.id if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) else ""
+    if not isinstance(parent, ast.Call) or parent.args[:1] != [node]:
+        return False
+    if called == "isinstance" and len(parent.args) == 2:
+        return len(_kinds(parent.args[1]) & _TUPLES) == 1  # of both it does not matter
+    return called in ("hash", "type") and _is_sequence(field)
+
+
+def _needs_frozen_dict(node: ast.expr, method: Method) -> bool:
+    parent = method.source.parents.get(node)
+    if isinstance(parent, ast.Attribute) and parent.attr in _OF_FROZEN_DICTS:
+        call = method.source.parents.get(parent)
+        return isinstance(call, ast.Call) and call.func is parent and (parent.attr != "copy" or bool(call.args))
+    called = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
+    if not called or not isinstance(parent, ast.Call) or len(parent.args) != 2 or parent.args[0] is not node:
+        return False
+    return len(_kinds(parent.args[1]) & _DICTS) == 1
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    """Is it a tuple whatever is in it: a display, `tuple(...)`, `x.shape`, `x.shape[:-1]`?"""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        node = node.value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+        return _is_tuple(node.left) or _is_tuple(node.right)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "tuple"
+    return isinstance(node, ast.Tuple) or (isinstance(node, ast.Attribute) and node.attr == "shape")
+
+
+def _is_list(node: ast.expr) -> bool:
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "list"
+    return called or isinstance(node, ast.List | ast.ListComp)
+
+
+def _kinds(node: ast.expr) -> set[str]:
+    """The last parts of the names that an expression has: of `(list, tuple)`, `collections.abc.Mapping`."""
+    parts = ast.walk(node)
+    return {n.id if isinstance(n, ast.Name) else n.attr for n in parts if isinstance(n, ast.Name | ast.Attribute)}
+
+
+def _is_sequence(field: Field) -> bool:
+    """Is a field annotated as a sequence, if need be among other things?"""
+    annotation = field.annotation
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            annotation = ast.parse(annotation.value, mode="eval").body
+        except SyntaxError:
+            return False
+    return annotation is not None and bool(_kinds(annotation) & _SEQUENCES)
+
+
+__all__ = ["lines"]

@@ -1,0 +1,101 @@
+"""Fields that are read in other ways than as `self.field`: they stay attributes, as Linen has them.
+
+A module that is handed on whole (`scaled(self, x)`, a decorator of one of its methods, `vars(self)`) may be asked for any
+of them, and `hasattr` answers without an error where one is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...source import SourceFile
+from ...trees import of_kind
+
+if TYPE_CHECKING:
+    from ...linen.project.classes import ClassModel, Method
+    from ..classes.class_write import ClassWriter
+
+_ASKING = frozenset({"getattr", "hasattr", "attrgetter"})
+_ASKS_NO_FIELD = frozenset({"super", "isinstance", "type", "id", "share_scope"})
+_WHOLE = frozenset({"__dict__", "__getattribute__", "__getattr__", "__dataclass_fields__", "__repr__", "__str__"})
+# Decorators of methods that read nothing of the module, or whose functions are followed.
+_READING_NOTHING = (
+    "flax.", "jax.", "property", "staticmethod", "classmethod", "functools.", "typing.", "abc.", "contextlib.", "warnings.",
+    "typing_extensions.", "jaxtyping.", "beartype.",
+)  # fmt: skip
+
+
+def asked_by_name(source: SourceFile) -> Iterator[str]:
+    """The attributes of anything that a file asks for by a string: `getattr(m, "scale")`, `case Block(scale=s)`."""
+    for node in source.by_kind.get(ast.Call, ()):
+        assert isinstance(node, ast.Call)
+        if _last(node.func) in _ASKING:
+            for part in node.args:
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield from part.value.split(".")
+    for pattern in source.by_kind.get(ast.MatchClass, ()):
+        assert isinstance(pattern, ast.MatchClass)
+        yield from pattern.kwd_attrs
+
+
+def handed_on(model: ClassModel) -> bool:
+    """May code that is not the class's own read fields of it?"""
+    return any(_hands_on(method) for owner in model.mro() for method in owner.own_methods.values())
+
+
+def under_other_names(writer: ClassWriter) -> dict[str, str]:
+    """Field → the attribute that keeps it, where something is made under the field's own name: Linen allows both.
+
+    Only the class's own `self.field` is followed: where more reads a field, the two are refused (`constructor_write`).
+    """
+    made = {
+        place.attribute
+        for site, place in writer.text.names.places.items()
+        if place.kind == "attribute" and not (site.held or site.in_setup)
+    }
+    others = [*writer.model.mro(), *writer.text.analyser.classes.derived(writer.model)]
+    elsewhere = {n.attr for c in others if c is not writer.model for n in of_kind(c.node, ast.Attribute)}
+    found: dict[str, str] = {}
+    for name in sorted(made & writer.run.fields.keys()):
+        if name in writer.loaded or name in elsewhere or handed_on(writer.model):
+            continue
+        other = f"{name}_field"
+        while other in made | writer.run.fields.keys() | writer.model.methods().keys() | writer.run.attributes.keys():
+            other += "_"
+        found[name] = other
+    return found
+
+
+def _hands_on(method: Method) -> bool:
+    if any(not name.startswith(_READING_NOTHING) for name in method.decorators):
+        return True
+    parents = method.source.parents
+    if any(node.attr in _WHOLE and _is_self(node.value) for node in of_kind(method.node, ast.Attribute)):
+        return True
+    for node in of_kind(method.node, ast.Name):
+        around = parents.get(node)
+        if node.id in ("eval", "exec") and isinstance(around, ast.Call) and around.func is node:
+            return True
+        if not _is_self(node) or not isinstance(node.ctx, ast.Load):
+            continue
+        if isinstance(around, ast.Attribute):
+            continue
+        if isinstance(around, ast.Call) and _last(around.func) in _ASKS_NO_FIELD:
+            continue
+        if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in ("getattr", "hasattr"):
+            continue  # by a constant name: see `asked_by_name`; others are refused
+        return True
+    return False
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+__all__ = ["asked_by_name", "handed_on", "under_other_names"]

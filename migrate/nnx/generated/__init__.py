@@ -1,0 +1,1 @@
+"""Generated modules and imports: `linen_parity.py`, wrapped Linen modules."""

@@ -1,0 +1,1 @@
+"""Lifted transforms, written in NNX."""

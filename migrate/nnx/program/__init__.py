@@ -1,0 +1,1 @@
+"""Programs around modules: meshes and shardings, and what expressions of early NNX are."""

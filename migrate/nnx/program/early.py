@@ -1,0 +1,293 @@
+"""What an expression of an early NNX program is: a module, a variable, a state or an optimizer. Nothing is run.
+
+Only what follows from constructors, annotations, assignments and a few nnx functions is known; the rest is None.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import weakref
+from collections.abc import Iterator
+
+from ...catalog.early_nnx import ANSWERS, LAYER_VARIABLES, RENAMED, SHARDING_KEYWORDS, VARIABLE_TYPES
+from ...context import FileContext
+from ...source import SourceFile
+from ...trees import subtree
+
+_MODULE_BASES = frozenset({"flax.nnx.Module", "flax.nnx.Object", "flax.nnx.Pytree", "flax.nnx.GraphNode"})
+_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map"})
+_DEPTH = 10
+_LAYER_NAMES = (
+    "Linear LinearGeneral Conv ConvTranspose Embed Einsum LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm Dropout "
+    "MultiHeadAttention LSTMCell OptimizedLSTMCell GRUCell SimpleCell RNN Bidirectional Sequential LoRA LoRALinear "
+    "PReLU WeightNorm SpectralNorm"
+)
+_LAYERS = frozenset(f"flax.nnx.{name}" for name in _LAYER_NAMES.split())
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """`what`: model, variable, state, leaf (somewhere inside a state) or optimizer; `cls`: a project class' node."""
+
+    what: str
+    cls: ast.ClassDef | None = None
+
+
+class Types:
+    """Kinds of expressions in one file."""
+
+    def __init__(self, ctx: FileContext) -> None:
+        self.ctx = ctx
+        self.classes: dict[str, ast.ClassDef] = {}
+        self.variable_types = set(VARIABLE_TYPES)
+        self._collect()
+
+    @classmethod
+    def of(cls, ctx: FileContext) -> Types:
+        found = _types.get(ctx)
+        if found is None:
+            found = _types[ctx] = cls(ctx)
+        return found
+
+    def _collect(self) -> None:
+        nodes = [n for n in self.ctx.source.nodes if isinstance(n, ast.ClassDef)]
+        for _ in range(4):  # a class may inherit from one that stands further down
+            for node in nodes:
+                bases = [self.ctx.qualname(base) or "" for base in node.bases]
+                name = f"{self.ctx.source.module}.{node.name}" if self.ctx.source.module else node.name
+                if any(b in _MODULE_BASES or b in self.classes or b in _LAYERS for b in bases):
+                    self.classes[name] = node
+                elif any(b in self.variable_types for b in bases):
+                    self.variable_types.add(name)
+
+    # expressions -----------------------------------------------------------------------------------------------
+    def kind(self, node: ast.AST | None, depth: int = 0) -> Kind | None:
+        if node is None or depth > _DEPTH:
+            return None
+        if isinstance(node, ast.Call):
+            return self._call(node, depth)
+        if isinstance(node, ast.Name):
+            return self._name(node, depth)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, depth)
+        if isinstance(node, ast.Subscript):
+            base = self.kind(node.value, depth + 1)
+            return Kind("leaf") if base is not None and base.what in ("state", "leaf") else None
+        return None
+
+    def _call(self, node: ast.Call, depth: int) -> Kind | None:
+        name = self.ctx.qualname(node.func)
+        if name is None:
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("restore", "map"):
+                for keyword in node.keywords:
+                    if keyword.arg in ("target", "item"):
+                        return self.kind(keyword.value, depth + 1)
+                return self.kind(node.func.value, depth + 1) if node.func.attr == "map" else None
+            return None
+        if name in self.variable_types:  # one that holds a Python number has no `[...]`
+            return Kind("number" if node.args and isinstance(node.args[0], ast.Constant) else "variable")
+        if name in self.classes:
+            return Kind("model", self.classes[name])
+        if name in ANSWERS:
+            return Kind(ANSWERS[name])
+        if name in _TREE_MAPS and len(node.args) > 1:
+            return self.kind(node.args[1], depth + 1)
+        if name in ("flax.nnx.data", "jax.device_put", "jax.lax.with_sharding_constraint") and node.args:
+            return self.kind(node.args[0], depth + 1)
+        if name in ("flax.nnx.eval_shape", "jax.eval_shape") and node.args and isinstance(node.args[0], ast.Lambda):
+            return self.kind(node.args[0].body, depth + 1)
+        if name in _LAYERS:
+            return Kind("model")
+        return self._function_result(name, None, depth)
+
+    def _function_result(self, name: str, index: int | None, depth: int) -> Kind | None:
+        """What a function of the file answers, at `index` of the tuple where it answers one."""
+        definition = self.ctx.source.names.definitions.get(name.rpartition(".")[2])
+        if not isinstance(definition, ast.FunctionDef) or name.rpartition(".")[0] != self.ctx.source.module:
+            return None
+        for node in subtree(definition):
+            if isinstance(node, ast.Return) and node.value is not None:
+                value: ast.expr = node.value
+                if index is not None:
+                    if not isinstance(value, ast.Tuple) or index >= len(value.elts):
+                        return None
+                    value = value.elts[index]
+                return self.kind(value, depth + 1)
+        return None
+
+    def _name(self, node: ast.Name, depth: int) -> Kind | None:
+        for scope in self._scopes(node):
+            if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+                found = self._parameter(scope, node.id)
+                if found is not None:
+                    return found
+                position = next((i for i, a in enumerate(_parameters(scope)) if a.arg == node.id), None)
+                if position is not None:
+                    return None if self._annotated(scope, node.id) else self._passed(scope, position, depth)
+            for value, index in _assignments(scope, node.id):
+                found = self._bound(value, index, depth)
+                if found is not None:
+                    return found
+        return None
+
+    def _bound(self, value: ast.expr, index: int | None, depth: int) -> Kind | None:
+        if index is None:
+            return self.kind(value, depth + 1)
+        if isinstance(value, ast.Tuple) and index < len(value.elts):
+            return self.kind(value.elts[index], depth + 1)
+        if isinstance(value, ast.Call):
+            return self._function_result(self.ctx.qualname(value.func) or "", index, depth)
+        return None
+
+    def _scopes(self, node: ast.AST) -> Iterator[ast.AST]:
+        for parent in self.ctx.source.ancestors(node):
+            if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+                yield parent
+
+    def _passed(self, function: ast.FunctionDef | ast.AsyncFunctionDef, position: int, depth: int) -> Kind | None:
+        """The kind of what the file's calls of a function pass at a position, by name or place."""
+        name = _parameters(function)[position].arg
+        for node in self.ctx.source.calls_by_name.get(function.name, ()):
+            given = [k.value for k in node.keywords if k.arg == name]
+            given += node.args[position : position + 1] if not any(isinstance(a, ast.Starred) for a in node.args) else []
+            for value in given:
+                found = self.kind(value, depth + 2)
+                if found is not None:
+                    return found
+        return None
+
+    @staticmethod
+    def _annotated(scope: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+        return any(a.arg == name and a.annotation is not None for a in _parameters(scope))
+
+    def _parameter(self, scope: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Kind | None:
+        parameters = _parameters(scope)
+        for index, argument in enumerate(parameters):
+            if argument.arg != name:
+                continue
+            if argument.annotation is not None:
+                return self._annotation(argument.annotation)
+            holder = self.ctx.source.parents.get(scope)
+            if index == 0 and isinstance(holder, ast.ClassDef) and holder in self.classes.values():
+                return Kind("model", holder)
+        return None
+
+    def _annotation(self, node: ast.expr) -> Kind | None:
+        target: ast.expr = node
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return None
+        if isinstance(node, ast.Subscript):
+            target = node.value
+        name = self.ctx.qualname(target) or ""
+        if name in self.variable_types:
+            return Kind("variable")
+        if name in self.classes:
+            return Kind("model", self.classes[name])
+        if name in ("flax.nnx.State", "flax.nnx.GraphState"):
+            return Kind("state")
+        if name in ("flax.nnx.Optimizer", "flax.nnx.ModelAndOptimizer"):
+            return Kind("optimizer")
+        return None
+
+    def _attribute(self, node: ast.Attribute, depth: int) -> Kind | None:
+        base = self.kind(node.value, depth + 1)
+        if base is None:
+            holder = next((p for p in self.ctx.source.ancestors(node) if isinstance(p, ast.ClassDef)), None)
+            if holder is None or not is_self_attribute(node):
+                return None
+            base = Kind("model", holder)
+        if base.what in ("state", "leaf"):
+            return None if node.attr == "value" else Kind("leaf")
+        if base.what != "model":
+            return None
+        if base.cls is None:
+            return Kind("variable") if node.attr in LAYER_VARIABLES else None
+        for value in self.attribute_values(base.cls, node.attr):
+            found = self.kind(value, depth + 1)
+            if found is not None:
+                return found
+        return None
+
+    def attribute_values(self, cls: ast.ClassDef, attribute: str) -> Iterator[ast.expr]:
+        """What the class' methods assign to `self.<attribute>`."""
+        for node in subtree(cls):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if is_self_attribute(target, attribute):
+                        yield node.value
+            elif isinstance(node, ast.AnnAssign) and is_self_attribute(node.target, attribute) and node.value is not None:
+                yield node.value
+
+
+_types: weakref.WeakKeyDictionary[FileContext, Types] = weakref.WeakKeyDictionary()
+
+
+def is_self_attribute(node: ast.AST, attribute: str | None = None) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        and attribute in (None, node.attr)
+    )
+
+
+def _parameters(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+    return [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
+
+
+def _assignments(scope: ast.AST, name: str) -> Iterator[tuple[ast.expr, int | None]]:
+    """Values bound to `name` in a scope, with their index where a tuple is unpacked. Inner functions are left out."""
+    stack: list[ast.AST] = list(getattr(scope, "body", []))
+    while stack:
+        node = stack.pop(0)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id == name:
+                    yield node.value, None
+                elif isinstance(target, ast.Tuple):
+                    for index, item in enumerate(target.elts):
+                        if isinstance(item, ast.Name) and item.id == name:
+                            yield node.value, index
+        for block in ("body", "handlers", "cases", "orelse", "finalbody"):  # assignments are statements
+            stack.extend(getattr(node, block, ()))
+
+
+def is_early(ctx: FileContext) -> bool:
+    """Was the project written for flax.nnx before 0.12? Told by names and forms that 0.12 changed."""
+    if ctx.project is None:
+        return _early_signs(ctx, ctx.source)
+    if ctx.project not in _early:
+        _early[ctx.project] = any(_early_signs(ctx, source) for source in ctx.project.files.values())
+    return _early[ctx.project]
+
+
+_early: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()  # projects
+_signs: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()
+
+
+def _early_signs(ctx: FileContext, source: SourceFile) -> bool:
+    if source not in _signs:
+        _signs[source] = _find_signs(ctx, source)
+    return _signs[source]
+
+
+def _find_signs(ctx: FileContext, source: SourceFile) -> bool:
+    if "nnx" not in source.text:
+        return False
+    other = ctx if source is ctx.source else FileContext(source, ctx.plan, ctx.options, ctx.project)
+    types = Types.of(other)
+    for node in source.nodes:
+        if isinstance(node, ast.Attribute) and other.qualname(node) in RENAMED:
+            return True
+        if not isinstance(node, ast.Call):
+            continue
+        name = other.qualname(node.func)
+        keywords = {k.arg for k in node.keywords}
+        if name == "flax.nnx.Optimizer" and "wrt" not in keywords and None not in keywords:
+            return True
+        if (name in types.variable_types or name == "flax.nnx.with_metadata") and keywords & set(SHARDING_KEYWORDS):
+            return True
+    return False

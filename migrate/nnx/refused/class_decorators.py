@@ -1,0 +1,69 @@
+"""Decorators of a class: what looks at its dataclass fields, or gives it another constructor, cannot do so in NNX.
+
+One that keeps the class in a table and gives it back (`@register("block")`) stays.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.lifted.lifting import LIFTED, OTHER_LIFTED
+from ...linen.values.sites import Unmigratable
+from ...trees import subtree
+
+if TYPE_CHECKING:
+    from ...linen.project.index import Project
+    from ...source import SourceFile
+    from ..classes.class_write import ClassWriter
+
+_DATACLASSES = frozenset({"dataclasses.dataclass", "flax.struct.dataclass"})
+_OF_FIELDS = frozenset({"diffusers.configuration_utils.flax_register_to_config"})  # known, and not in the project
+_CONSTRUCTING = frozenset({"__init__", "__new__", "__post_init__", "__dataclass_fields__", "__annotations__"})
+
+
+def refuse(writer: ClassWriter) -> None:
+    """Raises Unmigratable."""
+    project, source, node = writer.run.project, writer.source, writer.model.node
+    for decorator in node.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = project.qualname(source, called)
+        if name in _DATACLASSES:
+            raise Unmigratable("NNX171", "the class is decorated as a dataclass", node)
+        found = project.definition(name) if name is not None else None
+        if name in _OF_FIELDS or (found is not None and _constructs(project, *found)):
+            reason = f"its decorator `{ast.unparse(called)}` asks for dataclass fields, or changes how it is constructed"
+            raise Unmigratable("NNX171", reason, node)
+
+
+def _constructs(project: Project, source: SourceFile, definition: ast.stmt) -> bool:
+    """Does a function read or replace a constructor or the fields of a dataclass?"""
+    if not isinstance(definition, ast.FunctionDef):
+        return False
+    for node in subtree(definition):
+        if isinstance(node, ast.Attribute) and node.attr in _CONSTRUCTING:
+            return True
+        if isinstance(node, ast.Constant) and node.value in _CONSTRUCTING:
+            return True
+        if isinstance(node, ast.Name | ast.Attribute) and (project.qualname(source, node) or "").startswith("dataclasses."):
+            return True
+    return False
+
+
+def lifts(project: Project, source: SourceFile, decorator: ast.expr) -> bool:
+    """Is it a name or a function of the project that transforms the class? (`over_time = partial(nn.vmap, ...)`)"""
+    seen: set[ast.AST] = set()
+    waiting = [(source, decorator.func if isinstance(decorator, ast.Call) else decorator)]
+    while waiting:
+        where, node = waiting.pop()
+        name = project.qualname(where, node)
+        if name in LIFTED or name in OTHER_LIFTED:
+            return True
+        found = project.definition(name) if name is not None else None
+        if found is not None and found[1] not in seen and isinstance(found[1], ast.FunctionDef | ast.Assign):
+            seen.add(found[1])
+            waiting += [(found[0], n) for n in subtree(found[1]) if isinstance(n, ast.Name | ast.Attribute)]
+    return False
+
+
+__all__ = ["lifts", "refuse"]

@@ -1,0 +1,263 @@
+"""Classes that cannot become native, whatever their constructor would look like: what they use has no NNX form."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from ...catalog import layers
+from ...catalog.functions import function as function_name
+from ...linen.execution.type_tests import asked_classes
+from ...linen.modules.self_calls import SELF_CALLS
+from ...linen.project.layer_fields import WHOLE
+from ...linen.values.sites import Site, Unmigratable
+from ...source import SourceFile
+from ...trees import of_kind, subtree
+from ..calls import cells
+from ..classes import names_in_messages, templates
+from ..classes.inheritance import plain_bases, refuse_overriding_mixins
+from ..setup import made_once
+from ..text.text_parts import short
+from . import protocols
+from .class_decorators import lifts
+
+if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
+
+
+_DECORATORS = {"flax.linen.compact", "flax.linen.nowrap"}
+
+
+# What every Linen module has, and is looked at elsewhere.
+_OF_LINEN = ("scope", "path", "parent", "variables", "name", "_state", "_parent_ref", "_id")  # attributes of nn.Module
+_MODULE = {*SELF_CALLS, *_OF_LINEN}
+
+_CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|Iterable)\[.*\bModule\b", re.S)
+
+
+def nothing_left(text: ClassText) -> None:
+    """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
+    run = text.run
+    carries = [node for call, asked in run.initial_carries.items() for node in (call, asked.cell.node)]
+    known = [*[s.node for s in run.sites], *run.first_draws, *run.constants, *run.sows, *run.variable_reads, *carries]
+    known += [node for statement in run.uncalled for node in subtree(statement)]
+    followed = {id(node) for node in known}
+    for site in run.sites:
+        made_once.refuse(site)
+        named = _named_within(site) if not site.in_setup else None
+        if named is not None:
+            raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
+    for method in text.model.own_methods.values():
+        for node in of_kind(method.node, ast.Call):
+            if id(node) in followed:
+                continue
+            func = node.func
+            name = text.run.project.qualname(text.source, func) or ""
+            plain = function_name(name) is not None  # `nn.BatchApply(self.__call__)`, of which each call makes another
+            makes = (layers.lookup(name) is not None and not plain) or name in text.run.project.linen_classes
+            if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+                makes = func.attr in SELF_CALLS and text.model.method(func.attr) is None
+            elif isinstance(func, ast.Attribute) and func.attr in ("param", "variable") and node.args:
+                makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
+            if makes:
+                raise Unmigratable("NNX134", f"`{short(node)}` stands where the code is not followed", node)
+        for said in method.nodes:
+            if isinstance(said, ast.Name | ast.Attribute) and isinstance(said.ctx, ast.Load):
+                if not text.run.project.qualname(text.source, said):
+                    continue
+                found = _helper(text, text.source, said)
+                of_class = _class_method(text, said) if found is None else None
+                found = found or of_class
+                if found is None or found[1] in run.executed:
+                    continue
+                if _makes_modules(text, *found, set(), of_class is not None):
+                    raise Unmigratable("NNX135", f"`{short(said)}` makes submodules where it is not followed", said)
+
+
+def _named_within(site: Site) -> ast.NamedExpr | None:
+    """`nn.Dense((width := 4))`, of which other code reads the name."""
+    inside = list(subtree(site.node))
+    for named in (n for n in inside if isinstance(n, ast.NamedExpr)):
+        function = site.source.function_of(site.node)
+        around = subtree(function) if function is not None else ()
+        others = (n for n in around if isinstance(n, ast.Name) and n.id == named.target.id and isinstance(n.ctx, ast.Load))
+        if any(n not in inside for n in others):
+            return named
+    return None
+
+
+def _helper(text: ClassText, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
+    """The function of the project that a name means."""
+    name = text.run.project.qualname(source, node)
+    found = text.run.project.definition(name) if name else None
+    return (found[0], found[1]) if found is not None and isinstance(found[1], ast.FunctionDef) else None
+
+
+def _class_method(text: ClassText, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
+    """The method of a module class of the project that `Encoder.from_config` means."""
+    owner, _, name = (text.run.project.qualname(text.source, node) or "").rpartition(".")
+    method = found.method(name) if (found := text.analyser.classes.get(owner)) is not None else None
+    made = method is not None and {"classmethod", "staticmethod"} & set(method.decorators)
+    return (method.source, method.node) if method is not None and made else None
+
+
+def _makes_modules(
+    text: ClassText, source: SourceFile, function: ast.FunctionDef, seen: set[ast.AST], of_class: bool = False
+) -> bool:
+    """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?
+
+    `of_class`: it is a class method of a module class, whose `cls(...)` makes one; whole models are made by those of mixins.
+    """
+    seen.add(function)
+    for node in subtree(function):
+        if not isinstance(node, ast.Call):
+            continue
+        name = text.run.project.qualname(source, node.func) or ""
+        own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
+        if own or layers.lookup(name) is not None or name in text.run.project.linen_classes:
+            return not _is_whole_model(source, function, node)
+        inner = _helper(text, source, node.func)
+        if inner is not None and inner[1] not in seen and _makes_modules(text, *inner, seen):
+            return True
+    return False
+
+
+def _is_whole_model(source: SourceFile, function: ast.FunctionDef, node: ast.Call) -> bool:
+    """`Model(...).apply(...)`, `model = Model(...); model.init(...)`: a model of the function's own, no submodule."""
+    parent = source.parents.get(node)
+    held = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    asked = ("init", "apply", "init_with_output")
+    used = [n for n in subtree(function) if isinstance(n, ast.Attribute) and n.attr in asked]
+    return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
+
+
+def _refuse_metaclass(text: ClassText) -> None:
+    """NNX's modules have a metaclass, derived from `abc.ABCMeta`: a class with another one, as protocols have, fails."""
+    project = text.run.project
+    todo = [(text.model.source, text.model.node)]
+    seen: set[ast.AST] = set()
+    gone = protocols.left_out(text)
+    while todo:
+        source, node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for keyword in node.keywords:
+            if keyword.arg == "metaclass" and project.qualname(source, keyword.value) != "abc.ABCMeta":
+                what = f"`{node.name}` has the metaclass `{ast.unparse(keyword.value)}`, and NNX's modules have another"
+                raise Unmigratable("NNX160", what, text.model.node)
+        for base in node.bases:
+            name = project.qualname(source, base.value if isinstance(base, ast.Subscript) else base)
+            if base in gone or name in project.linen_classes:  # these leave out their own
+                continue
+            if name in protocols.PROTOCOLS:
+                what = f"`{node.name}` is a protocol" if node is not text.model.node else "it is a protocol"
+                raise Unmigratable("NNX160", f"{what}, whose metaclass NNX's modules cannot have", text.model.node)
+            definition = project.definition(name) if name is not None else None
+            if definition is not None and isinstance(definition[1], ast.ClassDef):
+                todo.append((definition[0], definition[1]))
+
+
+def _refuse_mixins(text: ClassText) -> None:
+    """Methods of classes that are no modules keep their text: what they make would be Linen's, in an NNX module."""
+    here = {*text.run.fields, *text.run.attributes, *text.model.methods()}
+    for source, node in filter(None, plain_bases(text, text.model.mro())):
+        for function in (n for n in node.body if isinstance(n, ast.FunctionDef)):
+            asked = [n for n in subtree(function) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"]
+            own = any(n.attr in _MODULE and n.attr not in here for n in asked)
+            if own or _makes_modules(text, source, function, set()):
+                what = f"`{function.name}` of {node.name}, which is no module, makes submodules, or asks what Linen has"
+                raise Unmigratable("NNX135", what, text.model.node)
+
+
+def refuse(text: ClassText) -> None:
+    place = text.run.project.made_by_configurations.get(text.model.qualname)
+    if place is not None:
+        raise Unmigratable("NNX182", f"{place} makes it, which knows neither its sizes nor rngs", text.model.node)
+    for problem in text.run.problems:
+        raise problem
+    fields = text.run.fields
+    for name in ("rngs", "cls"):  # `cls` is a parameter of the metaclass, which hands all keywords on
+        if name in fields:
+            raise Unmigratable("NNX151", f"a field is called `{name}`, which NNX needs for itself", fields[name].node)
+    for base in text.model.foreign_bases:
+        if base.startswith("flax.linen.") and base not in ("flax.linen.Module", cells.BASE):
+            if text.model.layer_fields:
+                _refuse_layer(text, base)
+                continue
+            raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
+    _refuse_metaclass(text)
+    _refuse_mixins(text)
+    refuse_overriding_mixins(text)
+    for method in text.model.own_methods.values():
+        if "flax.linen.compact_name_scope" in method.decorators:
+            raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)
+        for decorator, known in zip(method.node.decorator_list, method.decorators):
+            if known not in _DECORATORS and decorator not in text.run.decorators and _mentions_linen(text, decorator):
+                raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
+    for decorator in text.model.node.decorator_list:
+        if _mentions_linen(text, decorator) or lifts(text.run.project, text.source, decorator):
+            raise Unmigratable("NNX130", "the class is lifted by a decorator", text.model.node)
+    outside = text.analyser.given_outside.refused.get(text.model.qualname)
+    chained = text.model.qualname in text.analyser.outside_chains
+    if outside is not None and not chained:
+        raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", text.model.node)
+    templates.check(text)
+    given = text.analyser.given.get(text.model.qualname, {})
+    for name, field in fields.items():
+        if name not in given and not chained and field.annotation is not None and _holds_modules(field.annotation):
+            reason = f"the field {name} holds modules that nothing in the project gives it"
+            raise Unmigratable("NNX138", reason, field.node)
+    conflict = text.analyser.conflicts.get(text.model.qualname)
+    if conflict:
+        raise Unmigratable("NNX163", conflict)
+    said = {node for method in text.model.own_methods.values() for node, _ in names_in_messages.found(text.run, method)}
+    for node in of_kind(text.model.node, ast.Attribute):
+        if (
+            node.attr in _OF_LINEN
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+            and node.attr not in fields
+            and node.attr not in text.run.attributes
+            and node not in text.run.followed
+            and node not in said
+        ):
+            raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
+
+
+def _refuse_layer(text: ClassText, base: str) -> None:
+    """A class that replaces all that a layer computes is an nnx.Module of its own: nobody may ask for the layer's rest."""
+    model, name = text.model, base.rpartition(".")[2]
+    for word in WHOLE[base] - set(model.methods()):
+        if any(_asks_for(source, word) for source in text.run.project.files.values()):
+            raise Unmigratable("NNX160", f"it inherits `{word}` from {base}", model.node)
+    for source, asked in asked_classes(text.run.project).get(base, ()):
+        raise Unmigratable("NNX160", f"it is a {name} to `{ast.unparse(asked)}` in {source.path.name}", asked)
+    known = {*text.run.fields, *text.run.attributes, *model.methods(), *_MODULE}
+    for owner in model.mro():
+        known |= owner.class_attributes.keys()
+    for method in model.methods().values():
+        for node in method.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                if node.attr not in known and isinstance(node.ctx, ast.Load):
+                    raise Unmigratable("NNX160", f"it takes `self.{node.attr}` from {base}", node)
+
+
+def _asks_for(source: SourceFile, word: str) -> bool:
+    """Does a file read an attribute, or say its name in a string (`method='attend'`)?"""
+    if word not in source.words:
+        return False
+    strings = (n.value for n in source.by_kind.get(ast.Constant, ()) if isinstance(n, ast.Constant))
+    read = any(isinstance(n, ast.Attribute) and n.attr == word for n in source.by_kind.get(ast.Attribute, ()))
+    return read or word in strings
+
+
+def _mentions_linen(text: ClassText, node: ast.expr) -> bool:
+    names = (n for n in subtree(node) if isinstance(n, ast.Name | ast.Attribute))
+    return any((text.run.project.qualname(text.source, n) or "").startswith("flax.linen") for n in names)
+
+
+def _holds_modules(annotation: ast.expr) -> bool:
+    """`Sequence[nn.Module]` and the like."""
+    return _CONTAINER.search(ast.unparse(annotation)) is not None

@@ -1,0 +1,1 @@
+"""What `setup` makes, as a constructor makes it."""

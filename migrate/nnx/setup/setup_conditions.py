@@ -1,0 +1,173 @@
+"""The conditions under which a module that is made has variables: Linen makes them when it is called."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from ...linen.values.presence import GIVEN, Step, asked
+from ...linen.values.sites import (
+    Site,
+    Unmigratable,
+)
+from ...source import SourceFile
+from ...trees import subtree
+from ..text.text_parts import bare
+
+if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
+
+
+def made_when(text: ClassText, site: Site) -> str | None:
+    """The condition under which setup's layer has variables: Linen makes them when it is called.
+
+    None: always. "": never, as it is only ever applied with weights from elsewhere.
+    """
+    paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
+    statement = site.source.parents.get(site.node)
+    alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is site.node
+    applied = [a.node.func for a in text.run.applied.values() if a.site is site]
+    one = bool(site.container) if site.loops else alone  # an item of a list is asked for as a module alone is
+    if not (one and site.in_setup and (paths or applied)):
+        return None
+    asked_of = _asked_of_calls(text, site)
+    if paths and not asked_of:
+        return None
+    calls = {node.func for node, _, _ in site.calls}
+    reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
+    for method in text.model.methods().values():
+        for node in method.nodes:
+            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
+                continue
+            if node.attr == site.container and isinstance(node.ctx, ast.Load) and method.name != "setup":
+                held = method.source.parents.get(node)
+                if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
+                    return None  # it is read for something else
+    return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+
+
+def check_told(text: ClassText) -> None:
+    """Refuse a module that is made or called under several conditions together that the constructor cannot ask."""
+    for site in text.run.sites:
+        paths = site.renders.get("paths", ()) if site.in_setup else (site.renders.get("made_under", ()),)
+        if site.kind not in ("layer", "class") or site.target.rpartition(".")[2] == "Dropout" or not paths:
+            continue
+        if site.in_setup and site.conditions:
+            continue  # made as setup says: by its own conditions
+        for step in paths[0]:
+            if GIVEN in step.deps and step.holds and all(step in path for path in paths):
+                reason = f"whether a module is there is decided by an optional array and more: `{step.text}`"
+                raise Unmigratable("NNX110", reason, site.node)
+
+
+def _goes_through(source: SourceFile, read: ast.AST, site: Site) -> bool:
+    """Is a list read for its length, or for a loop that calls the items?"""
+    held = source.parents.get(read)
+    if isinstance(held, ast.Call) and isinstance(held.func, ast.Name) and held.func.id == "len":
+        return True
+    around = {part for node, _, _ in site.calls for part in source.ancestors(node)}
+    for parent in source.ancestors(read):
+        if isinstance(parent, ast.comprehension):
+            return source.parents.get(parent) in around and not _within(source, read, parent.target)
+        if isinstance(parent, ast.For):
+            return parent in around and _within(source, read, parent.iter)
+    return False
+
+
+def _within(source: SourceFile, node: ast.AST, whole: ast.AST) -> bool:
+    return node is whole or whole in source.ancestors(node)
+
+
+def called_when(text: ClassText, site: Site) -> str:
+    """The condition under which a compact method calls a module that it always makes; "" where there is none.
+
+    `norm = nn.LayerNorm()`, and further on `if self.normalize: x = norm(x)`.
+    """
+    place, target = text.names.places[site], _name_given(site)
+    if site.in_setup or site.kind not in ("layer", "class") or place.kind != "attribute" or target is None or site.loops:
+        return ""
+    asked_of = _asked_of_calls(text, site)
+    function = site.source.function_of(site.node)
+    if not asked_of or function is None or site.through:
+        return ""
+    if not _is_only_called(site, function, {target.id}):
+        return ""
+    return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+
+
+def _name_given(site: Site) -> ast.Name | None:
+    """`norm` of `norm = nn.LayerNorm()`, and of `norm, proj = nn.LayerNorm(), nn.Dense(4)`."""
+    made: ast.AST = site.node
+    statement = site.source.parents.get(made)
+    place = None
+    if isinstance(statement, ast.Tuple) and site.node in statement.elts:
+        place, made = statement.elts.index(site.node), statement
+        statement = site.source.parents.get(made)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not made:
+        return None
+    target: ast.expr = statement.targets[0]
+    if place is not None:
+        if not isinstance(target, ast.Tuple) or any(isinstance(e, ast.Starred) for e in target.elts):
+            return None
+        target = target.elts[place]
+    return target if isinstance(target, ast.Name) else None
+
+
+def _is_only_called(site: Site, function: ast.AST, names: set[str]) -> bool:
+    """Do a function's lines call what has one of the names, or give it another name (`d = a if self.flag else b`) alone?"""
+    calls, more = {node.func for node, _, _ in site.calls}, set(names)
+    for node in subtree(function):
+        if not isinstance(node, ast.Name) or node.id not in names or isinstance(node.ctx, ast.Store):
+            continue
+        held = site.source.parents.get(node)
+        if node in calls or held in calls:
+            continue
+        part: ast.AST = node
+        while isinstance(held, ast.IfExp) and part is not held.test:
+            part, held = held, site.source.parents.get(held)
+        target = held.targets[0] if isinstance(held, ast.Assign) and len(held.targets) == 1 else None
+        if not isinstance(target, ast.Name):
+            return False  # it is read for something else
+        more.add(target.id)
+    return more == names or _is_only_called(site, function, more)
+
+
+def _asked_of_calls(text: ClassText, site: Site) -> list[Step]:
+    """What the constructor can ask of the conditions that all calls of a module are under, and its making is not."""
+    paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
+    common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
+    already = site.renders.get("made_under", ())
+    return [s for s in common if not s.deps and s not in already and _asks_fields(text, s)]
+
+
+def _asks_fields(text: ClassText, step: Step) -> bool:
+    """Can the constructor ask it: about fields and optional arguments only?"""
+    if asked(step.text) is not None:
+        return True
+    return all(name in text.run.fields for name in re.findall(r"\bself\.(\w+)", step.text))
+
+
+def step_text(text: ClassText, step: Step | None, site: Site) -> str:
+    """A condition as the constructor asks it."""
+    if step is None or step.deps:
+        raise Unmigratable("NNX110", "whether an optional array is given is known only when called", site.node)
+    question = asked(step.text)
+    if question is None:
+        said = text.own_text(step.text)
+        simple = re.fullmatch(r"[\w.]+", said) is not None or bare((said,)) != (said,)
+        return said if step.holds else f"not {said}" if simple else f"not ({said})"
+    argument, present = question
+    return is_given(text, argument, present == step.holds)
+
+
+def is_given(text: ClassText, argument: str, present: bool = True) -> str:
+    """Whether an optional array is given (or not), as the constructor asks it."""
+    text.optional.add(argument)
+    text.used.setdefault(argument, {-1})
+    return f"{text.size_name(argument)} is {'not ' if present else ''}None"
+
+
+def asking_sizes(text: ClassText, condition: str) -> str:
+    """A condition of several parts, where `__given__.memory` becomes whether the size of `memory` is given."""
+    return re.sub(rf"\b(not )?{GIVEN}\.(\w+)", lambda m: is_given(text, m[2], m[1] is None), condition)

@@ -1,0 +1,185 @@
+"""What `setup` makes under names: each parameter must be an attribute under its own name, and only the methods read it.
+
+In Linen `setup` runs with every call, so what it computes from a parameter follows the parameter, and the parameter's name
+is its key whatever holds it. A constructor runs once: a value computed there would stay what it was at the start, and a
+Param held by a local variable, or by an attribute of another name, would be lost to training or have another key.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Set
+from typing import Any
+
+from ...linen.modules.self_calls import SetupParam
+from ...linen.project.classes import Method
+from ...linen.values.sites import Module, Site, Unmigratable, Variable
+from ...names import is_attribute_name
+
+_CODE = "NNX180"
+STATIC = ("shape", "dtype", "ndim", "size")
+
+
+def check(run: Any, model: Any, computed: Set[ast.AST] = frozenset()) -> dict[str, str]:
+    """Attributes that hold a parameter of another name, and that name: they are renamed.
+
+    `computed`: what a method computes anew for every call, as `setup_values` has planned.
+
+    Raises Unmigratable where a parameter of setup is no attribute, or setup computes with parameters or calls modules.
+    """
+    renamed: dict[str, str] = {}
+    holders: dict[Site, str] = {}
+    made = {id(site.node): site for site in run.sites if site.in_setup and site.kind in ("param", "variable")}
+    for name, method in model.methods().items():
+        if name == "setup" or any(id(node) in made for node in method.nodes):
+            _check_method(run, method, made, renamed, holders, computed, whole=name == "setup")
+    for attribute, key in renamed.items():
+        _may_rename(run, model, attribute, key)
+    return renamed
+
+
+def _check_method(
+    run: Any,
+    method: Method,
+    made: dict[int, Site],
+    renamed: dict[str, str],
+    holders: dict[Site, str],
+    computed: Set[ast.AST],
+    *,
+    whole: bool,
+) -> None:
+    parents = {id(child): node for node in method.nodes for child in ast.iter_child_nodes(node)}
+    for node in method.nodes:
+        if node in computed:
+            continue
+        if isinstance(node, ast.Call) and node in run.setup_helpers:
+            text = f"setup computes with a parameter: `{ast.unparse(node)}` would be computed once"
+            raise Unmigratable(_CODE, text, node)
+        site = made.get(id(node))
+        if site is not None:
+            _held(method, node, site, parents, renamed, holders)
+        elif _starts_another(node, parents, made):
+            continue
+        elif whole and isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            _read(run, node, parents, renamed, holders)
+        elif whole and isinstance(node, ast.Call):
+            found = run.evaluated.get(node.func)
+            if found is not None and isinstance(found.value, Module):
+                text = f"setup calls a module: `{ast.unparse(node)}` would be computed once, in the constructor"
+                raise Unmigratable(_CODE, text, node)
+
+
+def _held(
+    method: Method,
+    node: ast.AST,
+    site: Site,
+    parents: dict[int, ast.AST],
+    renamed: dict[str, str],
+    holders: dict[Site, str],
+) -> None:
+    """The attribute that a call of `self.param` or `self.variable` is assigned to."""
+    target = _target(node, parents)
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+        _hold(site, target.attr, target, renamed, holders)
+        return
+    if isinstance(target, ast.Name):
+        loads = [n for n in method.nodes if isinstance(n, ast.Name) and n.id == target.id and n is not target]
+        if loads:
+            return  # every one is looked at by itself
+    if site.kind == "param":
+        text = f"setup makes the parameter `{_key(site)}` without an attribute of the module that holds it"
+        raise Unmigratable(_CODE, text, node)
+
+
+def _target(node: ast.AST, parents: dict[int, ast.AST]) -> ast.AST | None:
+    """Where the value of an expression is assigned; conditional expressions and tuples are followed."""
+    parent = parents.get(id(node))
+    if isinstance(parent, ast.IfExp) and node is not parent.test:
+        return _target(parent, parents)
+    if isinstance(parent, ast.Assign) and parent.value is node and len(parent.targets) == 1:
+        return parent.targets[0]
+    if isinstance(parent, ast.AnnAssign) and parent.value is node:
+        return parent.target
+    if isinstance(parent, ast.Tuple | ast.List):
+        outer = parents.get(id(parent))
+        if isinstance(outer, ast.Assign) and outer.value is parent and isinstance(outer.targets[0], ast.Tuple | ast.List):
+            targets = outer.targets[0].elts
+            if len(targets) == len(parent.elts) and not any(isinstance(t, ast.Starred) for t in targets):
+                return targets[parent.elts.index(node)]  # type: ignore[arg-type]
+    return None
+
+
+def _starts_another(node: ast.AST, parents: dict[int, ast.AST], made: dict[int, Site]) -> bool:
+    """Is it a variable whose value another one starts from? That is computed once in Linen, too (`variable_starts`)."""
+    parent = parents.get(id(node))
+    if not (isinstance(parent, ast.Attribute) and parent.attr == "value"):
+        return False
+    while parent is not None:
+        site = made.get(id(parent))
+        if site is not None:
+            return site.kind == "variable"
+        parent = parents.get(id(parent))
+    return False
+
+
+def _hold(site: Site, attribute: str, node: ast.AST, renamed: dict[str, str], holders: dict[Site, str]) -> None:
+    if holders.setdefault(site, attribute) != attribute:
+        raise Unmigratable(_CODE, f"two attributes hold the parameter `{_key(site)}`", node)
+    key = _key(site)
+    if site.kind == "param" and key is not None and key != attribute:
+        renamed[attribute] = key
+
+
+def _read(
+    run: Any,
+    node: ast.Name | ast.Attribute,
+    parents: dict[int, ast.AST],
+    renamed: dict[str, str],
+    holders: dict[Site, str],
+) -> None:
+    """A parameter or variable read in setup: it may be handed on to an attribute, and its shape may be asked."""
+    found = run.evaluated.get(node)
+    if found is None or not isinstance(found.value, SetupParam | Variable):
+        return
+    parent = parents.get(id(node))
+    if isinstance(parent, ast.Attribute) and parent.attr in STATIC and isinstance(found.value, SetupParam):
+        return
+    target = _target(node, parents)
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+        if isinstance(found.value, SetupParam) and found.value.site is not None:
+            _hold(found.value.site, target.attr, target, renamed, holders)
+        return
+    if isinstance(target, ast.Name) and isinstance(found.value, Variable):
+        return
+    shown = ast.unparse(parent) if isinstance(parent, ast.expr) else ast.unparse(node)
+    raise Unmigratable(_CODE, f"setup computes with a parameter or variable: `{shown}` would be computed once", node)
+
+
+def _key(site: Site) -> str | None:
+    return site.name.constant if site.name is not None else None
+
+
+def _may_rename(run: Any, model: Any, attribute: str, key: str) -> None:
+    """Refuse where the parameter's name is taken, or where another class may ask for the attribute."""
+    taken = set(run.fields) | set(model.methods()) | set(run.attributes)
+    text = f"the attribute `{attribute}` holds what is called `{key}`"
+    if key in taken or not is_attribute_name(key):
+        raise Unmigratable(_CODE, f"{text}, and that name cannot be given to it", model.node)
+    if read_elsewhere(run, attribute):
+        raise Unmigratable(_CODE, f"{text}, and another class reads `.{attribute}`", model.node)
+
+
+def read_elsewhere(run: Any, attribute: str) -> bool:
+    """Does another module class ask a submodule for the attribute, or any code ask what is bound?"""
+    own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
+    bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
+    for info in run.project.linen_classes.values():
+        span = info.source.span(info.node)
+        if attribute in info.source.words and own.search(info.source.text, span.start, span.end):
+            return True
+    files = (file for file in run.project.files.values() if attribute in file.words and ".bind(" in file.text)
+    return any(bound.search(file.text) for file in files)
+
+
+__all__ = ["STATIC", "check", "read_elsewhere"]

@@ -1,0 +1,1 @@
+"""Text that every writer shares: names, expressions of other files, parts of generated code."""

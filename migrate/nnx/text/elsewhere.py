@@ -1,0 +1,164 @@
+"""Expressions of another file, as a constructor says them: its imports decide what the names are called."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...catalog.functions import function
+from ...edits import Overlay, Part, Parts, Span
+from ...linen.values.sites import Localized, LocalizedPart, Site, Unmigratable
+from ...source import SourceFile
+
+if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
+
+_LIBRARIES = ("jax", "numpy", "math", "functools", "operator", "typing", "collections", "itertools", "einops")
+
+
+def is_own(localized: Localized, source: SourceFile) -> bool:
+    """Does all of it stand in one file?"""
+    if localized.source is not source:
+        return False
+    inner = [p.localized for _, parts in localized.replaced for p in parts if isinstance(p, LocalizedPart)]
+    return all(is_own(one, source) for one in inner)
+
+
+def said(writer: ClassText, localized: Localized) -> Parts:
+    """The expression as parts of the class's own file: text from elsewhere under the names that mean the same here."""
+    source, own = localized.source, localized.source is writer.source
+    edits: list[tuple[Span, Parts]] = []
+    for span, parts in localized.replaced:
+        out: list[Part] = []
+        for part in parts:
+            if isinstance(part, LocalizedPart):
+                out += said(writer, part.localized)
+            elif isinstance(part, str):
+                out.append(part)
+            elif isinstance(part, Span | Overlay):
+                out.append(Overlay(part, ()) if own and isinstance(part, Span) else source.text[part.start : part.end])  # type: ignore[union-attr]
+            else:
+                out.append(writer.resolve(part))
+        edits.append((span, tuple(out)))
+    if not own:
+        covered = [span for span, _ in edits]
+        for span, text in _names(writer, localized):
+            if not any(c.contains(span) for c in covered):
+                edits.append((span, (text,)))
+    edits.sort(key=lambda edit: (edit[0].start, -edit[0].end))
+    found: list[Part] = []
+    at = localized.span.start
+    for span, parts in edits:
+        if span.start < at:
+            continue  # inside of what has been replaced as a whole
+        if span.start > at:
+            found.append(Overlay(Span(at, span.start), ()) if own else source.text[at : span.start])
+        found += parts
+        at = span.end
+    if at < localized.span.end:
+        found.append(Overlay(Span(at, localized.span.end), ()) if own else source.text[at : localized.span.end])
+    return tuple(found)
+
+
+_SAID = {"nnx": "flax.nnx", "functools": "functools", "jnp": "jax.numpy", "jax": "jax"}
+
+
+def named_in(own: SourceFile, where: SourceFile, parts: Parts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What new text in a file other than the class's names: parts of linen_parity, and modules to import there."""
+    if where is own:
+        return (), ()
+    text = "".join(part for part in parts if isinstance(part, str))
+    modules: list[str] = []
+    for name in dict.fromkeys(re.findall(r"(?<![.\w])(nnx|functools|jnp|jax)\.", text)):
+        known = where.names.imports.get(name)
+        if known not in (None, _SAID[name]) or name in where.names.definitions or _bound_inside(where, name):
+            raise Unmigratable("NNX135", f"{where.path.name} would have to import {name}, which is something else there")
+        if known is None:
+            modules.append(_SAID[name])
+    return tuple(dict.fromkeys(re.findall(r"\blinen_parity\.(\w+)", text))), tuple(modules)
+
+
+def _bound_inside(source: SourceFile, name: str) -> bool:
+    """Is the name an argument or a variable somewhere in the file?"""
+    stored = any(n.id == name and not isinstance(n.ctx, ast.Load) for n in source.by_kind.get(ast.Name, ()))  # type: ignore[attr-defined]
+    return stored or any(n.arg == name for n in source.by_kind.get(ast.arg, ()))  # type: ignore[attr-defined]
+
+
+def _names(writer: ClassText, localized: Localized) -> Iterator[tuple[Span, str]]:
+    """The module-level names in the expression that are called something else in the class's file."""
+    source = localized.source
+    for node in source.by_kind.get(ast.Name, ()):
+        assert isinstance(node, ast.Name)
+        span = source.span(node)
+        if not localized.span.contains(span) or not isinstance(node.ctx, ast.Load) or source.names.is_hidden(node.id, node):
+            continue
+        chain: ast.expr = node
+        while isinstance(outer := source.parents.get(chain), ast.Attribute) and outer.value is chain:
+            chain = outer
+        dotted = writer.run.project.qualname(source, chain) or writer.run.project.qualname(source, node)
+        if dotted is None and hasattr(builtins, node.id):
+            continue
+        where = chain if dotted == writer.run.project.qualname(source, chain) else node
+        text = here(writer, dotted) if dotted is not None else None
+        if text is None:
+            what = f"`{ast.unparse(where)}` of {source.path.name}"
+            reason = f"{what} is needed in the constructor, whose file does not have it"
+            raise Unmigratable("NNX135", reason, node)
+        yield source.span(where), text
+
+
+def here(writer: ClassText, dotted: str) -> str | None:
+    """What means `dotted` in the class's file; None where nothing does that is sure to be there."""
+    today = function(dotted)
+    if today is not None and today.startswith("linen_parity."):
+        return writer.namer.parity(today.removeprefix("linen_parity."))
+    if today is not None or (dotted.partition(".")[0] in _LIBRARIES) or dotted.startswith("flax.nnx."):
+        return writer.namer.name(today or dotted)
+    if dotted.startswith("flax.linen"):
+        return None
+    names, project = writer.source.names, writer.run.project
+    module, _, name = dotted.rpartition(".")
+    if module == writer.source.module and name in names.definitions:
+        return name
+    rest: list[str] = []
+    while dotted:
+        for local, target in names.module_imports.items():
+            if local not in names.definitions and project.canonical(target) == dotted:
+                return ".".join([local, *rest])
+        through = _through(writer, dotted) if rest else None
+        if through is not None:
+            return ".".join([through, *rest])
+        dotted, _, last = dotted.rpartition(".")
+        rest.insert(0, last)
+    return None
+
+
+def _through(writer: ClassText, module: str) -> str | None:
+    """A module that the class's file does not import, by way of one that it does: `attention.layers`."""
+    names, project = writer.source.names, writer.run.project
+    for local, target in names.module_imports.items():
+        between = project.files.get(project.canonical(target))
+        if local in names.definitions or between is None or between is writer.source:
+            continue
+        for inner, found in between.names.module_imports.items():
+            if inner not in between.names.definitions and project.canonical(found) == module and module in project.files:
+                return f"{local}.{inner}"
+    return None
+
+
+def class_here(writer: ClassText, site: Site, node: ast.expr) -> str:
+    """The class of a construction that stands in another file, as the class's own file calls it."""
+    project, text = writer.run.project, ast.unparse(node)
+    if project.qualname(writer.source, ast.parse(text, mode="eval").body) == site.target:
+        return text
+    found = here(writer, site.target)
+    if found is None:
+        reason = f"`{text}` of {site.source.path.name} is needed in the constructor, whose file does not have it"
+        raise Unmigratable("NNX135", reason, node)
+    return found
+
+
+__all__ = ["class_here", "here", "is_own", "named_in", "said"]

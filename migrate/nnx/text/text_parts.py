@@ -1,0 +1,210 @@
+"""What the rooms that write classes hand to each other: pieces of generated text, edits, what callers must know.
+
+Calls that would be too long for a line are broken over several.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from ...edits import Overlay, Part, Parts, Span
+from ...plan import AddedArgument
+from ...source import SourceFile
+
+_WIDTH = 100  # characters of a call that stays on one line
+BREAK = "\0break"  # a new line, one step deeper than the statement
+CLOSE = "\0close"  # a new line at the statement's own depth
+
+
+class Namer(Protocol):
+    """How a file says a dotted name; a FileContext, or a dry stand-in while planning."""
+
+    def name(self, dotted: str) -> str: ...
+
+    def parity(self, part: str) -> str: ...
+
+    def imported(self, dotted: str) -> str: ...
+
+
+class DryNamer:
+    """Names as they are, for planning."""
+
+    def name(self, dotted: str) -> str:
+        return dotted.removeprefix("flax.")
+
+    def parity(self, part: str) -> str:
+        return f"linen_parity.{part}"
+
+    def imported(self, dotted: str) -> str:
+        return dotted.rpartition(".")[2]
+
+
+class Recorder:
+    """A namer that keeps what it was asked, so that what was written with it holds wherever the same names do."""
+
+    def __init__(self, namer: Namer) -> None:
+        self._namer = namer
+        self._said: dict[tuple[str, str], str] = {}
+
+    def name(self, dotted: str) -> str:
+        return self._said.setdefault(("name", dotted), self._namer.name(dotted))
+
+    def parity(self, part: str) -> str:
+        return self._said.setdefault(("parity", part), self._namer.parity(part))
+
+    def imported(self, dotted: str) -> str:
+        return self._said.setdefault(("imported", dotted), self._namer.imported(dotted))
+
+    def holds_for(self, namer: Namer) -> bool:
+        """Does another namer say the same? It is asked for everything, and so imports what the text names."""
+        answers = [getattr(namer, kind)(asked) for kind, asked in self._said]
+        return answers == list(self._said.values())
+
+
+@dataclasses.dataclass
+class MethodEdit:
+    """Text that takes the place of a span of a file, or that goes in at a point."""
+
+    source: SourceFile
+    span: Span
+    parts: Parts
+    code: str = "NNX100"
+    insert: bool = False
+    order: int = 0
+    in_place: bool = False
+    parity: tuple[str, ...] = ()  # the parts of linen_parity that the text names, where its file is not the class's
+    imports: tuple[str, ...] = ()  # the modules that it names, which that file has to import
+
+
+@dataclasses.dataclass
+class Details:
+    """What other classes need to know of a planned class to construct and call it."""
+
+    added: list[tuple[AddedArgument, str, Any]]  # argument, input name, index (-1) or "shape"
+    call_keywords: dict[str, tuple[str, str]]  # keyword of the call → (field, Linen argument)
+
+
+@dataclasses.dataclass
+class InitLines:
+    """Lines that stand before a constructor expression (depth, text), and the expression."""
+
+    before: tuple[tuple[int, Parts], ...]
+    expression: Parts
+
+
+def length(parts: Iterable[Part]) -> int:
+    """How many characters the parts have."""
+    total = 0
+    for part in parts:
+        if isinstance(part, str):
+            total += len(part)
+        else:
+            span = part.span if isinstance(part, Overlay) else part
+            total += span.end - span.start
+    return total
+
+
+def bare(parts: Parts) -> Parts:
+    """Generated text without brackets around all of it, as it stands by itself: in a condition, as an argument."""
+    if len(parts) == 2 and isinstance(parts[0], str) and re.fullmatch(r"\w+=", parts[0]):
+        return (parts[0], *bare(parts[1:]))
+    if len(parts) == 1 and isinstance(parts[0], Overlay) and [e.span for e in parts[0].edits] == [parts[0].span]:
+        return bare(parts[0].edits[0].parts)  # all of it is said anew
+    if not parts or not all(isinstance(part, str) for part in parts):
+        return parts
+    inner = "".join(part for part in parts if isinstance(part, str))
+    if not (inner.startswith("(") and inner.endswith(")")) or BREAK in inner:
+        return parts
+    try:
+        whole, opened = ast.parse(inner, mode="eval").body, ast.parse(inner[1:-1].strip(), mode="eval").body
+    except SyntaxError:
+        return parts
+    # What was opened up must be the same expression, and not one that reads otherwise between commas.
+    if ast.dump(whole) != ast.dump(opened) or isinstance(opened, ast.Tuple | ast.NamedExpr | ast.Lambda | ast.GeneratorExp):
+        return parts
+    return (inner[1:-1].strip(),)
+
+
+_NAME = re.compile(r"[\w.]+")
+
+
+def old_text(parts: Parts, old: str) -> str:
+    """What parts say in `old`, before what is changed in it."""
+    spans = [part.span if isinstance(part, Overlay) else part for part in parts]
+    return "".join(span if isinstance(span, str) else old[span.start : span.end] for span in spans)
+
+
+def is_name(parts: Parts, old: str) -> bool:
+    """Do parts say a name or an attribute, also after what is changed in their text (`old`)?"""
+    changes = [said for part in parts if isinstance(part, Overlay) for edit in part.edits for said in edit.parts]
+    return all(isinstance(said, str) and _NAME.fullmatch(said) for said in (*changes, old_text(parts, old)))
+
+
+def whole(parts: Parts, old: str) -> Parts:
+    """A condition or iterator that a line says: in brackets where its text (in `old`) goes over several lines."""
+    said = old_text(parts, old)
+    if "\n" not in said:
+        return parts
+    try:
+        ast.parse(said.strip(), mode="eval")
+    except SyntaxError:
+        return ("(", *parts, ")")
+    return parts
+
+
+def joined(callee: Parts, arguments: list[Parts]) -> Parts:
+    """`callee(a, b)`; what would be too long for a line goes one argument a line, marked for the indenter."""
+    arguments = [bare(argument) for argument in arguments]
+    total = length(callee) + sum(length(a) + 2 for a in arguments)
+    out: list[Part] = [*callee, "("]
+    if total <= _WIDTH or len(arguments) < 2:
+        for position, argument in enumerate(arguments):
+            out += [", " if position else "", *argument]
+        return (*out, ")")
+    for argument in arguments:
+        out += [BREAK, *argument, ","]
+    return (*out, CLOSE, ")")
+
+
+def own_words(source: SourceFile, test: ast.expr) -> Part:
+    """A condition as it stands in the file, or as it reads in the terms of the class where a function asks it."""
+    return source.span(test) if test in source.parents else ast.unparse(test)
+
+
+def short(node: ast.AST) -> str:
+    """Code as a message quotes it, in at most 60 characters."""
+    text = ast.unparse(node)
+    return text if len(text) < 60 else text[:57] + "..."
+
+
+def first_on_its_line(text: str, at: int, end: int) -> str:
+    """The line break and white space before the first argument, where it stands on a line of its own."""
+    line = text.find("\n", at, end)
+    if line < 0 or text[at:line].partition("#")[0].strip():
+        return ""
+    rest = text[line + 1 : end]
+    newline = "\r\n" if text[line - 1] == "\r" else "\n"
+    return newline + rest[: len(rest) - len(rest.lstrip(" \t"))]
+
+
+def with_arguments(source: SourceFile, call: ast.Call, arguments: Sequence[str]) -> Parts:
+    """A call with more keyword arguments behind its own, one a line where its own stand on lines of their own."""
+    text, span = source.text, source.span(call)
+    given = [source.span(node).end for node in (*call.args, *call.keywords)]
+    if not given:
+        opening = text.index("(", source.span(call.func).end)
+        return (Span(span.start, opening + 1), ", ".join(arguments), ")")
+    last, end = max(given), span.end - 1
+    comma = "," in "".join(line.partition("#")[0] for line in text[last:end].splitlines())
+    if "\n" not in text[last:end]:
+        return (Span(span.start, last), ", ", ", ".join(arguments), ")")
+    opening = text.index("(", source.span(call.func).end)
+    break_ = text.rindex("\n", last, end)
+    lead = first_on_its_line(text, opening + 1, end) or f"{source.newline}{text[break_ + 1 : end]}{source.indent_unit}"
+    at = break_ - (text[break_ - 1] == "\r")
+    more = "".join(f"{lead}{argument}," for argument in arguments)
+    return (Span(span.start, last), "" if comma else ",", Span(last, at), more, Span(at, span.end))
