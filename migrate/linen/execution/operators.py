@@ -158,6 +158,9 @@ class Operators(Evaluation):
                     return Abs(Const(not is_and), found.static, found.flags) if isinstance(found.value, Const) else found
                 if not isinstance(found.value, Const | Int | Tup):
                     return found
+                before = node.values[: len(values) - 1]
+                if isinstance(found.value, Const) and found.value.value is True and all(map(_is_boolean, before)):
+                    return found  # `x.shape[-1] != self.width or True`
                 break  # `self.width or 6` is either
             values.append(found)
         if all(self.truth(v.value) is not None for v in values):
@@ -539,3 +542,10 @@ def _shape_holder(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
         return node.value.id
     return ""
+
+
+def _is_boolean(node: ast.expr) -> bool:
+    """Whether an expression is True or False, and nothing else that is as true: a comparison, `not`, or several of them."""
+    if isinstance(node, ast.BoolOp):
+        return all(_is_boolean(value) for value in node.values)
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
