@@ -5,7 +5,8 @@
                                                               sizes = tuple(sizes)
 
 Only where the class's family needs the one or the other: `self.sizes + (1,)`, `self.kernel == (1, 1)`,
-`isinstance(self.config, dict)`. Lists within lists stay what they are.
+`isinstance(self.config, dict)`, also in functions that are handed the field. Lists within lists stay what they are, but
+where items are asked: `linen_parity.frozen` goes all the way down, as Linen does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from ...edits import Parts
 from ...linen.project.classes import Field, Method
+from ...source import SourceFile
+from . import handed_values
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -33,17 +36,23 @@ def lines(writer: ClassWriter, fields: list[Field]) -> list[Parts]:
     for field in fields:
         if not field.init or field.name in writer.run.held:
             continue
-        reads = list(_reads(writer, field.name))
-        if any(_needs_tuple(node, method, field) for node, method in reads):
+        read = list(_reads(writer, field.name))
+        reads = [one for node, source in read for one in handed_values.everywhere(writer, node, source)]
+        items = [(item, there) for node, there in reads for item in handed_values.items(node, there)]
+        asked = [one for item, there in items for one in handed_values.everywhere(writer, item, there)]
+        if any(_needs_tuple(node, source, field) or needs_frozen_dict(node, source) for node, source in asked):
+            found.append((f"{field.name} = {writer.namer.parity('frozen')}({field.name})",))
+            continue
+        if any(_needs_tuple(node, source, field) for node, source in reads):
             # a number may be given where a sequence is annotated, and stays one
             found += [(f"if isinstance({field.name}, list):",), (unit, f"{field.name} = tuple({field.name})")]
-        if any(_needs_frozen_dict(node, method) for node, method in reads):
+        if any(needs_frozen_dict(node, source) for node, source in reads):
             freeze = writer.namer.imported("flax.core.freeze")
             found += [(f"if isinstance({field.name}, dict):",), (unit, f"{field.name} = {freeze}({field.name})")]
     return found
 
 
-def _reads(writer: ClassWriter, name: str) -> Iterator[tuple[ast.expr, Method]]:
+def _reads(writer: ClassWriter, name: str) -> Iterator[handed_values.Read]:
     """Where methods of the class's family read a field, also by a local name that is bound to it once, or a slice of it."""
     for model in writer.run.analyser.classes.lineage(writer.model.qualname):
         for method in model.own_methods.values():
@@ -54,10 +63,10 @@ def _reads(writer: ClassWriter, name: str) -> Iterator[tuple[ast.expr, Method]]:
                 once = {n for n in names if stored.count(n) == 1}
                 own += [n for n in method.nodes if isinstance(n, ast.Name) and n.id in once and isinstance(n.ctx, ast.Load)]
             for node in own:
-                yield node, method
+                yield node, method.source
                 parent = method.source.parents.get(node)
                 if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.slice, ast.Slice):
-                    yield parent, method
+                    yield parent, method.source
 
 
 def _bound_to(method: Method, node: ast.expr) -> list[ast.Name]:
@@ -66,14 +75,16 @@ def _bound_to(method: Method, node: ast.expr) -> list[ast.Name]:
     return [t for t in targets if isinstance(t, ast.Name)]
 
 
-def _needs_tuple(node: ast.expr, method: Method, field: Field) -> bool:
-    parent = method.source.parents.get(node)
+def _needs_tuple(node: ast.expr, source: SourceFile, field: Field) -> bool:
+    parent = source.parents.get(node)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add):
         other = parent.right if parent.left is node else parent.left
         return _is_tuple(other) or (_is_sequence(field) and not _is_list(other))
     if isinstance(parent, ast.Compare) and all(isinstance(op, ast.Eq | ast.NotEq) for op in parent.ops):
         others = [o for o in (parent.left, *parent.comparators) if o is not node]
         return any(_is_tuple(o) or _is_list(o) for o in others)
+    if isinstance(parent, ast.Subscript) and parent.slice is node:
+        return _is_sequence(field)  # a key of a table
     called = parent.func.id if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) else ""
     if not isinstance(parent, ast.Call) or parent.args[:1] != [node]:
         return False
@@ -82,10 +93,11 @@ def _needs_tuple(node: ast.expr, method: Method, field: Field) -> bool:
     return called in ("hash", "type") and _is_sequence(field)
 
 
-def _needs_frozen_dict(node: ast.expr, method: Method) -> bool:
-    parent = method.source.parents.get(node)
+def needs_frozen_dict(node: ast.expr, source: SourceFile) -> bool:
+    """Does code ask a dict for what a FrozenDict alone has, or which of the two it is?"""
+    parent = source.parents.get(node)
     if isinstance(parent, ast.Attribute) and parent.attr in _OF_FROZEN_DICTS:
-        call = method.source.parents.get(parent)
+        call = source.parents.get(parent)
         return isinstance(call, ast.Call) and call.func is parent and (parent.attr != "copy" or bool(call.args))
     called = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
     if not called or not isinstance(parent, ast.Call) or len(parent.args) != 2 or parent.args[0] is not node:
@@ -126,4 +138,4 @@ def _is_sequence(field: Field) -> bool:
     return annotation is not None and bool(_kinds(annotation) & _SEQUENCES)
 
 
-__all__ = ["lines"]
+__all__ = ["lines", "needs_frozen_dict"]

@@ -1,6 +1,7 @@
 """Lists that setup keeps are tuples in Linen: `self.layers + (self.head,)`, `isinstance(self.sizes, tuple)`.
 
-An `nnx.List` cannot be added, and other lists stay lists: where the code asks for the tuple, one is made.
+An `nnx.List` cannot be added, and other lists stay lists, dicts stay dicts: where the code, or a function that is handed
+them, asks for the tuple or the FrozenDict, one is made.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.values.sites import Repeated, Static
+from ...linen.values.sites import Repeated, Static, Table
 from ...linen.values.values import Tup, Value
 from ...source import SourceFile
+from ..fields import handed_values
+from ..fields.frozen_fields import needs_frozen_dict
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -26,21 +29,27 @@ def around(writer: ClassWriter, node: ast.Attribute, source: SourceFile) -> tupl
     return ("tuple(", ")") if any(writer.run.modules_in(held.value)) else ("", "")
 
 
-def is_asked_for(writer: ClassWriter, attribute: str, held: Value) -> bool:
-    """Does code of the class's family need the tuple that Linen makes of a list without modules?"""
-    if not _is_sequence(held) or (isinstance(held, Tup) and held.kind != "list"):
-        return False
+def is_asked_for(writer: ClassWriter, attribute: str, held: Value) -> str:
+    """What code of the class's family needs of a list or dict without modules: "tuple", "frozen" (deep down) or ""."""
+    sequence = _is_sequence(held) and not (isinstance(held, Tup) and held.kind != "list")
+    if not sequence and not isinstance(held, Table | Tup | Repeated):
+        return ""
     classes = writer.run.analyser.classes.lineage(writer.model.qualname)
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == attribute
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-        and _needs_tuple(node, method.source)
-        for model in classes
-        for method in model.own_methods.values()
-        for node in method.nodes
-    )
+    methods = [method for model in classes for method in model.own_methods.values()]
+    said = [(node, m.source) for m in methods for node in m.asked.get(attribute, ()) if isinstance(node.ctx, ast.Load)]
+    reads = [one for node, source in said for one in handed_values.everywhere(writer, node, source)]
+    items = [(item, source) for node, source in reads for item in handed_values.items(node, source)]
+    asked = [one for item, source in items for one in handed_values.everywhere(writer, item, source)]
+    if any(_needs_tuple(node, source) and _asks_for_a_kind(node, source) for node, source in asked):
+        return "frozen"
+    if sequence:
+        return "tuple" if any(_needs_tuple(node, source) for node, source in reads) else ""
+    return "frozen" if any(needs_frozen_dict(node, source) for node, source in reads) else ""
+
+
+def _asks_for_a_kind(node: ast.expr, source: SourceFile) -> bool:
+    """`isinstance(item, tuple)`: sums and comparisons of items are mostly of numbers."""
+    return isinstance(source.parents.get(node), ast.Call)
 
 
 def _is_sequence(held: Value) -> bool:
@@ -48,9 +57,9 @@ def _is_sequence(held: Value) -> bool:
     return isinstance(held, Tup) or of_static or (isinstance(held, Repeated) and held.kind != "dict")
 
 
-def _needs_tuple(node: ast.Attribute, source: SourceFile) -> bool:
+def _needs_tuple(node: ast.expr, source: SourceFile) -> bool:
     parent = source.parents.get(node)
-    if not isinstance(node.ctx, ast.Load):
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
         return False
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Add | ast.Mult)

@@ -50,8 +50,9 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
             _write_data(writer, value, source)
         return
     if next(writer.run.modules_in(found.value), None) is None:
-        if is_asked_for(writer, target.attr, found.value):
-            _write_tuple(writer, value, source)
+        asked = is_asked_for(writer, target.attr, found.value)
+        if asked:
+            _write_frozen(writer, value, asked, source)
             return
         write_arrays(writer, node, value, found.value, source)
         return
@@ -78,9 +79,11 @@ def _write_data(writer: ClassWriter, value: ast.expr, source: SourceFile) -> Non
     writer.put(Span(span.end, span.end), ")", source=source)
 
 
-def _write_tuple(writer: ClassWriter, value: ast.expr, source: SourceFile) -> None:
+def _write_frozen(writer: ClassWriter, value: ast.expr, asked: str, source: SourceFile) -> None:
     span = source.span(value)
-    if isinstance(value, ast.List) and len(value.elts) > 1:
+    if asked == "frozen":
+        writer.put(span, f"{writer.namer.parity('frozen')}(", span, ")", source=source)
+    elif isinstance(value, ast.List) and len(value.elts) > 1:
         writer.put(span, "(", Span(span.start + 1, span.end - 1), ")", source=source)
     else:
         writer.put(span, "tuple(", span, ")", source=source)
