@@ -13,7 +13,7 @@ import pytest
 from nnx_migrate.migrate.nnx.generated import parity
 
 ALL = sorted(parity.parts())
-CATALOG = Path(parity.__file__).parent.parent
+CATALOG = Path(parity.__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize("name", ALL)
