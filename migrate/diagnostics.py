@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import os
+import traceback
 
 
 class Severity(enum.StrEnum):
@@ -25,3 +27,12 @@ class Diagnostic:
     severity: Severity
     message: str
     help: str = ""
+
+
+def defect(error: Exception) -> str:
+    """What is said of an exception that is a defect of this tool: its kind, its origin, and the start of its message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    message = " ".join(str(error).split())
+    short = message if len(message) <= 120 else f"{message[:117]}..."
+    return f"this tool failed on it ({type(error).__name__}{place}: {short}); please report it"

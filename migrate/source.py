@@ -25,8 +25,8 @@ class SourceFile:
 
     path: Path
     module: str
-    text: str
-    tree: ast.Module
+    text: str = dataclasses.field(repr=False)  # messages of errors may show a file
+    tree: ast.Module = dataclasses.field(repr=False)
     is_package: bool = False
     # Dotted name as an import statement of this file says it → the project's name for it (see files/modules.py).
     resolve: Callable[[str], str] | None = None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
+from ...diagnostics import defect
 from ...source import SourceFile
 from ..lists import own_chains
 from ..modules import bridged_results, given_carries, lost_factories
@@ -555,4 +556,4 @@ def _is_vague(value: Value) -> bool:
 
 def internal_error(error: Exception) -> Unmigratable:
     """A defect of this tool, as the reason why a class stays Linen."""
-    return Unmigratable("NNX199", f"this tool failed on it ({type(error).__name__}: {error}); please report it")
+    return Unmigratable("NNX199", defect(error))

@@ -96,7 +96,8 @@ def finished(
             continue
         where = inner.call if inner is not None else site.node
         slots: dict[str, Slot] = run.analyser.slots.setdefault(target, {})
-        slots[name] = Slot((where.lineno, where.col_offset), required)
+        position = (where.lineno, where.col_offset)
+        slots[name] = Slot(min(position, slots[name].position) if name in slots else position, required)
         if inner is not None:
             run.analyser.handed_on.setdefault(inner.call, {})[inner.slot] = name
 
@@ -168,7 +169,9 @@ def _slot_of(run: Any, site: Site, source: SourceFile, function: ast.FunctionDef
     if site.kind == "param":
         return "", False
     certain = inner is None or run.analyser.slots[inner.function][inner.slot].required
-    return _slot_name(site, source, function), certain and _always(source, function, place)
+    other = _in_other_branch(source, function, place)
+    always = _always(source, function, place if other is None else other.branch)
+    return _slot_name(site, source, function), certain and always
 
 
 def _own_conditions(site: Site, function: ast.FunctionDef) -> list[Any]:
@@ -183,7 +186,7 @@ _UNCONDITIONAL = (
 )  # fmt: skip
 
 
-def _always(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> bool:
+def _always(source: SourceFile, function: ast.FunctionDef, place: ast.Call | ast.If) -> bool:
     """Does every call of the function come by `place`?"""
     for outer in source.ancestors(place):
         if outer is function:
@@ -194,15 +197,65 @@ def _always(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> b
     return all(r.lineno >= place.lineno for r in returns)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Pair:
+    """Two calls of one thing, of which each call of the function makes one: Linen gives both the same name."""
+
+    branch: ast.If
+    later: ast.Call
+
+
+def _in_other_branch(source: SourceFile, function: ast.FunctionDef, place: ast.Call) -> _Pair | None:
+    """`place` and the same call on the other side of an `if`, where each side has one, which it always comes by."""
+    for branch in subtree(function):
+        if not isinstance(branch, ast.If):
+            continue
+        sides = (branch.body, branch.orelse or _behind(source, branch))
+        found = [[c for s in side for c in _calls_of(s, ast.unparse(place.func))] for side in sides]
+        if [len(calls) for calls in found] != [1, 1] or place not in (found[0][0], found[1][0]):
+            continue
+        pair = (found[0][0], found[1][0])
+        if any(k.arg in ("name", None) for call in pair for k in call.keywords):
+            return None
+        if all(_reached_in(source, side, call) for side, call in zip(sides, pair, strict=True)):
+            return _Pair(branch, pair[1])
+    return None
+
+
+def _behind(source: SourceFile, branch: ast.If) -> list[ast.stmt]:
+    """What follows an `if` that returns, which is its other side."""
+    holder = source.parents[branch]
+    if not isinstance(branch.body[-1], ast.Return) or not isinstance(holder, ast.FunctionDef):
+        return []
+    return holder.body[holder.body.index(branch) + 1 :]
+
+
+def _reached_in(source: SourceFile, statements: list[ast.stmt], call: ast.Call) -> bool:
+    """Does whoever runs these statements come by the call?"""
+    for statement in statements:
+        if call in subtree(statement):
+            outer = list(source.ancestors(call))
+            return all(isinstance(node, _UNCONDITIONAL) for node in outer[: outer.index(statement) + 1])
+        if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr):
+            return False
+    return False
+
+
+def _calls_of(node: ast.AST, said: str) -> list[ast.Call]:
+    calls = [n for n in subtree(node) if isinstance(n, ast.Call) and ast.unparse(n.func) == said]
+    return sorted(calls, key=lambda n: (n.lineno, n.col_offset))
+
+
 def _slot_name(site: Site, source: SourceFile, function: ast.FunctionDef) -> str:
     """The keyword: the layer's name in lower case, counted; behind the name of a function on the way."""
     inner = site.through[0] if site.through else None
     place = inner.call if inner is not None else site.node
     said = ast.unparse(place.func)
     last = _words(said.rpartition(".")[2])
-    calls = [n for n in subtree(function) if isinstance(n, ast.Call) and ast.unparse(n.func) == said]
-    calls.sort(key=lambda n: (n.lineno, n.col_offset))
-    number = calls.index(place) + 1
+    others = {call: _in_other_branch(source, function, call) for call in _calls_of(function, said)}
+    calls = [call for call, other in others.items() if other is None or other.later is call]
+    other = others[place]
+    number = calls.index(place if other is None else other.later) + 1
     name = last if number == 1 else f"{last}_{number}"
     if inner is not None:
         name = f"{name}_{inner.slot}"

@@ -56,10 +56,10 @@ def made(run: Any, function: Function, node: ast.Call, env: Env, inner: Env, giv
     others: list[_Given] = [k for k in given.keywords if k[0] not in known]
     call = _Call(given.positional[len(names) :], others, given)
     try:
-        mark = len(run.sites)
+        block, mark, steps = run.block, len(run.sites), len(run.block.steps)
         found = _tree(run, target.body, inner, call, target, env)
     except _Other:
-        del run.sites[mark:]
+        del run.sites[mark:], block.steps[steps:]
         return None
     run.executed[target] = inner.source
     named = [k for k in others if k[0] == "name"]
@@ -83,7 +83,9 @@ def _leaves(body: Sequence[ast.stmt]) -> Iterator[ast.Call | None]:
     if isinstance(first, ast.Raise):
         return
     if isinstance(first, ast.Return):
-        yield first.value if isinstance(first.value, ast.Call) else None
+        # A call of what it makes (`nn.Dense(4)(x)`) is something else.
+        makes = first.value if isinstance(first.value, ast.Call) else None
+        yield None if makes is None or isinstance(makes.func, ast.Call) else makes
     elif isinstance(first, ast.If):
         yield from _leaves([*first.body, *rest])
         yield from _leaves([*first.orelse, *rest])

@@ -109,6 +109,7 @@ def _reference(writer: ClassWriter, site: Site, passage: Passage) -> Parts:
     called = f"`{ast.unparse(passage.call.func)}`"
     inside = {id(a) for a in passage.source.ancestors(passage.call)}
     perhaps = any(id(node) not in inside and not calltime for node, calltime in site.conditions)
+    perhaps = perhaps and not writer.run.analyser.slots[passage.function][passage.slot].required
     if place.kind == "attribute" and not place.named_by:
         return (f"getattr({holder}, {place.attribute!r}, None)",) if perhaps else (f"{holder}.{place.attribute}",)
     if place.iterator and not place.named_by and holder == "self":
@@ -136,6 +137,12 @@ def _hand_in(writer: ClassWriter, call: ast.Call, source: SourceFile, slots: dic
     indent = source.indent_of(source.statement_of(call))
     long = len(source.text_of(call)) + sum(len(slot) + 1 + length(parts) for slot, parts in slots.items()) > _WIDTH
     lay = f"{source.newline}{indent}{source.indent_unit * 2}" if long else " "
+    if ends:
+        last = max([*call.args, *call.keywords], key=lambda a: source.span(a).end)
+        line = source.text.rfind("\n", 0, source.span(last).start) + 1
+        before = source.text[line : source.span(last).start]
+        if before.isspace() and line > source.span(call).start:  # on a line of its own, as the others then are
+            lay = source.newline + before
     for slot, parts in slots.items():
         out += ["" if trailing or not (ends or out) else ",", lay if ends or long else "", f"{slot}=", *parts]
         trailing, ends = False, [end]

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterator, Sequence
 
 from ...context import FileContext
+from ...diagnostics import defect
 from ...edits import Part, Span
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import Bound, Collection, Function, Items, State, Tracked, Value, Variables
@@ -437,5 +438,5 @@ def obstacle(form: Rewrite) -> str:
         elsewhere = source is not None and any(form.source(site) is not source for site in form.component.sites)
         return f"{found} ({source.path.name}, {line})" if source is not None and elsewhere else f"{found} ({line})"
     except Exception as error:
-        return f"this tool failed on it ({type(error).__name__}: {error}); please report it"
+        return defect(error)
     return ""
