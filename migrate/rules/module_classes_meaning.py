@@ -394,6 +394,17 @@ RULES = (
         "`rngs=rngs`, and migrate these classes by hand.",
     ),
     stays(
+        "NNX183",
+        "statistics-updated-and-read",
+        "one module's batch statistics are updated and then read in one pass",
+        "`self.norm(x, use_running_average=False) + self.norm(y, use_running_average=True)`, or a module with a BatchNorm "
+        "that is called with `train=True` and again with `train=False`.",
+        "Linen takes the derivative through the averages that the first call made, nnx.BatchNorm stops it there: outputs "
+        "are equal, gradients are not.",
+        "use a BatchNorm of its own for the second call, or, where the gradients through the averages do not matter, "
+        "migrate the class by hand.",
+    ),
+    stays(
         "NNX199",
         "tool-failed-on-class",
         "this tool failed on the class",
