@@ -27,9 +27,14 @@ state = jax.device_put_replicated({'w': jnp.arange(2.0)}, jax.local_devices())
 import jax
 import jax.numpy as jnp
 
-state = jax.tree.map(lambda x: jax.device_put(jax.numpy.stack([x] * len(jax.local_devices())), jax.NamedSharding("""
-            """jax.sharding.Mesh(jax.local_devices(), ('devices',)), jax.P('devices'))), {'w': jnp.arange(2.0)})
-""".replace("jax.numpy.stack", "jnp.stack"),
+state = jax.tree.map(
+    lambda x: jax.device_put(
+        jnp.stack([x] * len(jax.local_devices())),
+        jax.NamedSharding(jax.sharding.Mesh(jax.local_devices(), ('devices',)), jax.P('devices')),
+    ),
+    {'w': jnp.arange(2.0)},
+)
+""",
             run="""\
 def check(before, after):
     assert after['state']['w'].shape == (8, 2) and len(after['state']['w'].sharding.device_set) == 8
@@ -52,8 +57,12 @@ import jax.numpy as jnp
 import numpy as np
 
 devices = jax.local_devices()
-xs = jax.tree.map(lambda *x: jax.device_put(jnp.stack(x), jax.NamedSharding(jax.sharding.Mesh(devices, """
-            """('devices',)), jax.P('devices'))), *[np.full(2, i) for i in range(8)])
+xs = jax.tree.map(
+    lambda *x: jax.device_put(
+        jnp.stack(x), jax.NamedSharding(jax.sharding.Mesh(devices, ('devices',)), jax.P('devices'))
+    ),
+    *[np.full(2, i) for i in range(8)],
+)
 """,
             run="""\
 def check(before, after):

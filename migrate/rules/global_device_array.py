@@ -38,7 +38,9 @@ from jax.sharding import PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ('x',))
 data = np.arange(16.0)
-gda = jax.make_array_from_callback(data.shape, jax.NamedSharding(mesh, P('x')), lambda index: data[index])
+gda = jax.make_array_from_callback(
+    data.shape, jax.NamedSharding(mesh, P('x')), lambda index: data[index]
+)
 is_global = isinstance(gda, jax.Array)
 """,
             run="""\

@@ -149,7 +149,9 @@ import linen_parity
 
 
 def make(config, rngs, shape):
-    init = linen_parity.with_logical_partitioning(nnx.initializers.lecun_normal(), ('embed', 'mlp'), rules=config.rules)
+    init = linen_parity.with_logical_partitioning(
+        nnx.initializers.lecun_normal(), ('embed', 'mlp'), rules=config.rules
+    )
     return init(rngs, shape)
 """,
             run="""\

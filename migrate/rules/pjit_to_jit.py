@@ -99,7 +99,9 @@ from jax.sharding import Mesh
 mesh = Mesh(np.array(jax.devices()), ('data',))
 
 
-@functools.partial(jax.jit, in_shardings=(PartitionSpec(), PartitionSpec('data')), out_shardings=PartitionSpec('data'))
+@functools.partial(
+    jax.jit, in_shardings=(PartitionSpec(), PartitionSpec('data')), out_shardings=PartitionSpec('data')
+)
 def step(w, x):
     return w * x
 
@@ -137,7 +139,9 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ('data',))
-step = jax.jit(lambda s, b: s + b.sum(), in_shardings=(P(), P('data')), out_shardings=P(), donate_argnums=(0,))
+step = jax.jit(
+    lambda s, b: s + b.sum(), in_shardings=(P(), P('data')), out_shardings=P(), donate_argnums=(0,)
+)
 with jax.set_mesh(mesh):
     text = step.lower(np.float32(0), np.ones(8, np.float32)).compile().as_text()
 """,
@@ -170,7 +174,9 @@ import linen_parity
 mesh = Mesh(np.array(jax.devices()), ('data',))
 params = {'w': np.ones((8, 2), np.float32), 'b': np.ones(8, np.float32)}
 specs = {name: P('data') if value.ndim == 2 else None for name, value in params.items()}
-move = jax.jit(lambda p, b: (p, b), in_shardings=P(), out_shardings=(linen_parity.replicated(specs), P()))
+move = jax.jit(
+    lambda p, b: (p, b), in_shardings=P(), out_shardings=(linen_parity.replicated(specs), P())
+)
 with jax.set_mesh(mesh):
     moved, _ = move(params, np.ones(8))
 """,

@@ -39,7 +39,9 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec as P
 
 mesh = Mesh(np.array(jax.devices()), ('i',))
-f = jax.shard_map(lambda x: jax.lax.psum(x, 'i'), mesh=mesh, in_specs=P('i'), out_specs=P(), check_vma=False)
+f = jax.shard_map(
+    lambda x: jax.lax.psum(x, 'i'), mesh=mesh, in_specs=P('i'), out_specs=P(), check_vma=False
+)
 y = f(np.arange(8.0))
 """,
             run="def check(before, after):\n    assert float(before['y'][0]) == float(after['y'][0]) == 28\n",
@@ -76,7 +78,13 @@ mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ('i', 'j'))
 
 
 @jax.jit
-@partial(jax.shard_map, mesh=mesh, in_specs=P('i'), out_specs=P('i'), axis_names=set(mesh.axis_names) - {'j'})
+@partial(
+    jax.shard_map,
+    mesh=mesh,
+    in_specs=P('i'),
+    out_specs=P('i'),
+    axis_names=set(mesh.axis_names) - {'j'},
+)
 def f(x):
     return 2 * x
 

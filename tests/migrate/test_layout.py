@@ -1,0 +1,93 @@
+"""Long lines of the new text are broken within brackets; the program stays the same, and old lines stay what they were."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.nnx.generated.layout import shortened
+from nnx_migrate.migrate.source import SourceFile
+
+LONG = "a_rather_long_name_of_an_argument"
+
+
+def _shortened(new: str, old: str = "x = 1\nif x:\n    pass\n") -> str:
+    out = shortened(SourceFile.parse(Path("m.py"), "m", old), new)
+    assert ast.dump(ast.parse(out)) == ast.dump(ast.parse(new))
+    return out
+
+
+def test_one_item_a_line_where_all_do_not_fit_on_one() -> None:
+    line = f"    model = Functional({LONG}, {LONG}, **kw, sizes=lambda x, *_, **__: {{'a': x.shape[-1]}}, more={LONG})"
+    assert _shortened(f"def f():\n{line}\n").splitlines() == [
+        "def f():",
+        "    model = Functional(",
+        f"        {LONG},",
+        f"        {LONG},",
+        "        **kw,",
+        "        sizes=lambda x, *_, **__: {'a': x.shape[-1]},",
+        f"        more={LONG},",
+        "    )",
+    ]
+
+
+def test_all_items_on_one_line_where_they_fit() -> None:
+    assert _shortened(f"one_attribute.of_another = function({LONG}, {LONG}, last=(1, 2, 3))\n").splitlines() == [
+        "one_attribute.of_another = function(",
+        f"    {LONG}, {LONG}, last=(1, 2, 3)",
+        ")",
+    ]
+
+
+def test_brackets_within_brackets() -> None:
+    inner = f"inner({LONG}, {LONG}, {LONG}, {LONG})"
+    lines = _shortened(f"x = outer({inner}, {LONG}, {LONG}, {LONG})\n").splitlines()
+    assert lines[:3] == ["x = outer(", "    inner(", f"        {LONG},"] and max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"x = f({LONG}, {LONG}, {LONG}, {LONG})  # a comment that belongs to the line",
+        f"# x = f({LONG}, {LONG}, {LONG}, {LONG})",
+        f"x = {LONG} + {LONG} + {LONG} + {LONG}",
+        f"x = f'{{g({LONG}, {LONG}, {LONG}, {LONG})}}'",
+        f"x = sum({LONG} * {LONG} for {LONG} in {LONG})",
+        f"x = '{LONG}, {LONG}, {LONG}, {LONG}'",
+        f"x = ({LONG}), {LONG}, {LONG}, ({LONG})",
+    ],
+)
+def test_what_cannot_be_broken_stays(line: str) -> None:
+    assert _shortened(f"{line}\n") == f"{line}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"x = ('{LONG} {LONG} {LONG} {LONG}',)",
+        f"x = (yet(another)({LONG}), ({LONG}), ({LONG}, {LONG}))",
+        f"x = {{'ü': {LONG}, **{LONG}, 'ö': ({LONG}), 'é, ß': [{LONG}]}}",
+        f"f(*{LONG}, ('ä, ü'), **{LONG}, é=({LONG}, {LONG}))",
+        f"with f({LONG}, {LONG}), g({LONG}, {LONG}, {LONG}): pass",
+        f"if (f({LONG}, {LONG}) if {LONG} else f)({LONG}, {LONG}, {LONG},): pass",
+        f"x[({LONG}), f({LONG}, {LONG}, {LONG})] = {LONG}",
+    ],
+)
+def test_the_program_stays_the_same(line: str) -> None:
+    _shortened(f"{line}\n")
+
+
+def test_lines_that_the_file_had_stay() -> None:
+    old = f"x = f({LONG}, {LONG}, {LONG}, {LONG})\n"
+    assert _shortened(f"import jax\n{old}", old) == f"import jax\n{old}"
+
+
+def test_a_file_whose_own_lines_are_longer_may_have_longer_ones() -> None:
+    old, new = f"# {'-' * 113}\n", f"x = f({LONG}, {LONG}, {LONG})\n"
+    assert len(new) > 105 and _shortened(old + new, old) == old + new
+
+
+def test_line_ends_of_the_file_are_kept() -> None:
+    out = shortened(SourceFile.parse(Path("m.py"), "m", "x = 1\r\n"), f"x = f({LONG}, {LONG}, {LONG}, {LONG})\r\n")
+    assert out.count("\r\n") == out.count("\n") == 6
