@@ -317,7 +317,8 @@ class _Matcher:
             counts.update(prefix for prefix in self.index.by_prefix if self.virtual(members, prefix))
         best: list[tuple[Any, Key]] = []
         for prefix, count in counts.items():
-            if group != "optimizer" and any(p in _SHADOWS and not _alike(hint, p) for p in prefix):
+            shadows = (p for p in prefix if p in _SHADOWS and p != group)  # a collection may be called `ema` itself
+            if group != "optimizer" and any(not _alike(hint, p) for p in shadows):
                 continue
             last = prefix[-1] if prefix else ""
             if group == "params":

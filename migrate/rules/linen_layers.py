@@ -128,7 +128,8 @@ CACHE = Rule(
         "Linen made the cache in `model.init(key, inputs_of_full_length)`. An NNX model is constructed without inputs, "
         "so `linen_parity.MultiHeadAttention` makes the cache at its first call with `decode=True`: call the model "
         "once with inputs of full length, as `init` was, then token by token. The first call attends to all positions "
-        "and leaves the cache empty, as Linen's does."
+        "and leaves the cache empty, as Linen's does. So do classes that keep a cache of their own, and those that make "
+        "another variable only where `has_variable` says that it is not there, or from what the call alone knows."
     ),
     why="The cache's shape (batch, length, heads, depth) follows from inputs.",
     how_sure="bitwise, caches included; diagnostic for the call that must come first",

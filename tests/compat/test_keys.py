@@ -96,11 +96,12 @@ def test_sequential_lists_and_dicts() -> None:
     assert "blocks_10" in back["params"] and "seq" in back["params"]
 
 
-def test_attention_cache_and_custom_collections() -> None:
+@pytest.mark.parametrize("collection", ["my_ema", "ema"])  # `ema` of a TrainState is a copy of the params
+def test_attention_cache_and_custom_collections(collection: str) -> None:
     class Ema(nnx.Variable[Any]):
         pass
 
-    nnx.register_variable_name("my_ema", Ema)
+    nnx.register_variable_name(collection, Ema)
 
     class Net(nnx.Module):
         def __init__(self, rngs: nnx.Rngs) -> None:
@@ -111,7 +112,7 @@ def test_attention_cache_and_custom_collections() -> None:
     class Linen(nn.Module):
         @nn.compact
         def __call__(self, x: jax.Array) -> jax.Array:
-            self.variable("my_ema", "mean", lambda: jnp.arange(3.0))
+            self.variable(collection, "mean", lambda: jnp.arange(3.0))
             return nn.MultiHeadDotProductAttention(2, decode=True, name="att")(x)
 
     variables = Linen().init(jax.random.key(0), X)

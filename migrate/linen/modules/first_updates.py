@@ -34,9 +34,19 @@ def updated_at_init(run: Any) -> list[tuple[str, ast.AST]]:
                     break
                 outer.append(parent)
             early = any(line < node.lineno for line in leaving)
-            if not early and not any(isinstance(parent, (*_CONDITIONS, ast.FunctionDef)) for parent in outer):
+            asked = [parent for parent in outer if _is_there(run, parent, held)]
+            held_back = (p for p in outer if p not in asked and isinstance(p, (*_CONDITIONS, ast.FunctionDef)))
+            if not early and not any(held_back):
                 found.setdefault(str(held.site.name.constant or ast.unparse(node.value)), node)
     return list(found.items())
+
+
+def _is_there(run: Any, node: ast.AST, held: Variable) -> bool:
+    """`if self.has_variable("ema", "mean")` of a variable that is made before: in `init`, too, it is there."""
+    test = node.test if isinstance(node, ast.If) else None
+    if not isinstance(test, ast.Call) or run.constants.get(test) != "True":
+        return False
+    return ast.unparse(test.func) == "self.has_variable" and (held.site.in_setup or held.site.node.lineno < test.lineno)
 
 
 __all__ = ["updated_at_init"]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...trees import subtree
+from ...trees import of_kind, subtree
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field
 from ..shapes import shapes
@@ -343,12 +343,31 @@ def _has_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         run.constants[node] = "True"
         return Abs(Const(True), static=True)
     name = arguments.positional[1][1].value if len(arguments.positional) > 1 else None
+    if isinstance(collection, Const) and isinstance(name, Const) and collection.value != "cache":
+        if _always_makes(run, collection.value, name.value):
+            run.constants[node] = "True"
+            return Abs(Const(True), static=True)
     if isinstance(collection, Const) and isinstance(name, Const) and not run.in_setup:
         # Such a variable comes to be when the module is called in a certain way: a decode cache.
         run.lazy.add(str(collection.value))
         run.constants[node] = f'hasattr(self, "{name.value}")'
         return Abs(Unknown("whether a variable exists"), False, frozenset({str(name.value)}))
     raise Unmigratable("NNX146", f"`{ast.unparse(node)}` asks whether a variable was given", node)
+
+
+def _always_makes(run: Any, collection: object, name: object) -> bool:
+    """Does the class make the variable under no condition, so that `apply` is given it with all that `init` made?"""
+    for model in run.model.mro():
+        for method in model.own_methods.values():
+            for call in of_kind(method.node, ast.Call):
+                said = [a.value for a in call.args[:2] if isinstance(a, ast.Constant)]
+                if said == [collection, name] and ast.unparse(call.func) == "self.variable":
+                    above = method.source.parents.get(call)
+                    while above is not None and not isinstance(above, ast.If | ast.IfExp | ast.For | ast.While | ast.Try):
+                        if above is method.node:
+                            return True
+                        above = method.source.parents.get(above)
+    return False
 
 
 def _is_mutable(run: Any, node: ast.Call, env: Any) -> Abs:

@@ -15,6 +15,7 @@ from ...linen.modules import fallback_factories, local_classes
 from ...linen.modules.first_updates import updated_at_init
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
+from ...linen.modules.put_variables import PUT
 from ...linen.outside import outside
 from ...linen.outside.made_outside import work_unbound
 from ...linen.project.classes import Classes, ClassModel
@@ -324,6 +325,10 @@ def _decide_class(
     for variable, update in updated_at_init(run):
         message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
         text.notes.append(("NNX118", message, update))
+    for site in run.sites:
+        if site.lazy and PUT not in site.renders:
+            message = f"the first call makes `{site.name.constant if site.name else site.target}`, as Linen's init did"
+            text.notes.append(("NNX207", message, site.node))
     for argument, rank in rank_checks.guessed(analyser, name).items():
         failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
         message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"
