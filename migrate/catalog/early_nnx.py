@@ -16,6 +16,23 @@ RENAMED = {
     "flax.nnx.functional": "flax.nnx.bridge.functional",
     "flax.nnx.abstract_with_sharding": "flax.nnx.as_abstract",
 }
+_LIFTED = "it is a function today: "
+# Names that are gone, without a drop-in successor: what to do.
+GONE = {
+    "flax.nnx.Scan": _LIFTED
+    + "make the layers with nnx.vmap over split rngs in the constructor, and go through them with nnx.scan in the call",
+    "flax.nnx.Vmap": _LIFTED
+    + "make the members with nnx.vmap over split rngs in the constructor, and call them with nnx.vmap",
+    "flax.nnx.Remat": _LIFTED + "construct the module itself, and call nnx.remat(type(module).__call__)(module, x)",
+    "flax.nnx.Jit": _LIFTED + "construct the module itself, and call it in a function under nnx.jit",
+    "flax.nnx.Pmap": _LIFTED + "make the members with nnx.vmap over split rngs, and call them with nnx.pmap",
+    "flax.nnx.fork": "decorate the function with nnx.split_rngs(splits=n), or give it rngs.fork(split=n)",
+    "flax.nnx.ForkStates": "nnx.split_rngs keeps what it has split by itself",
+    "flax.nnx.with_sharding_constraint": "jax.lax.with_sharding_constraint(x, spec) under jax.set_mesh; it takes mesh axes, "
+    "and raises without a mesh, where nnx's did nothing",
+    "flax.nnx.EMPTY": "write None, or leave the attribute out",
+    "flax.nnx.Empty": "write None, or leave the attribute out",
+}
 # Modules that flax.nnx used to live in.
 MOVED_MODULES = {"flax.experimental.nnx": "flax.nnx"}
 

@@ -158,13 +158,3 @@ def wrt_keyword(node: ast.AST, ctx: FileContext) -> None:
         on_module = isinstance(node.func, ast.Attribute)
         state = f"{ctx.text(node.func.value)}.DiffState" if on_module else ctx.name("flax.nnx.DiffState")  # type: ignore[attr-defined]
         ctx.replace(Span(start, end), f"argnums={state}(0, ", ctx.span(wrt.value), ")", code=RULE.code)
-
-
-@RULE.register(ast.Call, words=frozenset({"flat_state"}))
-def flat_items(node: ast.AST, ctx: FileContext) -> None:
-    """`state.flat_state().items()`: what was a dictionary goes through its pairs by itself."""
-    assert isinstance(node, ast.Call)
-    inner = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "items" else None
-    if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "flat_state":
-        if "nnx" in ctx.source.words and not inner.args and not node.args:
-            ctx.replace(Span(ctx.span(inner).end, ctx.span(node).end), code=RULE.code)

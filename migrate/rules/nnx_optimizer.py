@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterator
 
 from ..context import FileContext
+from ..edits import Part, Span
 from ..nnx.program.early import Types
 from ..nnx.program.sharding import argument_span
 from ..rule import Example, Rule
@@ -112,9 +113,10 @@ _modern: weakref.WeakKeyDictionary[object, bool] = weakref.WeakKeyDictionary()
 @RULE.register(ast.Call, ends=frozenset({"Optimizer"}))
 def constructor(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
-    if ctx.qualname(node.func) != "flax.nnx.Optimizer" or len(node.args) != 2:
+    if ctx.qualname(node.func) != "flax.nnx.Optimizer" or any(isinstance(a, ast.Starred) for a in node.args):
         return
-    if any(k.arg is None for k in node.keywords):
+    named = [k.arg for k in node.keywords]
+    if None in named or len(node.args) + len({"model", "tx"} & set(named)) != 2:
         return
     given = any(k.arg == "wrt" for k in node.keywords)
     if not shows_models(ctx):
@@ -142,22 +144,51 @@ def annotation(node: ast.AST, ctx: FileContext) -> None:
 @RULE.register(ast.Call, words=frozenset({"update"}))
 def update(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
-    if not _is_update(node, ctx) or not shows_models(ctx):
+    if not _is_update(node, ctx):
         return
-    model = model_of(node, ctx)
-    if model is not None:
-        ctx.insert(argument_span(ctx, node, node.args[0]).start, f"{ctx.text(model)}, ", code=RULE.code)
+    model = model_of(node, ctx) if shows_models(ctx) else None
+    said = f"{ctx.text(model)}, " if model is not None else ""
+    named = next((k for k in node.keywords if k.arg == "grads"), None)
+    if named is not None:  # gradients are positional today
+        if node.keywords[0] is named:
+            ctx.replace(Span(ctx.span(named).start, ctx.span(named.value).start), said, code=RULE.code)
+        else:
+            ctx.replace(
+                node, ctx.span(node.func), "(", said, ctx.span(named.value), *_behind(node, named, ctx), ")", code=RULE.code
+            )
+    elif said:
+        ctx.insert(argument_span(ctx, node, node.args[0]).start, said, code=RULE.code)
+
+
+def _behind(node: ast.Call, named: ast.keyword, ctx: FileContext) -> list[Part]:
+    """The other keywords of a call, each with a comma before it."""
+    return [part for other in node.keywords if other is not named for part in (", ", ctx.span(other))]
+
+
+def gradients_of(node: ast.Call) -> ast.expr | None:
+    """What `update(grads)` and `update(grads=grads)` are given; None where more or else is given by position."""
+    if len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+        return node.args[0]
+    named = next((k.value for k in node.keywords if k.arg == "grads"), None)
+    return named if not node.args and all(k.arg for k in node.keywords) else None
 
 
 def _is_update(node: ast.Call, ctx: FileContext) -> bool:
-    """`optimizer.update(grads)`: one positional argument, on something known to be an nnx.Optimizer."""
+    """`optimizer.update(grads)`: gradients alone by position or name, on something known to be an nnx.Optimizer."""
     func = node.func
-    if not isinstance(func, ast.Attribute) or func.attr != "update" or len(node.args) != 1:
-        return False
-    if isinstance(node.args[0], ast.Starred):
+    if not isinstance(func, ast.Attribute) or func.attr != "update" or gradients_of(node) is None:
         return False
     kind = Types.of(ctx).kind(func.value)
-    return kind is not None and kind.what == "optimizer" and not _holds_model(func.value, ctx)
+    known = kind.what == "optimizer" if kind is not None else _takes_gradients(node, ctx)
+    return known and not _holds_model(func.value, ctx)
+
+
+def _takes_gradients(node: ast.Call, ctx: FileContext) -> bool:
+    """Is something unknown updated by what nnx.grad gave? An optimizer is, where no class here has an update of its own."""
+    if "nnx" not in ctx.source.words or model_of(node, ctx) is None:
+        return False
+    functions = (f for source in _sources(ctx) for f in source.by_kind.get(ast.FunctionDef, ()))
+    return not any(isinstance(f, ast.FunctionDef) and f.name == "update" for f in functions)
 
 
 def _holds_model(node: ast.expr, ctx: FileContext) -> bool:
@@ -167,7 +198,7 @@ def _holds_model(node: ast.expr, ctx: FileContext) -> bool:
 
 def model_of(node: ast.Call, ctx: FileContext) -> ast.expr | None:
     """What the gradients of an update were taken of: the first argument of the grad call that they come from."""
-    grads = node.args[0]
+    grads = gradients_of(node)
     if isinstance(grads, ast.Call):
         return _grad_argument(grads, ctx, node)
     if not isinstance(grads, ast.Name):
@@ -199,6 +230,8 @@ def _grad_argument(call: ast.Call, ctx: FileContext, update: ast.Call) -> ast.ex
     if not isinstance(made, ast.Call) or ctx.qualname(made.func) not in _GRADS or not call.args:
         return None
     argnums = next((k.value for k in made.keywords if k.arg == "argnums"), None)
+    if isinstance(argnums, ast.Call) and ctx.qualname(argnums.func) == "flax.nnx.DiffState" and argnums.args:
+        argnums = argnums.args[0]
     if argnums is not None and not (isinstance(argnums, ast.Constant) and argnums.value == 0):
         return None
     model = call.args[0]

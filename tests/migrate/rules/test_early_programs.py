@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from flax import nnx
+from nnx_migrate.migrate.catalog.early_nnx import GONE
 from nnx_migrate.migrate.diagnostics import Severity
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
@@ -251,6 +253,142 @@ for kept in (trainer.history[0], first, last, held, of_alias, boxed, part, liste
 
 def test_states_that_are_kept_in_other_ways_do_not_follow_the_model(tmp_path: pathlib.Path) -> None:
     assert run(migrate(KEPT_ELSEWHERE), tmp_path).split() == ["True"] * 9
+
+
+BY_KEYWORD = """
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+
+class Net(nnx.Module):
+  def __init__(self, rngs):
+    self.a = nnx.Linear(3, 4, kernel_init=nnx.initializers.constant(0.2), rngs=rngs)
+    self.b = nnx.Linear(4, 1, kernel_init=nnx.initializers.constant(0.1), rngs=rngs)
+
+  def __call__(self, x):
+    return self.b(jnp.tanh(self.a(x)))
+
+
+model = Net(nnx.Rngs(0))
+optimizer = nnx.Optimizer(model=model, tx=optax.chain(optax.clip(1.0), optax.adam(1e-2)))
+x = jnp.linspace(0, 1, 12).reshape(4, 3)
+
+
+def loss_fn(m, x):
+  return jnp.mean((m(x) - 1.0) ** 2)
+
+
+@nnx.jit
+def step(model, optimizer, x):
+  loss, grads = nnx.value_and_grad(loss_fn, argnums=nnx.DiffState(0, nnx.Param))(model, x)
+  optimizer.update(grads=grads)
+  return loss
+
+
+@nnx.jit
+def with_value(model, optimizer, x):
+  loss, grads = nnx.value_and_grad(loss_fn)(model, x)
+  optimizer.update(value=loss, grads=grads)
+  return loss
+
+
+for f in (step, step, step, with_value, with_value):
+  print(round(float(f(model, optimizer, x)), 5))
+"""
+# What flax 0.10.2 prints.
+LOSSES = ["0.79102", "0.73886", "0.68632", "0.63377", "0.58162"]
+HELD = """
+second = nnx.Optimizer(Net(nnx.Rngs(1)), tx=optax.sgd(0.5), wrt=nnx.Param)
+second.update(grads=nnx.grad(loss_fn)(second.model, x))
+print(round(float(loss_fn(second.model, x)), 5))
+"""
+
+
+def test_updates_and_optimizers_by_keyword(tmp_path: pathlib.Path) -> None:
+    after = migrate(BY_KEYWORD)
+    assert "optimizer.update(model, grads, value=loss)" in after and "ModelAndOptimizer" not in after
+    assert run(after, tmp_path).split() == LOSSES
+
+
+def test_updates_by_keyword_of_an_optimizer_that_holds_its_model(tmp_path: pathlib.Path) -> None:
+    after = migrate(BY_KEYWORD + HELD)
+    assert "nnx.ModelAndOptimizer(model=model" in after
+    assert run(after, tmp_path).split() == [*LOSSES, "0.23657"]
+
+
+IN_AN_ATTRIBUTE = """
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+class Trainer:
+  def __init__(self, model):
+    self.model = model
+    self.optimizer = nnx.Optimizer(model, optax.adam(1e-2))
+  def fit(self, step, x, n):
+    return [float(step(self.model, self.optimizer, x)) for _ in range(n)]
+
+def loss_fn(m, x):
+  return jnp.mean((m(x) - 1.0) ** 2)
+
+@nnx.jit
+def step(model, optimizer, x):
+  loss, grads = nnx.value_and_grad(loss_fn)(model, x)
+  optimizer.update(grads)
+  return loss
+
+model = nnx.Linear(3, 1, kernel_init=nnx.initializers.constant(0.2), rngs=nnx.Rngs(0))
+print([round(v, 5) for v in Trainer(model).fit(step, jnp.linspace(0, 1, 12).reshape(4, 3), 5)])
+"""
+
+
+def test_optimizers_that_are_handed_on_as_attributes(tmp_path: pathlib.Path) -> None:
+    after = migrate(IN_AN_ATTRIBUTE)
+    assert "ModelAndOptimizer" not in after
+    assert run(after, tmp_path) == "[0.52347, 0.49253, 0.46304, 0.43504, 0.40854]\n"  # as flax 0.10.2 prints
+
+
+FLAT = """
+from flax import nnx
+
+state = nnx.state(nnx.Linear(2, 3, rngs=nnx.Rngs(0)))
+flat = state.flat_state()
+for path in sorted(flat):
+  print(path, flat[path].shape)
+print(("bias",) in flat, len(state.flat_state().values()))
+flat[("bias",)] = flat[("bias",)].replace(flat[("bias",)].value + 1)
+print(nnx.State.from_flat_path(flat)["bias"].value.sum())
+
+
+def again(state):
+  for path, leaf in state.flat_state().items():
+    yield path, leaf.value.shape
+
+
+print(list(again(state)))
+"""
+
+
+def test_flat_states_that_are_dictionaries(tmp_path: pathlib.Path) -> None:
+    said = "('bias',) (3,)\n('kernel',) (2, 3)\nTrue 2\n3.0\n[(('bias',), (3,)), (('kernel',), (2, 3))]\n"
+    assert run(migrate(FLAT), tmp_path) == said
+
+
+def test_flat_states_that_are_sequences_stay() -> None:
+    text = (
+        "from flax import nnx\n\nflat = nnx.state(nnx.Linear(2, 3, rngs=nnx.Rngs(0))).flat_state()\n"
+        "first = flat[0]\nrest = [flat[i] for i in range(1, len(flat))]\npaths = [path for path, _ in flat]\n"
+    )
+    assert migrate(text) == text
+
+
+@pytest.mark.parametrize("name", sorted(GONE))
+def test_names_without_a_successor_are_marked(name: str) -> None:
+    assert not hasattr(nnx, name.rpartition(".")[2])
+    text = f"from flax import nnx\n\nx = nnx.{name.rpartition('.')[2]}\n"
+    (file,) = migrate_project([SourceFile.parse(pathlib.Path("p.py"), "p", text)]).files
+    assert [d.code for d in file.diagnostics] == ["NNX910"] and "TODO(nnx-migrate): NNX910" in (file.after or "")
 
 
 def test_states_that_nothing_changes_are_left() -> None:
