@@ -124,7 +124,7 @@ class NnxSide:
         from flax import nnx
 
         if isinstance(model, nnx.Module):
-            self.graphdef, self.state = nnx.split(model)
+            self.graphdef, self.state = nnx.split(without_sown(model))
             shared = linen_paths(model)
             constants, self.made_abstract = [], False
         else:
@@ -175,6 +175,17 @@ class NnxSide:
         flat = apart(after)
         self.paths_after = {repr(path): path for path, _ in flat}
         return out, {repr(path): leaf for path, leaf in flat}
+
+
+def without_sown(model: Any) -> Any:
+    """The model as it is before it is called: what earlier calls have sown stays in it, and Linen has none of that."""
+    from flax import nnx
+
+    if not any(group_of(value) == "intermediates" for _, value in nnx.to_flat_state(nnx.state(model))):
+        return model
+    bare = nnx.merge(*nnx.split(model))
+    nnx.pop(bare, nnx.Intermediate)
+    return bare
 
 
 def make_abstract(create: Callable[[], Any]) -> tuple[Any, Any, dict[Path, Path]]:

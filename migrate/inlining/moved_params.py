@@ -105,7 +105,8 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
         count = len(core)
         names, held = {n for s in core for n in _bound(s)}, {a for s in core for a in _set_attributes(s)}
         loops = {n for s in core if isinstance(s, ast.For) for n in _names(s.target, store=True)}
-        core |= {s for s in body if (_names(s, store=False) - _own_loops(s)) & (names - loops) or _own_reads(s) & held}
+        core |= {s for s in body if (_names(s, store=False) - _own_loops(s)) & (names - loops)}
+        core |= {s for s in body if (_own_reads(s) | _set_attributes(s)) & held}  # also `self.w = None`, before
     needed: set[ast.stmt] = set()
     count = -1
     while count != len(needed):

@@ -250,6 +250,7 @@ def check(before, after):
     words=frozenset({"with_partitioning", "with_logical_partitioning"}),
 )
 RULES = (FUNCTIONS, INITIALIZERS)
+_PARTITIONED = ("flax.linen.with_partitioning", "flax.linen.with_logical_partitioning")
 _WAY_OUT = (
     "NNX's own way: rules in an object that maps names when it is called, with_partitioning(init, rules('embed', 'mlp')); "
     "`nnx-migrate explain NNX402` has an example."
@@ -292,11 +293,25 @@ def _rename_keywords(node: ast.AST, move: Move, ctx: FileContext) -> None:
                 ctx.replace(Span(start, start + len(keyword.arg or "")), new, code=FUNCTIONS.code)
 
 
+@INITIALIZERS.register(ast.Name, ast.Attribute, ends=frozenset({"with_partitioning", "with_logical_partitioning"}))
+def handed_on(node: ast.AST, ctx: FileContext) -> None:
+    """The function itself as a value: `partition = nn.with_partitioning if config.sharded else lambda init, names: init`."""
+    if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load) or is_alias(ctx, node):
+        return
+    name = ctx.qualname(node) or ""
+    parent = ctx.source.parents.get(node)
+    called = isinstance(parent, ast.Call) and parent.func is node
+    if name not in _PARTITIONED or called or isinstance(parent, ast.Attribute):
+        return
+    if not stays_linen(ctx, node) and not boxes_remain(ctx):
+        ctx.replace(node, ctx.parity(name.rpartition(".")[2]), code=INITIALIZERS.code)
+
+
 @INITIALIZERS.register(ast.Call, ends=frozenset({"with_partitioning", "with_logical_partitioning"}))
 def initializer(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func) or ""
-    if name not in ("flax.linen.with_partitioning", "flax.linen.with_logical_partitioning"):
+    if name not in _PARTITIONED:
         return
     if stays_linen(ctx, node) or boxes_remain(ctx):
         return

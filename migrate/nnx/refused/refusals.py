@@ -232,6 +232,9 @@ def _refuse_layer(text: ClassText, base: str) -> None:
     for word in WHOLE[base] - set(model.methods()):
         if any(_asks_for(source, word) for source in text.run.project.files.values()):
             raise Unmigratable("NNX160", f"it inherits `{word}` from {base}", model.node)
+    if base == "flax.linen.Embed" and "setup" not in model.methods():
+        reason = f"it inherits the `setup` of {base}: Linen makes a table that it does not read"
+        raise Unmigratable("NNX160", reason, model.node)
     for source, asked in asked_classes(text.run.project).get(base, ()):
         raise Unmigratable("NNX160", f"it is a {name} to `{ast.unparse(asked)}` in {source.path.name}", asked)
     known = {*text.run.fields, *text.run.attributes, *model.methods(), *_MODULE}

@@ -97,3 +97,13 @@ def test_under_a_scan_that_leaves_the_collection_out(kept: bool) -> None:
         found = forward(Stack(axes), NativeStack, *mutable)
         assert found.verdict.value == "proved", found.detail
         assert found.detail.startswith("4 outputs" if kept else "3 outputs"), found.detail
+
+
+def test_what_earlier_calls_have_sown_is_no_part_of_the_model() -> None:
+    linen, native = Sows(), Native(nnx.Rngs(0))
+    native(X)
+    native(X)
+    variables = {"params": linen.init(jax.random.key(0), X)["params"]}
+    found = compat.check_equivalence(linen, variables, native, X)
+    assert found["forward"].verdict.value == "proved", found["forward"].detail
+    assert len(native.h.get_value()) == 2  # and the model that was given keeps it

@@ -24,6 +24,14 @@ class M(nn.Dense):
     return self.attend(self.embedding[t])
 """,
     ),
+    "a table that Linen makes beside those of the class": (
+        "NNX160",
+        """class M(nn.Embed):
+  @nn.compact
+  def __call__(self, t):
+    return nn.Embed(self.num_embeddings, self.features)(t)
+""",
+    ),
     "a table of its own that the layer attends to": (
         "NNX111",
         """class M(nn.Embed):
