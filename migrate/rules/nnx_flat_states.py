@@ -98,10 +98,12 @@ def _goes_through(path: ast.Name, flat: ast.expr, ctx: FileContext) -> bool:
         loops = [around] if isinstance(around, ast.For) else getattr(around, "generators", [])
         for loop in loops:
             if isinstance(loop.target, ast.Name) and loop.target.id == path.id:
-                source = loop.iter.args[0] if _orders(loop.iter) else loop.iter
-                return ctx.text(source) == ctx.text(flat)
+                return ctx.text(_ordered(loop.iter)) == ctx.text(flat)
     return False
 
 
-def _orders(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _ORDERS and bool(node.args)
+def _ordered(node: ast.expr) -> ast.expr:
+    """`flat` of `sorted(flat)`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _ORDERS and node.args:
+        return node.args[0]
+    return node
