@@ -121,14 +121,37 @@ def index_arguments(model: ClassModel) -> frozenset[str]:
 
 
 def joins_vectors(model: ClassModel) -> bool:
-    """Does a class join vectors, or batches of them, side by side? `hstack` of more dimensions joins the second."""
-    for method in model.methods().values():
-        for call in method.nodes if any(word in method.source.text for word in ("hstack", "column_stack")) else ():
-            if isinstance(call, ast.Call) and model.project.qualname(method.source, call.func) in _BESIDE:
-                return True
-    return False
+    """Does a class join vectors, or batches of them, side by side? `hstack` of more dimensions joins the second, as does
+    `concatenate([h, messages], 1)`, where nothing is said of a third (`cls[:, None]`, `x.mean(1)`, axis 2, attention).
+    """
+    calls = [(m, c) for m in model.methods().values() for c in of_kind(m.node, ast.Call)]
+    if any(model.project.qualname(m.source, c.func) in _BESIDE for m, c in calls):
+        return True
+    joined = [(c, _axis(c, 1)) for m, c in calls if model.project.qualname(m.source, c.func) == "jax.numpy.concatenate"]
+    beside = [item for call, axis in joined if axis == "1" for item in _items(call.args[0] if call.args else None)]
+    called = [(_last(c.func), c) for _, c in calls]
+    of_sequences = any(w in _OF_SEQUENCES or "ttention" in w or (w == "mean" and _axis(c, 0) == "1") for w, c in called)
+    return bool(beside) and {a for _, a in joined} <= {"1", "-1"} and not of_sequences and all(map(_is_name, beside))
 
 
+def _axis(call: ast.Call, position: int) -> str:
+    given = [*call.args[position : position + 1], *(k.value for k in call.keywords if k.arg == "axis")]
+    return ast.unparse(given[0]) if given else ""
+
+
+def _last(func: ast.expr) -> str:
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _items(node: ast.expr | None) -> list[ast.expr]:
+    return list(node.elts) if isinstance(node, ast.List | ast.Tuple) else [node] if node is not None else []
+
+
+_OF_SEQUENCES = frozenset(("param", "tile", "repeat", "broadcast_to", "expand_dims", "Conv", "swapaxes", "transpose"))
 _BESIDE = frozenset(f"{library}.{name}" for library in ("jax.numpy", "numpy") for name in ("hstack", "column_stack"))
 
 

@@ -230,6 +230,8 @@ def _attempt(
             if guess is None and analyser.follow_shapes(name, name not in analyser.tracking):
                 guesses.insert(0, None)
             more = [argument for argument in why.wanted_ranks if argument not in wanted]
+            if guess is not None and not more:  # what picks rows is asked for by a name that a loop has lost
+                more = sorted(rows - {*wanted})
             wanted += more
             if guess is not None and more:  # the ranks of some arguments ask for those of others
                 guesses.insert(0, guess)
