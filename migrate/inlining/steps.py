@@ -279,24 +279,25 @@ def _without_unused(project: Project, source: SourceFile, name: str, wanted: Col
 
 
 def _is_said(project: Project, source: SourceFile, model: ast.ClassDef, method: ast.FunctionDef) -> bool:
-    """Does anything else in the project name the method: a string, or an attribute of what may be such a module?"""
+    """Does anything else in the project name the method: a string, or an attribute of what may be such a module?
+
+    One that makes modules without being compact runs only while a compact method of its own class does: what others of that
+    name is, is another method.
+    """
     inside = {id(n) for n in subtree(method)}
     for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
         if method.name not in other.words:
             continue
         for node in other.nodes:
-            if isinstance(node, ast.Constant) and node.value == method.name:
+            said = isinstance(node, ast.Constant) and node.value == method.name
+            if not said and not (isinstance(node, ast.Attribute) and node.attr == method.name and id(node) not in inside):
+                continue
+            owner = next((a for a in other.ancestors(node) if isinstance(a, ast.ClassDef)), None)
+            if owner is model or (owner is not None and _derives(project, other, owner, f"{source.module}.{model.name}")):
                 return True
-            if isinstance(node, ast.Attribute) and node.attr == method.name and id(node) not in inside:
-                owner = next((a for a in other.ancestors(node) if isinstance(a, ast.ClassDef)), None)
-                own = isinstance(node.value, ast.Name) and node.value.id == "self"
-                if (
-                    not own
-                    or owner is None
-                    or owner is model
-                    or _derives(project, other, owner, f"{source.module}.{model.name}")
-                ):
-                    return True
+            own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+            if method.decorator_list and not (own and owner is not None):
+                return True
     return False
 
 

@@ -26,7 +26,7 @@ from ..values.sites import (
     Variable,
 )
 from ..values.unpacking import entry, merged
-from ..values.values import OPAQUE, Array, Const, Int, Led, ShapeOf, Tup, Unknown, Value
+from ..values.values import OPAQUE, Array, Const, Int, Led, Shape, ShapeOf, Tup, Unknown, Value
 from . import asked_values
 from .taken_names import is_taken
 
@@ -259,10 +259,11 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
             needs = said.needs | {name}
             localized = dataclasses.replace(said, span=env.source.span(node), needs=needs)
             run.block.steps.append(Local(node, frozenset({name}), localized, env.source))
-            known = isinstance(value.value, Int | Const | Tup) and not isinstance(value.value, Static)
+            known = isinstance(value.value, Int | Const | Tup | Array) and not isinstance(value.value, Static)
             renewed = not run.in_setup and name in dependencies_of(value.value)
             if not known or renewed:  # from here on the name means the new one
-                value = Abs(Int(Dim.local(name)), static=True)
+                of_array = isinstance(value.value, Array)
+                value = Abs(Array(Shape.unknown()) if of_array else Int(Dim.local(name)), static=True)
             env.names[name] = value
             return
     env.names[name] = Abs(value.value, static=False, flags=value.flags)

@@ -92,8 +92,6 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used", node)
     if qualname == "flax.linen.share_scope":
         return share_scope(run, node, env)
-    if qualname == "flax.linen.Sequential":
-        pass
     target = run.evaluate(func, env)
     value = target.value
     if isinstance(value, Transformed):

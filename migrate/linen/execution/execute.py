@@ -19,7 +19,7 @@ from ..lifted.lifting import lift_method, run_method
 from ..lists import conditional_items, list_items, size_lists
 from ..lists.agreeing import Agreement
 from ..lists.last_pass import Pass
-from ..modules import alternatives, given_carries, own_methods, uncalled
+from ..modules import alternatives, call_fields, given_carries, own_methods, uncalled, unreached_methods
 from ..modules.applied import Applied
 from ..modules.module_calls import INITIAL_CARRY
 from ..modules.normalize_calls import Normalized
@@ -234,7 +234,10 @@ class Execution(LoopExecution):
                 if name == "__call__" or method.compact or self.sites_of(name):
                     raise
                 continue  # a helper that makes nothing and that we cannot follow is left as it is
+            if name != "__call__":
+                unreached_methods.refuse(self, method)
             self._summarize(name, method, result.value)
+        call_fields.refuse_deciding(self)
         uncalled.take_back(self)
 
     def _summarize(self, name: str, method: Method, result: Value, names: Mapping[str, str] | None = None) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 
 from ...trees import subtree
 from ..project.classes import ClassModel, Field
-from ..values.sites import Factory, Site
+from ..values.sites import Factory, Site, Unmigratable
 
 _FOLLOWED = frozenset({"scan", "vmap", "remat", "jit"})  # what they lift is called in a function of the method's own
+_DROPOUT = "flax.linen.Dropout"  # has no variables
 _KEPT = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
 
 
@@ -35,6 +36,19 @@ def note(run: Any, site: Site) -> None:
             known.add(name)
             run.analyser.revised = True
             run.analyser.again(site.target)
+
+
+def refuse_deciding(run: Any) -> None:
+    """A flag of the call that decides what there is: the constructor would make everything, Linen what the flag asks for."""
+    for site in run.sites if run.call_fields else ():
+        if site.kind == "rng" or site.target == _DROPOUT:
+            continue
+        for node, _ in site.conditions:
+            test = run.evaluated.get(getattr(node, "test", None))
+            deciding = run.call_fields & test.flags if test is not None else None
+            if deciding:
+                reason = f"`{min(deciding)}` decides which modules there are, and is known only when the module is called"
+                raise Unmigratable("NNX113", reason, site.node)
 
 
 def is_whole(site: Site) -> bool:
@@ -90,4 +104,4 @@ def _calls_again(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "__call__" and _is_self(node.value)
 
 
-__all__ = ["is_whole", "movable", "note"]
+__all__ = ["is_whole", "movable", "note", "refuse_deciding"]

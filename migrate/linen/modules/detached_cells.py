@@ -98,6 +98,12 @@ def made(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs | None:
     return Abs(DetachedCell(node, arrays, width, given["features"], given.get("param_dtype"), statement))
 
 
+def is_detached(source: SourceFile, node: ast.Call, target: str) -> bool:
+    """Is a construction such a cell, apart from whatever module is running (`parent=None`)?"""
+    apart = any(k.arg == "parent" and isinstance(k.value, ast.Constant) and k.value.value is None for k in node.keywords)
+    return apart and target in _CELLS and (_asks(source, node) is not None or _holder(source, node) is not None)
+
+
 def _is_settled(source: SourceFile, node: ast.expr) -> bool:
     """Does an expression mean the same wherever it stands in its function?"""
     for part in subtree(node):
@@ -142,4 +148,4 @@ def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
     return Abs(Tup((result, result)) if held.value.arrays == 2 else result)
 
 
-__all__ = ["DetachedCell", "InitialCarry", "carry", "made"]
+__all__ = ["DetachedCell", "InitialCarry", "carry", "is_detached", "made"]

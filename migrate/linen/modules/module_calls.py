@@ -284,7 +284,7 @@ def _member_result(
         return invoke(run, Abs(member), record.args)
     if isinstance(member, Global):
         return shapes.call(member.name, list(record.args), {})
-    if isinstance(member, Static | Choice) and len(record.args) == 1:  # a field's function, or one of several
+    if isinstance(member, Static | Choice | Either) and len(record.args) == 1:  # a field's function, or one of several
         env = Env({"item": Abs(member, isinstance(member, Static)), "given": Abs(record.args[0])}, source)
         given: Value = run.evaluate(ast.parse("item(given)", mode="eval").body, env).value
         return given

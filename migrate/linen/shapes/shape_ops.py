@@ -364,14 +364,13 @@ def concatenate(shapes: Sequence[Shape | None], axis: Dim) -> Shape:
 def _concatenated_by_rank(shapes: Sequence[Shape], axis: int) -> Shape:
     """Arrays of one unknown rank joined along an axis from the front, which is their last one or is not."""
     wanted = axis + 1  # dimensions, where the axis is the last one
-    counts = [(shape.lead.argument if shape.lead is not None else "", shape.ndim()) for shape in shapes]
     tested: list[tuple[str, int]] = []
     at_end = list(shapes)
-    for argument, ndim in counts:
-        more = None if ndim is None else (ndim - Dim.atom("rank", argument)).value
-        if more is not None and wanted > more:
-            tested.append((argument, wanted - more))
-            at_end = [shape.with_rank(argument, wanted - more) for shape in at_end]
+    for shape in shapes:
+        implied = shape.implied_rank(wanted)
+        if implied is not None and implied[1] > 0:
+            tested.append(implied)
+            at_end = [other.with_rank(*implied) for other in at_end]
     total: Dim | None = Dim.of(0)
     for shape in at_end:
         size = shape.dim(-1)

@@ -23,6 +23,7 @@ from ...linen.modules.bridged_results import OUT_SHAPE, told
 from ...linen.modules.passed import attribute_name, held_modules
 from ...linen.values.constant_text import condition
 from ...linen.values.dims import ATOM, Atom, Dim, level_of
+from ...linen.values.merging import Either
 from ...linen.values.presence import asked
 from ...linen.values.sites import (
     BoundArg,
@@ -37,7 +38,7 @@ from ...linen.values.sites import (
     Unmigratable,
     overlay,
 )
-from ...linen.values.values import Shape
+from ...linen.values.values import Shape, Tup
 from ...linen.values.wrappers import is_wrapper
 from ...names import is_attribute_name
 from ...plan import AddedArgument, ClassPlan
@@ -470,8 +471,10 @@ class ClassText:
         if bound.node is not None and any((s.loops or listed) and not s.in_setup for s in self.run.modules_in(value)):
             if is_wrapper(site):
                 return (site.source.span(bound.node),)  # of lists, around whose items the method makes a wrapper
-        if bound.node is not None and bound.localized is None and isinstance(value, Function) and is_wrapper(site):
-            return (site.source.span(bound.node),)  # `nn.BatchApply(lambda y: norm(dense(y)))`, which stands in a method
+        if bound.node is not None and bound.localized is None and is_wrapper(site):
+            chosen_items = isinstance(value, Tup) and any(isinstance(item, Either) for item in value.items)
+            if isinstance(value, Function) or chosen_items:
+                return (site.source.span(bound.node),)  # `nn.BatchApply(lambda y: norm(dense(y)))`, said in a method
         if bound.localized is None:
             node = bound.node
             raise Unmigratable(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...catalog import layers
 from ...catalog.functions import function as function_name
 from ...linen.execution.type_tests import asked_classes
+from ...linen.modules import detached_cells
 from ...linen.modules.self_calls import SELF_CALLS
 from ...linen.project.layer_fields import WHOLE
 from ...linen.values.sites import Site, Unmigratable
@@ -19,7 +20,7 @@ from ..classes import names_in_messages, templates
 from ..classes.inheritance import plain_bases, refuse_overriding_mixins
 from ..setup import made_once
 from ..text.text_parts import short
-from . import protocols
+from . import protocols, tables_of_makers
 from .class_decorators import lifts
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ def nothing_left(text: ClassText) -> None:
             if isinstance(said, ast.Name | ast.Attribute) and isinstance(said.ctx, ast.Load):
                 if not text.run.project.qualname(text.source, said):
                     continue
+                for home, maker in tables_of_makers.functions(text.run.project, text.source, said):
+                    if maker in run.executed or not tables_of_makers.is_called(text.source, method.node, said):
+                        continue
+                    if _makes_modules(text, home, maker, set()):
+                        what = f"`{short(said)}` holds functions that make modules, and which of them is called is not known"
+                        raise Unmigratable("NNX138", what, said)
                 found = _helper(text, text.source, said)
                 of_class = _class_method(text, said) if found is None else None
                 found = found or of_class
@@ -103,7 +110,11 @@ def _class_method(text: ClassText, node: ast.expr) -> tuple[SourceFile, ast.Func
 
 
 def _makes_modules(
-    text: ClassText, source: SourceFile, function: ast.FunctionDef, seen: set[ast.AST], of_class: bool = False
+    text: ClassText,
+    source: SourceFile,
+    function: ast.FunctionDef | ast.Lambda,
+    seen: set[ast.AST],
+    of_class: bool = False,
 ) -> bool:
     """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?
 
@@ -114,6 +125,8 @@ def _makes_modules(
         if not isinstance(node, ast.Call):
             continue
         name = text.run.project.qualname(source, node.func) or ""
+        if detached_cells.is_detached(source, node, name):
+            continue  # zeros, whoever asks for them
         own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
         if own or layers.lookup(name) is not None or name in text.run.project.linen_classes:
             return not _is_whole_model(source, function, node)
@@ -123,7 +136,7 @@ def _makes_modules(
     return False
 
 
-def _is_whole_model(source: SourceFile, function: ast.FunctionDef, node: ast.Call) -> bool:
+def _is_whole_model(source: SourceFile, function: ast.FunctionDef | ast.Lambda, node: ast.Call) -> bool:
     """`Model(...).apply(...)`, `model = Model(...); model.init(...)`: a model of the function's own, no submodule."""
     parent = source.parents.get(node)
     held = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None

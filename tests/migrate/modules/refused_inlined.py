@@ -119,6 +119,7 @@ class N(M):
   def setup(self):
     self.a = self.make()
     self.b = self.make()
+  @nn.nowrap
   def make(self):
     return nn.Dense(self.dim)
   def __call__(self, x):

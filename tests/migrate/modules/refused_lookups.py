@@ -1,6 +1,45 @@
 """Classes that stay Linen because what is looked up, spread or left behind cannot be told for certain."""
 
 REFUSED = {
+    "a function that makes modules, looked up by a field": (
+        "NNX138",
+        """def small(owner, i):
+  return nn.Dense(owner.width, name=f"layer_{i}")
+
+
+def normed(owner, i):
+  return nn.LayerNorm(name=f"layer_{i}")
+
+
+MAKERS = {"small": small, "normed": normed}
+
+
+class M(nn.Module):
+  width: int = 4
+  kind: str = "small"
+  def setup(self):
+    make = MAKERS.get(self.kind)
+    if make is None:
+      raise ValueError(self.kind)
+    self.layers = [make(self, i) for i in range(2)]
+  def __call__(self, x):
+    for layer in self.layers:
+      x = layer(x)
+    return x
+""",
+    ),
+    "a lambda that makes a layer, looked up in a compact method": (
+        "NNX138",
+        """MAKERS = {"small": lambda n: nn.Dense(n), "biased": lambda n: nn.Dense(n, use_bias=False)}
+
+
+class M(nn.Module):
+  kind: str = "small"
+  @nn.compact
+  def __call__(self, x):
+    return MAKERS[self.kind](4)(x)
+""",
+    ),
     "a layer picked from a dict by an argument of the call": (
         "NNX132",
         """class M(nn.Module):
