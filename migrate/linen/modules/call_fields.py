@@ -41,8 +41,8 @@ def note(run: Any, site: Site) -> None:
 def refuse_deciding(run: Any) -> None:
     """A flag of the call that decides what there is: the constructor would make everything, Linen what the flag asks for."""
     for site in run.sites if run.call_fields else ():
-        if site.kind == "rng" or site.target == _DROPOUT:
-            continue
+        if site.kind not in ("layer", "class", "param") or site.target == _DROPOUT:
+            continue  # caches are made at the call
         for node, _ in site.conditions:
             test = run.evaluated.get(getattr(node, "test", None))
             deciding = run.call_fields & test.flags if test is not None else None
