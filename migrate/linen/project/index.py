@@ -11,6 +11,7 @@ from ...names import canonical
 from ...plan import follow_aliases
 from ...source import SourceFile
 from ...trees import said, subtree
+from .programs import programs
 
 # Classes of flax.linen that are no modules.
 _NO_MODULES = frozenset(
@@ -198,6 +199,11 @@ class Project:
         if source is None or name not in source.names.definitions:
             return None
         return source, source.names.definitions[name]
+
+    @functools.cached_property
+    def programs(self) -> Mapping[str, int]:
+        """A number for each module: those that share one may be parts of one running program."""
+        return programs(self)
 
     @functools.cached_property
     def annotated_classes(self) -> frozenset[str]:

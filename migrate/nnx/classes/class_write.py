@@ -283,7 +283,10 @@ class ClassWriter:
             function = ("(", *function, ")")
         named = [k for k in site.node.keywords if k.arg not in ("col", "name", "init_fn", "unbox")]
         given: list[Parts] = [(source.span(a),) for a in (*rest[1:], *named)]
-        made = constructions.as_array(self.text, site, joined(function, given))
+        first = joined(function, given)
+        if isinstance(rest[0], ast.Lambda) and not given and not ast.unparse(rest[0].args):
+            first = (source.span(rest[0].body),)  # `lambda: jnp.zeros(n)`
+        made = constructions.as_array(self.text, site, first)
         kind = self.text.variable_type(site.target)
         inner = source.indent_of(statement) + source.indent_unit
         test: Parts = (f"if not hasattr(self, {name!r}):{newline}{inner}self.{name} = {kind}(",)

@@ -39,7 +39,7 @@ def check(form: _Native) -> None:
     _check_copies(form, {owner for owner in owners if isinstance(owner, ast.ClassDef)})
     words = {symbol[2].removeprefix("self.") for symbol in held}
     stepping = {node.name for node in _methods(form) if _takes_states(form, node)}
-    for node, source in flow.source_of.items():
+    for node, source in form.program_nodes():
         if isinstance(node, ast.ClassDef) and node not in owners:
             names = {(flow.name(base) or "").rpartition(".")[2] for base in node.bases}
             if names & {owner.name for owner in owners if isinstance(owner, ast.ClassDef)}:
@@ -61,7 +61,7 @@ def _check_copies(form: _Native, owners: set[ast.ClassDef]) -> None:
             other = isinstance(value, Instance) and value.cls.rpartition(".")[2] not in {owner.name for owner in owners}
             if not other and not isinstance(value, Tracked | Items | Function):
                 raise Unsupported(call, "values in attributes of an object that may be copied")
-    for node in form.flow.source_of:
+    for node, _ in form.program_nodes():
         if isinstance(node, ast.Attribute) and node.attr == "__dict__":
             raise Unsupported(node, "values in attributes, and attributes that are read all at once")
 

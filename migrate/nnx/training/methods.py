@@ -28,7 +28,7 @@ def check_attributes(form: Rewrite) -> None:
     if any(owner in form.flow.class_facts.derived for owner in owners):
         raise Unsupported(form.component.sites[0], "values in attributes of a class that others derive from")
     words = {name for owner, name in held if owner in owners}
-    for node, source in form.flow.source_of.items() if words else ():
+    for node, source in form.program_nodes() if words else ():
         if isinstance(node, ast.Attribute) and node.attr in words and not _known(form, node):
             raise Unsupported(node, "values in attributes that are read from outside")
         call = source.parents.get(node)

@@ -72,6 +72,15 @@ class Rewrite:
             if self.within(record):
                 raise Unsupported(node, f"a state in a {record.cls.qualname.rpartition('.')[2]}")
 
+    def program_nodes(self) -> Iterator[tuple[ast.AST, SourceFile]]:
+        """All that stands in files which may run together with the component's; other programs see none of its objects."""
+        site = self.component.sites[0]
+        programs = (self.context(site).project or self.flow.project).programs
+        own = {programs[self.source(call).module] for call in self.component.sites}
+        for node, source in self.flow.source_of.items():
+            if programs[source.module] in own:
+                yield node, source
+
     def within(self, value: Value) -> bool:
         """Is a value of the component, or has a tuple one?"""
         return any(map(self.within, value.items)) if isinstance(value, Items) else self.component.holds(value)

@@ -292,7 +292,7 @@ def _unchanged(form: Rewrite, way: _Way) -> None:
     words = {n.attr for node in way.said for n in ast.walk(node) if isinstance(n, ast.Attribute)}
     marked = {n.id for node in way.said for n in ast.walk(node) if isinstance(n, _Marked) and n.of is None}
     words |= {name.rpartition(".")[2] for name in marked if name.replace(".", "").isidentifier()}
-    for node in form.flow.source_of:
+    for node, _ in form.program_nodes():
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             changes = node.attr in words and not _at_birth(form, node)
         elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
