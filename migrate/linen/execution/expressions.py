@@ -178,6 +178,10 @@ class Expressions(Containers, Operators, Localization):
         value = self.evaluate(node.value, env)
         if _in_comprehension(node, env):
             return mutation.forget_name(node.target.id, value, env)
+        if _may_be_left_out(node, env):
+            env.names[node.target.id] = Abs(Unknown(node.target.id), False, value.flags)
+            env.local.discard(node.target.id)
+            return Abs(value.value, False, value.flags)
         env.names[node.target.id] = Abs(value.value, False, value.flags)
         env.local.discard(node.target.id)
         return Abs(value.value, False, value.flags)
@@ -221,4 +225,24 @@ def _in_comprehension(node: ast.expr, env: Any) -> bool:
             return True
         if isinstance(above, ast.stmt | ast.Lambda):
             break
+    return False
+
+
+def _may_be_left_out(node: ast.NamedExpr, env: Any) -> bool:
+    """Does a name keep what it had where a part of the condition before this one decides: `a and (w := b)`?"""
+    function = env.source.function_of(node)
+    inside = [n for n in subtree(function) if isinstance(n, ast.Name) and n.id == node.target.id] if function else []
+    around = list(env.source.ancestors(node))
+    looped = any(isinstance(a, ast.For | ast.While) for a in around)
+    if not looped and sum(isinstance(n.ctx, ast.Store) for n in inside) < 2:
+        return False  # elsewhere it has no value
+    child: ast.AST = node
+    for parent in around:
+        if isinstance(parent, ast.stmt):
+            return False
+        first = parent.values[0] if isinstance(parent, ast.BoolOp) else getattr(parent, "test", child)
+        first = parent.left if isinstance(parent, ast.Compare) and len(parent.ops) > 1 else first
+        if child is not first:
+            return True
+        child = parent
     return False

@@ -243,6 +243,10 @@ class _LocalNames(ast.NodeTransformer):
         self.env = env
         self.deps: set[str] = set()
 
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+        value: ast.AST = self.visit(node.value)
+        return value  # what the name holds stands wherever the name is read
+
     def visit_Name(self, name: ast.Name) -> ast.AST:
         bound = self.env.get(name.id)
         if bound is None or name.id == "self":

@@ -24,6 +24,19 @@ class M(nn.Dense):
     return self.attend(self.embedding[t])
 """,
     ),
+    "a name that a condition may leave as it was": (
+        "NNX113",
+        """class M(nn.Module):
+  use: bool = True
+  width: Any = None
+  @nn.compact
+  def __call__(self, x):
+    w = 7
+    if self.use and (w := self.width):
+      x = nn.Dense(w)(x)
+    return nn.Dense(w or 3)(x)
+""",
+    ),
     "a table that Linen makes beside those of the class": (
         "NNX160",
         """class M(nn.Embed):
