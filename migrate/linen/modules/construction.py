@@ -38,7 +38,7 @@ from . import call_fields
 from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .lost_factories import one_of
-from .passed import check_passing, check_wrapping
+from .passed import check_passing, check_stacked, check_wrapping
 from .unknown_callees import is_copy
 
 
@@ -196,6 +196,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         call_fields.note(run, site)
     else:
         check_wrapping(run, site)
+        check_stacked(run, site)
     return site
 
 

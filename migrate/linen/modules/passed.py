@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ...catalog import layers
+from ..lifted.lifting import variable_axis
 from ..values.dims import Dim
 from ..values.merging import Either, members
 from ..values.replacing import replace_dims
@@ -290,6 +291,15 @@ def check_wrapping(run: Any, site: Site) -> None:
     for argument in site.bound.values():
         if any(inner.name is not None and _is_loose(run, inner) for inner in run.modules_in(argument.abs.value)):
             raise Unmigratable("NNX127", "a module with a name of its own is passed on and is no attribute", site.node)
+
+
+def check_stacked(run: Any, site: Site) -> None:
+    """Refuse a layer that `nn.vmap` or `nn.scan` stacks and that is handed modules of the method: these are made apart."""
+    held = any(any(run.modules_in(argument.abs.value)) for argument in site.bound.values())
+    for lifted in site.lifted if held and not site.in_setup else ():
+        if lifted.kind in ("scan", "vmap") and variable_axis(lifted, {"params"}, apart=True)[0] == "stacked":
+            said = f"a module is passed to nn.{site.target.rpartition('.')[2]} under nn.{lifted.kind}, which stacks it"
+            raise Unmigratable("NNX127", said, site.node)
 
 
 def _is_loose(run: Any, site: Site) -> bool:

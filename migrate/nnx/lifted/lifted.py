@@ -81,7 +81,10 @@ def _layer_target(site: Site) -> str:
     layer = layers.lookup(site.target)
     assert layer is not None
     args = {k: layers.Arg(("",)) for k in site.bound}
-    return layer.partial(args).target
+    try:
+        return layer.partial(args).target
+    except layers.Unsupported as error:
+        raise Unmigratable(error.code, f"{error.reason}, or under a transform", site.node) from error
 
 
 # what the module under a transform uses ---------------------------------------------------------------------------

@@ -1,6 +1,39 @@
 """Classes that stay Linen because of how a transform is applied to modules, functions or partials: with their codes."""
 
 REFUSED = {
+    "a chain that a vmap stacks, of layers that the method makes": (
+        "NNX127",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    make = nn.vmap(nn.Sequential, variable_axes={'params': 0}, split_rngs={'params': True})
+    return make([nn.Dense(3), nn.relu, nn.Dense(2)])(x)
+""",
+    ),
+    "a loop over a cell that a vmap stacks": (
+        "NNX127",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.vmap(nn.RNN, variable_axes={'params': 0}, split_rngs={'params': True})(nn.LSTMCell(3))(x)
+""",
+    ),
+    "a normalized layer that a vmap stacks": (
+        "NNX127",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.vmap(nn.WeightNorm, variable_axes={'params': 0}, split_rngs={'params': True})(nn.Dense(3))(x)
+""",
+    ),
+    "a chain under remat": (
+        "NNX203",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.remat(nn.Sequential)([nn.Dense(3), nn.relu, nn.Dense(2)])(x)
+""",
+    ),
     "a mapped module that draws": (
         "NNX134",
         """class Noisy(nn.Module):
