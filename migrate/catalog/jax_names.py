@@ -163,6 +163,11 @@ GONE: tuple[Gone, ...] = (
         {
             "jax.linear_util.wrap_init": "jax.extend.linear_util.wrap_init",
             "jax.random.threefry_2x32": "jax.extend.random.threefry_2x32",
+            "jax.prng.threefry_2x32": "jax.extend.random.threefry_2x32",
+            "jax.prng.threefry_prng_impl": "jax.extend.random.threefry_prng_impl",
+            "jax.prng.rbg_prng_impl": "jax.extend.random.rbg_prng_impl",
+            "jax.prng.unsafe_rbg_prng_impl": "jax.extend.random.unsafe_rbg_prng_impl",
+            "jax.prng.seed_with_impl": "jax.extend.random.seed_with_impl",
             "jax.clear_backends": "jax.extend.backend.clear_backends",
         },
     ),
@@ -181,12 +186,17 @@ GONE: tuple[Gone, ...] = (
             "jax.lib.xla_bridge.host_id": "jax.process_index",
             "jax.lib.xla_bridge.host_count": "jax.process_count",
             "jax.experimental.enable_x64": "jax.enable_x64",
+            "jax.experimental.x64_context.enable_x64": "jax.enable_x64",
             "jax.util.wraps": "functools.wraps",
             "jax.util.partial": "functools.partial",
         },
     ),
     *_family("moved", "0.2.21", {"jax.partial": "functools.partial", "jax.lax.partial": "functools.partial"}),
-    *_family("moved", "0.10.0", {"jax.ad_checkpoint.checkpoint": "jax.checkpoint"}),
+    *_family(
+        "moved",
+        "0.10.0",
+        {"jax.ad_checkpoint.checkpoint": "jax.checkpoint", "jax.ad_checkpoint.remat": "jax.checkpoint"},
+    ),
     *_family("moved", "0.8.0", {"jax.lax.zeros_like_array": "jax.numpy.zeros_like"}),
     Gone("jax.linear_util", "jax.extend.linear_util", "0.4.24", "moved", module=True),
     Gone("jax.experimental.stax", "jax.example_libraries.stax", "0.3.16", "moved", module=True),
@@ -298,6 +308,21 @@ GONE: tuple[Gone, ...] = (
     Gone("jax.experimental.array_api", "jax.numpy", "0.5.0", "moved", module=True),
     Gone("jax.experimental.gda_serialization", "jax.experimental.array_serialization", "0.4.9", "moved", module=True),
     _manual("jax.experimental.disable_x64", "0.8.0", "write with jax.enable_x64(False)"),
+    _manual("jax.experimental.x64_context.disable_x64", "0.8.0", "write with jax.enable_x64(False)"),
+    _manual("jax.spmd_mode", "0.7.1", "drop it: arrays of several hosts may be computed with as they are"),
+    _manual("jax.prng", "0.4.24", "look for the name in jax.random or jax.extend.random", module=True),
+    _manual("jax.lax.xeinsum", "0.4.31", "it went with xmap: use jnp.einsum"),
+    _manual("jax.lax.pdot", "0.4.31", "it went with xmap: use jnp.einsum and jax.lax.psum"),
+    _manual("jax.tree_util.GetitemKeyPathEntry", "0.4.24", "use jax.tree_util.SequenceKey or DictKey"),
+    _manual(
+        "jax.experimental.layout.DeviceLocalLayout", "0.7.0", "it is called Layout, and what was called Layout is Format"
+    ),
+    _manual("jax.core.ConcreteArray", "0.4.36", "isinstance(x, jax.core.Tracer) tells values that are not known yet"),
+    _manual(
+        "jax.interpreters.xla.ConcreteArray", "0.4.24", "isinstance(x, jax.core.Tracer) tells values that are not known yet"
+    ),
+    _manual("jax.experimental.pjit.ParsedPartitionSpec", "0.4.31", "work on the PartitionSpec itself"),
+    _manual("jax.experimental.pjit.get_array_mapping", "0.4.14", "go through the PartitionSpec, one entry a dimension"),
     _manual("jax.experimental.optix", "0.2.7", "it is the package optax", module=True),
     _manual("jax.experimental.sharded_jit", "0.4.1", "use jax.jit with in_shardings", module=True),
     _manual("jax.experimental.callback", "0.4.2", "use jax.pure_callback or jax.debug.callback", module=True),
@@ -334,8 +359,12 @@ GONE: tuple[Gone, ...] = (
     *(
         _manual(f"jax.core.{name}", version, "it was internal to jax: copy the few lines that you need")
         for version, names in {
+            "0.4.34": "pp_eqn pp_eqns pp_jaxpr pp_jaxprs pp_var pp_vars pp_kv_pair pp_kv_pairs",
+            "0.4.36": "MainTrace EvalTrace Sublevel TraceStack TraceState cur_sublevel new_main new_base_main new_sublevel "
+            "extend_axis_env thread_local_state used_axis_names subst_axis_names",
             "0.4.38": "check_eqn check_type check_valid_jaxtype",
-            "0.6.0": "safe_map safe_zip full_lower lattice_join join_effects reset_trace_state MapPrimitive InputType",
+            "0.6.0": "safe_map safe_zip full_lower lattice_join join_effects reset_trace_state MapPrimitive InputType "
+            "UnshapedArray DShapedArray JaxprDebugInfo extend_axis_env_nd get_referent escaped_tracer_error",
             "0.7.0": "trace_state_clean typecheck typematch",
         }.items()
         for name in names.split()
@@ -362,6 +391,14 @@ EXPRESSIONS: dict[str, tuple[str, str, str]] = {
     "jax.numpy.NINF": ("jax.numpy.inf", "-{}", "0.4.24"),
     "jax.numpy.PZERO": ("", "0.0", "0.4.24"),
     "jax.numpy.NZERO": ("", "-0.0", "0.4.24"),
+}
+
+# Attributes of arrays that are gone, under names that nothing else has: (version, what stands for it today).
+GONE_ATTRIBUTES: dict[str, tuple[str, str]] = {
+    "device_buffer": ("0.4.27", "x.addressable_data(0)"),
+    "device_buffers": ("0.4.27", "[shard.data for shard in x.addressable_shards]"),
+    "block_host_until_ready": ("0.4.1", "x.block_until_ready()"),
+    "unsafe_raw_array": ("0.4.24", "jax.random.key_data(key)"),
 }
 
 # Flags that today's jax does not know: setting them raises AttributeError. Version of removal, what became of it.

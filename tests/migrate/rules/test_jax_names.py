@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pathlib
 import re
 import warnings
 
@@ -10,6 +11,8 @@ import jax
 import pytest
 from nnx_migrate.migrate.catalog.early_nnx import RENAMED
 from nnx_migrate.migrate.catalog.jax_names import DEAD_FLAGS, EXPRESSIONS, GONE, Gone, lookup
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
 
 
 def state(dotted: str) -> str:
@@ -67,3 +70,31 @@ def test_lookup_takes_the_longest_entry() -> None:
     found = lookup("jax.linear_util.transformation")
     assert found is not None and found[1] == "jax.extend.linear_util.transformation"
     assert lookup("jax.numpy.ones") is None and lookup("jaxopt.tree_map") is None
+
+
+# x is an array, a model's method and a module's function are not.
+ATTRIBUTES = """
+import jax
+import jax.numpy as jnp
+import tensor_kit as kit
+
+x = jnp.ones(3)
+kit.device()
+with kit.device("cpu"):
+  print({old})
+"""
+
+
+@pytest.mark.parametrize("old", ["x.device()", "x.device_buffer", "x.device_buffers", "x.block_host_until_ready()"])
+def test_attributes_of_arrays_that_are_gone_are_marked(old: str) -> None:
+    text = ATTRIBUTES.replace("{old}", old)
+    (file,) = migrate_project([SourceFile.parse(pathlib.Path("p.py"), "p", text)]).files
+    assert [(d.code, d.line) for d in file.diagnostics] == [("NNX815", 9)]
+    with pytest.raises((AttributeError, TypeError)):
+        eval(old, {"x": jax.numpy.ones(3)})
+
+
+def test_a_device_method_of_the_projects_own_is_left() -> None:
+    text = "import jax\n\n\nclass Box:\n    def device(self):\n        return 'cpu'\n\n\nprint(Box().device())\n"
+    (file,) = migrate_project([SourceFile.parse(pathlib.Path("p.py"), "p", text)]).files
+    assert not file.diagnostics
