@@ -50,6 +50,10 @@ def migrate(
 ) -> int:
     """The exit status of one run; raises click exceptions for usage errors and refusals."""
     _check_usage(ctx, paths, show_diff, check, output, verify, trace)
+    for file in reports:
+        if file.is_dir() or not file.parent.is_dir():
+            reason = "it is a directory" if file.is_dir() else f"there is no directory {file.parent}"
+            raise click.UsageError(f"--report {file}: {reason}.", ctx)
     stdin = paths == (_STDIN,)
     try:
         config = find_config([Path.cwd()] if stdin else [path for path in paths if path.exists()])
@@ -72,8 +76,7 @@ def migrate(
         _write_tree(report, paths, output)
     elif not dry:
         _write_in_place(report, paths, allow_dirty)
-    for file in reports:
-        write_atomic(file, formats.render(report, file.suffix).encode())
+    _write_reports(report, reports)
     if show_diff:
         _print_patch(report)
         if output_format == "text":
@@ -108,6 +111,14 @@ def _check_usage(
     for item in trace:
         if not re.fullmatch(r"[\w.]+:[\w.]+", item):
             raise click.UsageError(f"--trace {item}: give MODULE:CALLABLE, as in my_project.model:create.", ctx)
+
+
+def _write_reports(report: RunReport, files: tuple[Path, ...]) -> None:
+    for file in files:
+        try:
+            write_atomic(file, formats.render(report, file.suffix).encode())
+        except OSError as error:
+            raise _Failure(f"the report {file} cannot be written: {error.strerror}; all else is done") from error
 
 
 def _status(report: RunReport, dry: bool) -> int:
@@ -240,8 +251,7 @@ def _standard_input(options: Options, config: Config, show_diff: bool, check: bo
         stdout_bytes()(patch.patch(report, Path.cwd()))
     elif not check:
         stdout_bytes()(data if main.after is None else main.after)
-    for file_name in reports:
-        write_atomic(file_name, formats.render(report, file_name.suffix).encode())
+    _write_reports(report, reports)
     click.echo(formats.text(report, color=_color(sys.stderr), check=True), err=True, nl=False)
     return _status(report, dry=show_diff or check)
 

@@ -225,6 +225,8 @@ def test_jobs_are_the_cases_that_verify_runs_at_a_time(tree: Path, monkeypatch: 
         (("--naming", "camel", "pkg"), "camel"),
         (("--jobs", "0", "pkg"), "jobs"),
         (("--report", "x.pdf", "pkg"), "x.pdf"),
+        (("--report", "nowhere/x.json", "pkg"), "nowhere"),
+        (("--report", "pkg.json", "--report", "folder.html", "pkg"), "directory"),
         (("--select", "XYZ", "pkg"), "XYZ"),
         (("--trace", "nothing", "pkg"), "MODULE:CALLABLE"),
         (("--diff", "--output", "out", "pkg"), "--output"),
@@ -233,9 +235,20 @@ def test_jobs_are_the_cases_that_verify_runs_at_a_time(tree: Path, monkeypatch: 
     ],
 )
 def test_usage_errors(tree: Path, args: tuple[str, ...], says: str) -> None:
+    (tree / "folder.html").mkdir()
     before = contents(tree)
     result = run(*args)
     assert result.exit_code == 2 and says in result.output and contents(tree) == before
+
+
+def test_a_report_that_cannot_be_written_is_an_error_without_a_traceback(tree: Path, monkeypatch) -> None:
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("nnx_migrate.migrate.cli_migrate.write_atomic", full)
+    result = run("pkg", "--diff", "--report", "r.json")
+    assert result.exit_code == 2 and "r.json" in result.output and "No space left" in result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
 def test_select_and_ignore(tree: Path) -> None:
