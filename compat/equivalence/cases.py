@@ -21,7 +21,7 @@ _DTYPES = {
     "int8",
     "u8": "uint8", "u32": "uint32", "bool": "bool", "key": "key",
 }  # fmt: skip
-_SKIPPED = {".git", ".venv", "venv", "build", "node_modules", "__pycache__", ".nnx-migrate"}
+SKIPPED = {".git", ".venv", "venv", "build", "node_modules", "__pycache__", ".nnx-migrate"}
 #: Arguments of a call that say whether it is one of training.
 FLAGS = ("train", "training", "is_training", "deterministic")
 _KEYS = ("name", "module", "arguments", "inputs", "call", "method", "rngs", "mutable", "mesh", "rules")
@@ -198,7 +198,7 @@ def sources(root: Path) -> Iterator[Path]:
         yield root
         return
     for path in sorted(root.rglob("*.py")):
-        if not _SKIPPED & set(path.relative_to(root).parts[:-1]):
+        if not SKIPPED & set(path.relative_to(root).parts[:-1]):
             yield path
 
 

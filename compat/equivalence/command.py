@@ -7,7 +7,6 @@ import io
 import json
 import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import click
 from . import cases as cases_module
 from . import other_interpreter
 from .cases import FLAGS, Case, CaseError, Unchecked
+from .mirror import mirror
 
 #: Meshes up to so many devices are also made of this machine's, to compile for.
 _DEVICES = 64
@@ -246,19 +246,7 @@ def baseline(path: Path, against: str | None) -> Iterator[tuple[Path, Path, str,
             raise click.UsageError(
                 f"{path}: no migration is recorded here; give the Linen code with --against DIRECTORY or a git ref"
             )
-        shutil.copytree(
-            last.root,
-            before,
-            ignore=shutil.ignore_patterns(*cases_module._SKIPPED, "*.pyc"),
-            ignore_dangling_symlinks=True,
-        )
-        for file, content in last.originals.items():
-            target = before / file.resolve().relative_to(last.root.resolve())
-            if content is None:
-                target.unlink(missing_ok=True)
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
+        mirror(last.root, before, last.originals, (*cases_module.SKIPPED, "*.pyc"))
         inside = root.relative_to(last.root.resolve()) if root.is_relative_to(last.root.resolve()) else Path()
         yield before / inside, root, f"the migration of {last.time}", last.report
 
