@@ -479,7 +479,7 @@ class Execution(LoopExecution):
 
     def _define(self, node: ast.FunctionDef, env: Env) -> None:
         """A nested function: what it makes is made where it is called; one that needs no array can be copied."""
-        plain = not self.in_setup and not node.decorator_list
+        plain = not node.decorator_list
         closed = plain and self._closed(node, env)
         env.names[node.name] = Abs(self.local_function(node, env), static=closed)
         env.local.discard(node.name)

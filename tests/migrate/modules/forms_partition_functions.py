@@ -4,6 +4,8 @@ import dataclasses
 import functools
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 from flax import linen as nn
 
 
@@ -45,7 +47,36 @@ class Logical(nn.Module):
         return nn.Dense(2, kernel_init=made_by(nn.with_logical_partitioning, "embed", "mlp"))(x)
 
 
+class OfSetup(nn.Module):
+    """Initializers that setup defines, under a condition."""
+
+    dim: int = 4
+    kind: str = "wide"
+
+    def setup(self):
+        if self.kind != "none":
+            count = 4 if self.kind == "wide" else 2
+
+            def init(key):
+                scale = self.dim**-0.5
+                return jax.random.normal(key, (count, self.dim)) * scale
+
+            self.table = self.param("table", nn.with_logical_partitioning(init, ("count", "embed")))
+
+        def ones(key, shape, dtype=jnp.float32):
+            return jnp.ones(shape, dtype)
+
+        self.out = nn.Dense(3, kernel_init=nn.with_partitioning(ones, (None, "data")))
+
+    def __call__(self, x):
+        if self.kind != "none":
+            x = x + self.table.sum(0)
+        return self.out(x)
+
+
 CASES: list[Any] = [
+    ("OfSetup", {}, [(2, 4)], {}),
+    ("OfSetup", {"kind": "none"}, [(2, 4)], {}),
     ("Mlp", {"config": Config()}, [(2, 3)], {}),
     ("Mlp", {"config": Config(sharded=False)}, [(2, 3)], {}),
     ("Logical", {}, [(2, 3)], {}),

@@ -24,6 +24,18 @@ class M(nn.Dense):
     return self.attend(self.embedding[t])
 """,
     ),
+    "an initializer of setup that reads a parameter": (
+        "NNX111",
+        """class M(nn.Module):
+  def setup(self):
+    scale = self.param('scale', nn.initializers.ones, (4,))
+    def init(key, shape):
+      return jnp.ones(shape) * scale
+    self.table = self.param('table', nn.with_partitioning(init, (None, 'data')), (2, 4))
+  def __call__(self, x):
+    return x + self.table.sum(0)
+""",
+    ),
     "a name that a condition may leave as it was": (
         "NNX113",
         """class M(nn.Module):
