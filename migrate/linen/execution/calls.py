@@ -77,7 +77,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if qualname is not None and qualname.endswith(".setup") and run.analyser.classes.get(qualname[: -len(".setup")]):
         raise Unmigratable("NNX161", f"`{ast.unparse(node)}` runs the setup of a class by its name, not by super()", node)
     if qualname in LIFTED:
-        return lifted_factory(run, LIFTED[qualname], node, env)
+        return lifted_factory(run, qualname, node, env)
     if qualname in CONTROL:
         return control(run, CONTROL[qualname], node, env)
     if qualname in DERIVATIVES:
@@ -107,7 +107,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if isinstance(value, Pullback):
         return pull_back(run, value, node, env)
     if isinstance(value, PartialLift):
-        return lifted_factory(run, value.kind, node, env, value)
+        return lifted_factory(run, value.name, node, env, value)
     if isinstance(value, Factory):
         only_asked = detached_cells.made(run, value, node, env)
         if only_asked is not None:

@@ -110,13 +110,30 @@ def options_of(
     return options, known
 
 
-def partial_lift(run: Any, kind: str, node: ast.Call, env: Any) -> PartialLift:
+def partial_lift(run: Any, name: str, node: ast.Call, env: Any) -> PartialLift:
     """`functools.partial(nn.scan, ...)`."""
     arguments = arguments_of(run, node, env)
     if len(arguments.positional) > 1:
         raise Unmigratable("NNX130", "a lifted transform is given its target by functools.partial", node)
-    options, known = options_of(kind, node, [], arguments.keywords)
-    return PartialLift(kind, options, known)
+    options, known = options_of(LIFTED[name], node, [], arguments.keywords)
+    return PartialLift(name, LIFTED[name], options, known)
+
+
+def label_of(name: str, known: Mapping[str, Abs]) -> str:
+    """What `flax.linen.partitioning` puts before the name of a class that it lifts; "" for what others do.
+
+    It renames axes by a transform of its own around the scan or vmap, where it has axes to name.
+    """
+    if name == "flax.linen.partitioning.remat":
+        return "Core_remat_static"
+    if not name.startswith("flax.linen.partitioning."):
+        return ""
+    axes = known.get("variable_axes")
+    mapped = axes is None or not isinstance(axes.value, Table) or "params" in axes.value.items
+    names = known.get("partitioning_axis_names")
+    if LIFTED[name] == "vmap":
+        return "Map_variablesVmap" if mapped and names is not None and getattr(names.value, "items", True) else ""
+    return "Map_variablesScan" if mapped else ""
 
 
 def decorator_lift(run: Any, node: ast.expr, source: Any) -> Lifted | None:
@@ -131,7 +148,7 @@ def decorator_lift(run: Any, node: ast.expr, source: Any) -> Lifted | None:
     if called is not None and qualname == "functools.partial" and called.args:
         qualname = run.project.qualname(source, called.args[0]) or ""
         if qualname in LIFTED:
-            found = partial_lift(run, LIFTED[qualname], called, Env({}, source))
+            found = partial_lift(run, qualname, called, Env({}, source))
             options, values = found.options, found.abs
     elif called is not None and qualname in LIFTED:
         raise Unmigratable("NNX130", f"`{ast.unparse(node)}` lifts without a target", node)

@@ -20,7 +20,7 @@ from ..values import caller_words, name_tests
 from ..values.arguments import Arguments, arguments_of
 from ..values.merging import Several, decided, either
 from ..values.nothing_made import IDENTITY, MakesNothing, makes_nothing
-from ..values.sites import Abs, AnyFactory, Block, Branch, Factory, Lifted, Localized, Site, Static, Unmigratable
+from ..values.sites import Abs, AnyFactory, Block, Branch, Factory, Localized, Site, Static, Unmigratable
 from ..values.values import Const, Value
 
 _BUILTINS = frozenset(dir(builtins))
@@ -292,7 +292,7 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     if more.target != less.target or dict(more.args) != dict(less.args) or more.positional != less.positional:
         return None
     one = extra[0]
-    conditional = Lifted(one.kind, one.node, one.options, one.abs, (choice.test, holds))
+    conditional = dataclasses.replace(one, condition=(choice.test, holds), said={})
     return dataclasses.replace(more, lifted=(*more.lifted[:around], conditional, *inner))
 
 

@@ -11,7 +11,7 @@ from ...catalog import layers
 from ...trees import subtree
 from ..execution import post_inits
 from ..lifted.higher_order import run_functions
-from ..lifted.lifting import LIFTED, WHOLE, options_of, partial_lift
+from ..lifted.lifting import LIFTED, WHOLE, label_of, options_of, partial_lift
 from ..lists.loop_names import means_the_same
 from ..values import caller_words, mutation, rest_arguments
 from ..values.arguments import Arguments, arguments_of
@@ -231,7 +231,7 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
             copied = first.value.name.rpartition(".")[2]
             raise Unmigratable("NNX150", f"it contains {copied}, which is a Linen copy", node)
         if first is not None and isinstance(first.value, Global) and first.value.name in LIFTED:
-            return Abs(partial_lift(run, LIFTED[first.value.name], node, env), arguments.static, arguments.flags)
+            return Abs(partial_lift(run, first.value.name, node, env), arguments.static, arguments.flags)
         several = one_of([first.value]) if first is not None else None
         if first is not None and isinstance(first.value, FactoryChoice):
             return Abs(_partial_choice(run, first.value, node, arguments, env), arguments.static, arguments.flags)
@@ -352,8 +352,9 @@ def _method_of_class(run: Any, name: str) -> Function | None:
     return Function(found.node, None, found.source, found)
 
 
-def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialLift | None = None) -> Abs:
-    """A factory or function under one more lifted transform (`nn.remat`, `nn.scan`, ...)."""
+def lifted_factory(run: Any, name: str, node: ast.Call, env: Any, held: PartialLift | None = None) -> Abs:
+    """A factory or function under one more lifted transform, `name` (flax.linen.remat, flax.linen.scan, ...)."""
+    kind = LIFTED[name]
     arguments = arguments_of(run, node, env)
     first = next((a for _, a in arguments.positional), None) or next(
         (a for k, _, a in arguments.keywords if k in ("target", "module", "variable_types")), None
@@ -368,7 +369,7 @@ def lifted_factory(run: Any, kind: str, node: ast.Call, env: Any, held: PartialL
     if kind in WHOLE:
         run_functions(run, Arguments(node, arguments.positional[1:], arguments.keywords))
         said = {name: found for name, option in options.items() if (found := run.localize(option, env)) is not None}
-    lifted = Lifted(kind, node, options, known, said=said)
+    lifted = Lifted(kind, node, options, known, said=said, label=label_of(name, known))
     if isinstance(target, Function):
         return Abs(LiftedFunction(target, (lifted,)), first.static)
     if isinstance(target, LiftedFunction):

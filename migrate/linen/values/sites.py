@@ -249,6 +249,7 @@ class Lifted:
     abs: Mapping[str, Abs]
     condition: tuple[ast.expr, bool] | None = None  # the transform is there only where this holds (or does not)
     said: Mapping[str, Localized] = dataclasses.field(default_factory=dict)  # options that the constructor says, too
+    label: str = ""  # what it puts before the names of classes, where that is not what the kind does
 
 
 @dataclasses.dataclass(frozen=True)
@@ -334,6 +335,7 @@ class LiftedFunction(Value):
 class PartialLift(Value):
     """`functools.partial(nn.scan, ...)`: a lifted transform with some of its options."""
 
+    name: str  # flax.linen.scan
     kind: str
     options: Mapping[str, ast.expr]
     abs: Mapping[str, Abs]

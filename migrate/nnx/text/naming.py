@@ -118,7 +118,7 @@ def _class_of(site: Site) -> str:
 
 def lifted_prefix(site: Site) -> str:
     """What lifted transforms put before the name of a class."""
-    return "".join(_LIFTED_PREFIX[lifted.kind] for lifted in site.lifted)
+    return "".join(lifted.label or _LIFTED_PREFIX[lifted.kind] for lifted in site.lifted)
 
 
 def _named_by(run: Execution, label: str, sites: list[Site], names: Names) -> str:
