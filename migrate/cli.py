@@ -99,7 +99,7 @@ def _report_file(_: click.Context, __: click.Parameter, value: tuple[Path, ...])
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write the migrated tree there and leave PATH alone.",
+    help="Write the migrated tree there, with its other files, and leave PATH alone.",
 )
 @click.option(
     "--report",

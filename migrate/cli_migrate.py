@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import TextIO
@@ -22,6 +23,7 @@ from .linen.evidence.trace import TraceError
 from .report import formats, patch
 from .report.model import FileReport, Finding, RunReport, Status
 
+_LARGE = 10 << 20  # bytes of a file that --output does not copy
 _STDIN = Path("-")
 
 
@@ -195,7 +197,10 @@ def _write_in_place(report: RunReport, paths: tuple[Path, ...], allow_dirty: boo
 
 
 def _write_tree(report: RunReport, paths: tuple[Path, ...], output: Path) -> None:
-    """The migrated tree below `output`: every file of the run, changed or not, where its PATH had it."""
+    """The migrated tree below `output`: every file of the run, changed or not, where its PATH had it.
+
+    What else a directory holds (data files of the package, its configuration) goes along, as far as git would see it.
+    """
     inside = os.path.realpath(output)
     for path in paths:
         if path.is_dir() and Path(inside).is_relative_to(os.path.realpath(path)):
@@ -211,7 +216,30 @@ def _write_tree(report: RunReport, paths: tuple[Path, ...], output: Path) -> Non
             write_atomic(target, data, mode=mode)
         except OSError as error:
             _failed(file, f"cannot be written to {target}: {error.strerror}", "Make the directory writable.")
+    _write_others({file.path for file in report.files}, paths, output)
     report.written = True
+
+
+def _write_others(known: set[Path], paths: tuple[Path, ...], output: Path) -> None:
+    """The files of the directories that are no code; large ones are left out and said, and so is what cannot be copied."""
+    from .files.walk import walk
+
+    left: list[str] = []
+    for found in walk([path for path in paths if path.is_dir()], lambda path: False, [], suffixes=("",)):
+        if found.path in known:
+            continue
+        target = output / _relative(found.path, paths)
+        try:
+            if found.path.stat().st_size > _LARGE:
+                left.append(str(found.path))
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(found.path, target)
+        except OSError:
+            left.append(str(found.path))
+    if left:
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        click.echo(f"not copied (over {_LARGE >> 20} MiB, or unreadable): {', '.join(left[:3])}{more}", err=True)
 
 
 def _relative(path: Path, paths: tuple[Path, ...]) -> Path:

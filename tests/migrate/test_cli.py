@@ -120,6 +120,24 @@ def test_output_leaves_the_original_alone(tree: Path) -> None:
     assert inside.exit_code == 2 and "outside" in inside.stderr
 
 
+def test_output_takes_the_other_files_of_the_tree_along(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nnx_migrate.migrate.cli_migrate._LARGE", 100)
+    (tree / "pkg" / "data").mkdir()
+    (tree / "pkg" / "data" / "vocabulary.json").write_text("{}")
+    (tree / "pkg" / "run.sh").write_text("python old.py")
+    (tree / "pkg" / "run.sh").chmod(0o755)
+    (tree / "pkg" / "weights.bin").write_bytes(b"0" * 101)
+    (tree / "pkg" / ".gitignore").write_text("*.log\n")
+    (tree / "pkg" / "today.log").write_text("ignored")
+    (tree / "pkg" / "__pycache__").mkdir()
+    (tree / "pkg" / "__pycache__" / "old.pyc").write_text("")
+    result = run("pkg", "--output", "out")
+    assert result.exit_code == 0 and "weights.bin" in result.stderr and "vocabulary" not in result.stderr
+    assert (tree / "out/data/vocabulary.json").read_text() == "{}" and os.access(tree / "out/run.sh", os.X_OK)
+    assert (tree / "out/old.py").read_text() == NEW
+    assert not any((tree / "out" / name).exists() for name in ("weights.bin", "today.log", "__pycache__"))
+
+
 def test_standard_input(tree: Path) -> None:
     result = run("-", input=OLD)
     assert result.exit_code == 0 and result.stdout == NEW and "1 file would be migrated" in result.stderr
