@@ -59,7 +59,11 @@ def migrate_project(
     sources, options = list(sources), options or Options()
     own_options = per_file or {}
     decided = _decided(Project(sources, unread, configured), options, own_options)
-    inlined = inlining.tried_again(decided.project, decided.plan, lambda other: _decided(other, options, own_options))
+
+    def decide(other: Project, apart: Mapping[str, ClassPlan] | None) -> Decided:
+        return _decided(other, options, own_options, apart)
+
+    inlined = inlining.tried_again(decided.project, decided.plan, decide)
     if inlined is not None:
         result = _written(inlined.decided, options, own_options, inlined.not_called)
         if all(file.after is not None for file in result.files):
@@ -89,7 +93,13 @@ class Decided:
     copies: Copies
 
 
-def _decided(project: Project, options: Options, per_file: Mapping[Path, Options]) -> Decided:
+def _decided(
+    project: Project,
+    options: Options,
+    per_file: Mapping[Path, Options],
+    apart: Mapping[str, ClassPlan] | None = None,
+) -> Decided:
+    """`apart`: see `nnx.classes.modules.decide`."""
     from .nnx.classes import modules
 
     plan = Plan(aliases=dict(project.aliases))
@@ -97,7 +107,7 @@ def _decided(project: Project, options: Options, per_file: Mapping[Path, Options
     linen = project
     if len(concerned) < len(project.files):
         linen = Project([project.files[name] for name in concerned], project.unread, project.made_by_configurations)
-    return Decided(project, linen, plan, modules.decide(linen, plan, options, per_file))
+    return Decided(project, linen, plan, modules.decide(linen, plan, options, per_file, apart))
 
 
 def _written(

@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-_RELEVANT = re.compile(rb"flax|linen|jax")
+_LINEN = re.compile(rb"linen(?!o)")  # `lineno` is not meant
+_RELEVANT = re.compile(rb"flax|jax|linen(?!o)")
 _IMPORT = re.compile(rb"^\s*(?:from|import)\s", re.MULTILINE)
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)", re.MULTILINE)
 _FUNCTION = re.compile(rb"^def[ \t]+(\w+)", re.MULTILINE)
@@ -24,7 +25,7 @@ def select(contents: Mapping[Path, bytes], named: Collection[Path] = ()) -> set[
     names: set[bytes] = set()
     for path in kept:
         data = contents[path]
-        if b"linen" in data:
+        if _LINEN.search(data):
             names.update(match.group(1) for match in _CLASS.finditer(data))
             names.update(_FUNCTION.findall(data))
     names -= _TOO_COMMON

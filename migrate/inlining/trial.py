@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import difflib
-from collections.abc import Callable, Collection, Iterator
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..linen.project.index import Project
@@ -37,42 +38,108 @@ class Inlined:
     not_called: list[ast.AST]
 
 
-def tried_again(project: Project, plan: Plan, decide: Callable[[Project], Decided]) -> Inlined | None:
+def tried_again(
+    project: Project, plan: Plan, decide: Callable[[Project, Mapping[str, ClassPlan] | None], Decided]
+) -> Inlined | None:
     """The project in the form of which `decide` makes more classes native by their functions' text, if there is one.
 
-    A class that does not become native keeps the text that it had, and nothing that was native may be lost.
+    A class that does not become native keeps the text that it had, and nothing that was native may be lost. What becomes of
+    a class is first asked for it and for those that use it alone, as if the others stayed what they are: most trials end
+    there. What is kept in the end is decided for all.
     """
     native = _native(plan)
     wanted: dict[str, set[Key]] = {}
     given_up: set[str] = set()
     now: Decided | None = None
-    for _ in range(MAX_ROUNDS):
-        more = False
-        bridged = [found for found in plan.reported() if found.outcome is Outcome.BRIDGED]
-        for found in bridged:
-            if found.qualname in given_up or found.code not in ALL_CODES:
-                continue
-            keys = _makers(project, found) if found.code in CODES else set()
-            keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
-            if keys <= wanted.get(found.qualname, set()):
-                given_up.add(found.qualname)
-                more |= wanted.pop(found.qualname, None) is not None
-            else:
-                wanted.setdefault(found.qualname, set()).update(keys)
-                more = True
-        more |= _drop(wanted, given_up, {found.qualname for found in bridged if found.code not in ALL_CODES})
-        if not more:
-            break
-        sources = _rewritten(project, wanted, given_up)
-        if not wanted:
+    rounds, whole = 0, False
+    users = _Users(project)
+    while True:
+        if rounds < MAX_ROUNDS and _more_wanted(project, plan, wanted, given_up):
+            rounds += 1
+            sources = _rewritten(project, wanted, given_up)
+            if not wanted:
+                return None
+        elif now is None or not wanted or not wanted.keys() <= _native(plan):
             return None
-        now = decide(Project(sources.values(), project.unread, project.configured))
-        plan = now.plan
+        elif whole:
+            break
+        else:
+            whole = True
+        form = Project(sources.values(), project.unread, project.configured)
+        apart = {} if whole else users.none_of(wanted, plan)
+        if apart:
+            now = decide(form, apart)
+            found = dataclasses.replace(now.plan, classes={**plan.classes, **_without(now.plan.classes, apart)})
+            whole = not native <= _native(found)
+        else:
+            whole = True
+        if whole:
+            now = decide(form, None)
+            found = now.plan
+        plan = found
         if not native <= _native(plan):
             return None
-    if now is None or not wanted or not wanted.keys() <= _native(plan):
-        return None
     return Inlined(now, list(_not_called(now.project, {key for keys in wanted.values() for key in keys})))
+
+
+def _without(classes: Mapping[str, ClassPlan], apart: Collection[str]) -> dict[str, ClassPlan]:
+    return {name: found for name, found in classes.items() if name not in apart}
+
+
+class _Users:
+    """Who uses which class of a project, through any number of definitions."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+
+    @functools.cached_property
+    def _users(self) -> dict[str, set[str]]:
+        from ..nnx.linen_copies import References
+
+        references = References(self.project)
+        found: dict[str, set[str]] = {}
+        waiting = list(self.project.linen_classes)
+        seen = set(waiting)
+        while waiting:
+            name = waiting.pop()
+            info = self.project.linen_classes.get(name)
+            said = references.within(info.source, info.node) if info is not None else references.of(name)
+            for key in {reference.key for reference in said} - {"", name}:
+                found.setdefault(key, set()).add(name)
+                if key not in seen:
+                    seen.add(key)
+                    waiting.append(key)
+        return found
+
+    def none_of(self, names: Collection[str], plan: Plan) -> dict[str, ClassPlan]:
+        """The classes that neither are among these nor use one of them."""
+        using = set(names)
+        waiting = list(names)
+        while waiting:
+            for user in self._users.get(waiting.pop(), ()):
+                if user not in using:
+                    using.add(user)
+                    waiting.append(user)
+        return _without(plan.classes, using)
+
+
+def _more_wanted(project: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str]) -> bool:
+    """Want more of the functions that stand behind what `plan` leaves Linen, and give up where that leads nowhere; is
+    anything else to be tried than before?"""
+    more = False
+    bridged = [found for found in plan.reported() if found.outcome is Outcome.BRIDGED]
+    for found in bridged:
+        if found.qualname in given_up or found.code not in ALL_CODES:
+            continue
+        keys = _makers(project, found) if found.code in CODES else set()
+        keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
+        if keys <= wanted.get(found.qualname, set()):
+            given_up.add(found.qualname)
+            more |= wanted.pop(found.qualname, None) is not None
+        else:
+            wanted.setdefault(found.qualname, set()).update(keys)
+            more = True
+    return _drop(wanted, given_up, {found.qualname for found in bridged if found.code not in ALL_CODES}) or more
 
 
 def _drop(wanted: dict[str, set[Key]], given_up: set[str], names: set[str]) -> bool:

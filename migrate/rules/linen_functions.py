@@ -134,16 +134,16 @@ def visit(node: ast.AST, ctx: FileContext) -> None:
     roots = linen_roots(ctx)
     if not roots:
         return
-    for found in ctx.source.nodes:
-        if isinstance(found, ast.Name):
-            if found.id in roots and isinstance(found.ctx, ast.Load):
-                # The innermost name and every attribute around it: `nn`, `nn.initializers`, `nn.initializers.normal`.
-                chain: ast.AST | None = found
-                while isinstance(chain, ast.Name | ast.Attribute):
-                    if not ctx.suppressions.covers(chain, RULE.code):
-                        rewrite(chain, ctx)
-                    parent = ctx.source.parents.get(chain)
-                    chain = parent if isinstance(parent, ast.Attribute) else None
+    for found in ctx.source.by_kind.get(ast.Name, ()):
+        assert isinstance(found, ast.Name)
+        if found.id in roots and isinstance(found.ctx, ast.Load):
+            # The innermost name and every attribute around it: `nn`, `nn.initializers`, `nn.initializers.normal`.
+            chain: ast.AST | None = found
+            while isinstance(chain, ast.Name | ast.Attribute):
+                if not ctx.suppressions.covers(chain, RULE.code):
+                    rewrite(chain, ctx)
+                parent = ctx.source.parents.get(chain)
+                chain = parent if isinstance(parent, ast.Attribute) else None
 
 
 _reexports: tuple[Plan, frozenset[str]] | None = None

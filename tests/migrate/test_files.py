@@ -87,6 +87,16 @@ def test_filter_follows_what_linen_files_define() -> None:
     assert sorted(map(str, kept)) == ["factory.py", "model.py", "named.py", "sub.py", "use.py"]
 
 
+def test_a_line_number_is_no_word_of_linen() -> None:
+    files = {
+        "log.py": b"import jax\ndef get_logger(record): return record.lineno\n",
+        "lines.py": b"print(error.lineno)\n",
+        "user.py": b"from log import get_logger\nget_logger()\n",
+        "model.py": b"from flax import linen\n",
+    }
+    assert sorted(map(str, select({Path(name): data for name, data in files.items()}))) == ["log.py", "model.py"]
+
+
 @pytest.mark.parametrize(
     "data, text",
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ...context import FileContext, Options
@@ -46,14 +46,20 @@ class _NotSelected(Unmigratable):
 
 
 def decide(
-    project: Project, plan: Plan, options: Options, per_file: Mapping[Path, Options] | None = None
+    project: Project,
+    plan: Plan,
+    options: Options,
+    per_file: Mapping[Path, Options] | None = None,
+    apart: Mapping[str, ClassPlan] | None = None,
 ) -> linen_copies.Copies:
     """Fill `plan.classes`: native, bridged or manual for every Linen class, with its added arguments.
 
     Classes of files for which the writers are not selected stay as they are. Gives the Linen copies that the bridged
-    classes need of native ones.
+    classes need of native ones. `apart`: classes that are not asked about, and what an estimate may take them for: those
+    that others contain are decided, the rest is left out.
     """
     classes = Classes(project)
+    asked = [model for model in classes if model.qualname not in (apart or {})]
     unselected = _unselected(classes, options, per_file or {})
     if len(unselected) == len(list(classes)):
         for model in classes:
@@ -61,12 +67,15 @@ def decide(
         return linen_copies.Copies()
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     outside.learn(project, analyser)
-    _execute_all(analyser, classes)
+    _execute_all(analyser, asked)
     aliases = lifted_aliases.aliases_of(project)
     reasons: dict[str, Unmigratable] = {**lifted_aliases.refused(project, aliases), **unselected}
     for model in classes:
         if linen_copies.is_copy_module(model.source):
             reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
+    for name, known in (apart or {}).items():
+        if known.outcome is not Outcome.NATIVE:
+            reasons.setdefault(name, Unmigratable(known.code, known.reason))
     boxes = own_boxes(project)
     if boxes.reason is not None:
         _all_stay(classes, reasons, boxes.reason)
@@ -79,24 +88,24 @@ def decide(
         plan.lifted_aliases.clear()
         before = len(reasons)
         try:
-            for model in classes:
+            for model in asked:
                 _decide_class(model, analyser, plan, reasons, texts, (), references if options.bridge else None)
         except Misfit as misfit:
             assert misfit.factory.origin is not None
             plan.warnings.append(("NNX163", misfit.message, *misfit.factory.origin))
             analyser.kinds.drop(misfit.factory)
-            _execute_all(analyser, classes)
+            _execute_all(analyser, asked)
             continue
         except asking.TakenBack as taken:
             asking.take_back(analyser, taken.qualname)
             continue
         except OtherSizes as other:
             analyser.wanted_sizes.update(other.wanted)
-            _execute_all(analyser, classes)
+            _execute_all(analyser, asked)
             continue
         if analyser.keep_fields(reasons):  # what they hold decides more than their calls can say
             reasons = dict(given)
-            _execute_all(analyser, classes)
+            _execute_all(analyser, asked)
             continue
         edited = _check_edits(project, plan, texts, reasons, loaded | analyser.read_attributes)
         outside_chains.check(plan, analyser, reasons)
@@ -145,13 +154,13 @@ def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Opti
     return found
 
 
-def _execute_all(analyser: Analyser, classes: Classes) -> None:
+def _execute_all(analyser: Analyser, models: Iterable[ClassModel]) -> None:
     """Through everything, until every field knows what factories it is given."""
     while True:
         analyser.done.clear()
         analyser.special.clear()
         known, analyser.revised = analyser.kinds.version, False
-        for model in classes:
+        for model in models:
             _try_execution(analyser, model)
         if analyser.kinds.version == known and not analyser.revised and not fallback_factories.learn(analyser):
             return

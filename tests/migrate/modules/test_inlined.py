@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 from flax import nnx
 from nnx_migrate import compat
+from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.linen.project.index import Project
+from nnx_migrate.migrate.nnx.classes import modules
+from nnx_migrate.migrate.nnx.linen_copies import Copies
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
+from nnx_migrate.migrate.plan import ClassPlan, Plan
 from nnx_migrate.migrate.source import SourceFile
 
 MAKERS = """import functools
@@ -112,3 +117,41 @@ def test_findings_point_to_the_text_that_the_user_has() -> None:
     lines = text.splitlines()
     assert [lines[plans[name].line - 1] for name in ("Model", "Odd")] == ["class Model(nn.Module):", "class Odd(nn.Module):"]
     assert "class Odd(nn.Module):" in [lines[d.line - 1] for d in file.diagnostics if d.code == "NNX145"]
+
+
+AROUND = """
+
+class Above(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Model()(x)
+
+
+class Apart(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(2)(x)
+"""
+
+
+@pytest.mark.parametrize("more, whole", [("", 2), ("WIDE = 4\n", 1)])
+def test_a_trial_decides_what_uses_the_class_and_the_rest_only_when_it_helps(
+    monkeypatch: pytest.MonkeyPatch, more: str, whole: int
+) -> None:
+    asked: list[set[str]] = []
+    decide = modules.decide
+
+    def counted(
+        project: Project, plan: Plan, options: Options, per_file: object, apart: dict[str, ClassPlan] | None
+    ) -> Copies:
+        asked.append({name.rpartition(".")[2] for name in {c for c in project.linen_classes if c not in (apart or {})}})
+        return decide(project, plan, options, {}, apart)
+
+    monkeypatch.setattr(modules, "decide", counted)
+    result = _migrated({"inlined_makers": MAKERS, "inlined_user": USER.format(more=more, unused="1") + AROUND})
+    outcomes = {c.qualname.rpartition(".")[2]: str(c.outcome) for c in result.classes}
+    assert outcomes["Model"] == ("native" if whole == 2 else "bridged") and outcomes["Apart"] == "native"
+    every = {"Own", "Model", "Above", "Apart"}
+    assert asked.count(every) == whole and asked[0] == every
+    assert all(names == {"Model", "Above"} for names in asked[1 : len(asked) - (whole == 2)])
+    assert (len(asked) > 2) == (whole == 2)
