@@ -3,6 +3,28 @@
 HEAD = "from typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "an initializer that makes a box itself": (
+        "NNX181",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    w = self.param('w', lambda k, s: nn.Partitioned(nn.initializers.normal()(k, s), ('data', None)), (x.shape[-1], 4))
+    return x @ w
+""",
+    ),
+    "an initializer of the file that makes a box itself": (
+        "NNX181",
+        """def boxed(key, shape, dtype=jnp.float32):
+  return nn.LogicallyPartitioned(nn.initializers.normal()(key, shape, dtype), ('embed', 'mlp'))
+
+
+class M(nn.Module):
+  kernel_init: Any = boxed
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4, kernel_init=self.kernel_init)(x)
+""",
+    ),
     "a layer's subclass that is asked for by its layer": (
         "NNX160",
         """def is_dense(module):
