@@ -4,7 +4,7 @@ Each form is the same Linen program, with the same names: a class that `setup` h
 loop fills is a comprehension, `layer_0`, `layer_1` are the items of a list `layer`, and parameters that `setup` keeps
 are made at the beginning of the one method that reads them, as `setup` runs whenever a method does. A layer whose `setup`
 is another class's looks its ids up as the layer does. `match` is `if` where its patterns are values, and
-`if w := self.width:` is two statements.
+`if w := self.width:` is two statements. What a plain dataclass gives a class stands in it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .callees import NotInlined, is_class, read_elsewhere
+from .dataclass_bases import with_own_fields
 from .layer_text import looked_up
 from .matches import as_conditions
 from .moved_params import at_the_call
@@ -25,7 +26,23 @@ from .names_in_tests import as_statements
 from .steps import reparsed
 
 # What such a setup is refused with.
-CODES = frozenset({"NNX110", "NNX111", "NNX113", "NNX114", "NNX120", "NNX121", "NNX130", "NNX133", "NNX155", "NNX180"})
+CODES = frozenset(
+    {
+        "NNX110",
+        "NNX111",
+        "NNX113",
+        "NNX114",
+        "NNX120",
+        "NNX121",
+        "NNX130",
+        "NNX132",
+        "NNX133",
+        "NNX137",
+        "NNX155",
+        "NNX160",
+        "NNX180",
+    }
+)
 
 
 def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
@@ -33,9 +50,9 @@ def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
     rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, at_the_call, looked_up)
     before = source
-    for plainer in (as_conditions, as_statements):
+    for plainer in (with_own_fields, as_conditions, as_statements):
         while isinstance(found := source.names.definitions.get(name), ast.ClassDef):
-            text = plainer(source, found)
+            text = plainer(project, source, found)
             if text is None:
                 break
             source = reparsed(source, text)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from ..edits import EditSet
+from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 
 
-def as_conditions(source: SourceFile, model: ast.ClassDef) -> str | None:
+def as_conditions(_: Project, source: SourceFile, model: ast.ClassDef) -> str | None:
     """The file with one such statement of a class less; None where there is none."""
     if "match" not in source.words:
         return None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from ..edits import EditSet
+from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 
 
-def as_statements(source: SourceFile, model: ast.ClassDef) -> str | None:
+def as_statements(_: Project, source: SourceFile, model: ast.ClassDef) -> str | None:
     """The file with one such condition of a class less; None where there is none."""
     if ":=" not in source.text:
         return None

@@ -12,6 +12,7 @@ from ...linen.execution.type_tests import asked_classes
 from ...linen.modules import detached_cells
 from ...linen.modules.self_calls import SELF_CALLS
 from ...linen.project.layer_fields import WHOLE
+from ...linen.project.plain_dataclasses import gives_fields
 from ...linen.values.sites import Site, Unmigratable
 from ...source import SourceFile
 from ...trees import of_kind, subtree
@@ -176,6 +177,8 @@ def _refuse_mixins(text: ClassText) -> None:
     """Methods of classes that are no modules keep their text: what they make would be Linen's, in an NNX module."""
     here = {*text.run.fields, *text.run.attributes, *text.model.methods()}
     for source, node in filter(None, plain_bases(text, text.model.mro())):
+        if gives_fields(text.run.project, source, node):
+            raise Unmigratable("NNX160", f"{node.name}, which is no module, gives it fields", text.model.node)
         for function in (n for n in node.body if isinstance(n, ast.FunctionDef)):
             asked = [n for n in subtree(function) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"]
             own = any(n.attr in _MODULE and n.attr not in here for n in asked)

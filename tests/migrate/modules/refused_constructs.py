@@ -46,6 +46,61 @@ class M(nn.Dense):
     return self.attend(self.embedding[t])
 """,
     ),
+    "fields of a dataclass that code asks for": (
+        "NNX160",
+        """import dataclasses
+
+
+@dataclasses.dataclass
+class Sizes:
+  dim: int = 4
+
+
+def width(module):
+  return module.dim if isinstance(module, Sizes) else 0
+
+
+class M(Sizes, nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.dim)(x)
+""",
+    ),
+    "fields of a dataclass that the class says anew": (
+        "NNX160",
+        """import dataclasses
+
+
+@dataclasses.dataclass
+class Sizes:
+  dim: int = 4
+  more: int = 2
+
+
+class M(Sizes, nn.Module):
+  dim: int = 8
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.dim + self.more)(x)
+""",
+    ),
+    "fields of a frozen dataclass": (
+        "NNX160",
+        """import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+  dim: int = 4
+
+
+class M(Sizes, nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.dim)(x)
+""",
+    ),
     "an initializer of setup that reads a parameter": (
         "NNX111",
         """class M(nn.Module):
