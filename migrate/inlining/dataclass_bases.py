@@ -20,7 +20,7 @@ from ..edits import EditSet, Span
 from ..linen.project.index import Project
 from ..linen.project.plain_dataclasses import gives_fields
 from ..source import SourceFile
-from ..trees import of_kind, subtree
+from ..trees import subtree
 
 _SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")
 
@@ -92,7 +92,7 @@ def _is_only_derived_from(project: Project, source: SourceFile, given: ast.Class
 def _all_fields(project: Project, source: SourceFile, given: ast.ClassDef) -> list[ast.DictComp]:
     """Each `{f.name: getattr(self, f.name) for f in fields(Sizes)}` of a file."""
     found: list[ast.DictComp] = []
-    for node in of_kind(source.tree, ast.DictComp):
+    for node in (n for n in source.by_kind.get(ast.DictComp, ()) if isinstance(n, ast.DictComp)):
         (first, *more), over = node.generators, node.generators[0].iter
         name = f"{ast.unparse(first.target)}.name"
         if more or first.ifs or (ast.unparse(node.key), ast.unparse(node.value)) != (name, f"getattr(self, {name})"):
