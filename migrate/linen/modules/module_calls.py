@@ -69,7 +69,9 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
         if not isinstance(value, Either):
             return call_module(run, value, method, node, env, arguments)
         if value.sides is None or value.test is None:
-            merged: Abs = run.merge_values([result(m) for m in (*value.modules, *value.functions)])
+            results = [result(m) for m in (*value.modules, *value.functions)]
+            handed = any(isinstance(m, Module) and m.site.held for m in value.modules)
+            merged: Abs = run.merge_values(_of_unlike_widths(results) if handed else results)
             return merged
         for step in run.path:  # under the very condition by which it is the one or the other
             if step.text == value.test[0] and not step.deps:
@@ -87,6 +89,18 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
             run.path.pop()
 
     return result(either)
+
+
+def _of_unlike_widths(results: list[Abs]) -> list[Abs]:
+    """What modules give that others hand over, of which one is called: a width that one keeps says nothing of the others."""
+    widths = [r.value.shape.dim(-1) for r in results if isinstance(r.value, Array)]
+    if None not in widths or len(widths) < len(results):
+        return results
+    return [
+        dataclasses.replace(r, value=Array(Shape((*r.value.shape.dims[:-1], None), r.value.shape.lead)))
+        for r in results
+        if isinstance(r.value, Array)
+    ]
 
 
 def given_back_as_it_is(arguments: Arguments, node: ast.Call) -> Abs:
