@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from pathlib import Path
 
@@ -71,18 +72,21 @@ class Kept(nn.Module):
 
 
 @pytest.mark.parametrize("name, width", [("Unlike", 4), ("Others", 5), ("Kept", None)])
-def test_the_width_is_asked_for_where_one_kind_alone_says_it(name: str, width: int | None) -> None:
+def test_the_width_is_asked_for_where_one_kind_alone_says_it(
+    name: str, width: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", TEXT)])
     plan = {c.qualname: c for c in result.classes}[f"m.{name}"]
     assert plan.outcome == "native", plan.reason
     asked = [a.name for a in plan.added_arguments if a.name.endswith("dense_input_features")]
     assert len(asked) == (width is not None)
-    sides = types.ModuleType("linen"), types.ModuleType("migrated")
+    sides = types.ModuleType("handed_linen"), types.ModuleType("handed_migrated")
     for module, text in zip(sides, (TEXT, result.files[0].after or "")):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
         exec(compile(text, module.__name__, "exec"), module.__dict__)
     x = jnp.asarray(np.random.RandomState(0).randn(2, 4), jnp.float32)
     linen = getattr(sides[0], name)()
     variables = linen.init(jax.random.key(0), x)
-    sizes = {"in_features": 4, **{name: width for name in asked}}
+    sizes = {"in_features": 4, **dict.fromkeys(asked, width)}
     model = compat.from_linen(variables, getattr(sides[1], name)(**sizes, rngs=nnx.Rngs(0)))
     np.testing.assert_array_equal(model(x), linen.apply(variables, x))
