@@ -77,7 +77,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         first = follow_init(run, init[1].value, [Abs(Unknown("a key")), *[a for _, a in rest[1:]]])
         site.number = _is_number(run, first)
         site.several = isinstance(first, Tup | Table | Bundle)
-        if site.several or (shape_value is None and isinstance(first, Array)):  # `lambda *_: w`: it says the shape itself
+        shaped = shape_value is not None and _is_shape(run, shape_value)
+        if site.several or (not shaped and isinstance(first, Array)):  # `lambda *_: w`: it says the shape itself
             site.shape = first
     site.origin = len(run.sites)
     run.sites.append(site)
@@ -151,7 +152,9 @@ def _is_shape(run: Any, value: Value | None) -> bool:
     """May this be a shape? An initializer of the user's own may be given anything: bounds, sizes of other things."""
     items = value.items if isinstance(value, Tup) else (value,)
     for item in items:
-        if isinstance(item, Const) or (isinstance(item, Static) and _annotation(run, item) in ("float", "bool", "str")):
+        if isinstance(item, Const | Array) or (
+            isinstance(item, Static) and _annotation(run, item) in ("float", "bool", "str")
+        ):
             return False
     return True
 

@@ -35,6 +35,7 @@ from ..setup import (
     setup_helpers,
     setup_methods,
     setup_names,
+    setup_params,
     setup_values,
 )
 from ..setup.frozen_lists import around
@@ -401,6 +402,8 @@ class ClassWriter:
                         continue
                     key = self.text.setup_params.get(node.attr)
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
+                    if isinstance(node.ctx, ast.Load) and held is not None and isinstance(held.value, SetupParam):
+                        read = read or setup_params.starts_another(run, source, node)
                     if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
                         shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
                         end = held.value.site.opened if held.value.site is not None else "[...]"

@@ -16,6 +16,7 @@ from ...linen.modules.self_calls import SetupParam
 from ...linen.project.classes import Method
 from ...linen.values.sites import Module, Site, Unmigratable, Variable
 from ...names import is_attribute_name
+from ...source import SourceFile
 
 _CODE = "NNX180"
 STATIC = ("shape", "dtype", "ndim", "size")
@@ -59,7 +60,7 @@ def _check_method(
         site = made.get(id(node))
         if site is not None:
             _held(method, node, site, parents, renamed, holders)
-        elif _starts_another(node, parents, made):
+        elif _starts_another(node, parents, made) or _is_start(run, method, node):
             continue
         elif whole and isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             _read(run, node, parents, renamed, holders)
@@ -123,6 +124,19 @@ def _starts_another(node: ast.AST, parents: dict[int, ast.AST], made: dict[int, 
     return False
 
 
+def _is_start(run: Any, method: Method, node: ast.AST) -> bool:
+    found = run.evaluated.get(node) if isinstance(node, ast.Attribute) else None
+    held = found is not None and isinstance(found.value, SetupParam) and found.value.site is not None
+    return held and isinstance(node, ast.Attribute) and starts_another(run, method.source, node)
+
+
+def starts_another(run: Any, source: SourceFile, node: ast.Attribute) -> bool:
+    """Is it the `self.rate` of `self.param("gain", gain_init, self.rate)`? What a variable starts from is computed once."""
+    made = {site.node: site for site in run.sites if site.in_setup and site.kind in ("param", "variable")}
+    around = next((made[n] for n in source.ancestors(node) if n in made), None)
+    return around is not None and not around.lazy
+
+
 def _hold(site: Site, attribute: str, node: ast.AST, renamed: dict[str, str], holders: dict[Site, str]) -> None:
     if holders.setdefault(site, attribute) != attribute:
         raise Unmigratable(_CODE, f"two attributes hold the parameter `{_key(site)}`", node)
@@ -182,4 +196,4 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     return any(bound.search(file.text) for file in files)
 
 
-__all__ = ["STATIC", "check", "read_elsewhere"]
+__all__ = ["STATIC", "check", "read_elsewhere", "starts_another"]
