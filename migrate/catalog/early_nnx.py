@@ -33,6 +33,17 @@ GONE = {
     "flax.nnx.EMPTY": "write None, or leave the attribute out",
     "flax.nnx.Empty": "write None, or leave the attribute out",
 }
+# Methods of flax 0.8.0 to 0.8.2 (flax.experimental.nnx) that modules, structures, states and streams had: what to write.
+GONE_METHODS = {
+    "split": "nnx.split(module, ...), which gives the structure first and the states after it",
+    "merge": "nnx.merge(graphdef, state, ...)",
+    "apply": "today it gives (out, (graphdef, state)): the structure comes first",
+    "update": "nnx.update(module, state)",
+    "get_state": "nnx.state(module)",
+    "extract": "nnx.state(module, filter) of a module, state.filter(filter) of a state",
+    "partition": "nnx.split(module, ...) of a module, state.split(...) of a state",
+    "fork": "rngs.fork(split=n), or nnx.split_rngs(splits=n) around the function",
+}
 # Modules that flax.nnx used to live in.
 MOVED_MODULES = {"flax.experimental.nnx": "flax.nnx"}
 

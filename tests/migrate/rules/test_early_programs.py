@@ -313,7 +313,7 @@ def test_updates_and_optimizers_by_keyword(tmp_path: pathlib.Path) -> None:
 
 def test_updates_by_keyword_of_an_optimizer_that_holds_its_model(tmp_path: pathlib.Path) -> None:
     after = migrate(BY_KEYWORD + HELD)
-    assert "nnx.ModelAndOptimizer(model=model" in after
+    assert after.count("nnx.ModelAndOptimizer(") == 2 and "nnx.Optimizer(" not in after
     assert run(after, tmp_path).split() == [*LOSSES, "0.23657"]
 
 
@@ -389,6 +389,70 @@ def test_names_without_a_successor_are_marked(name: str) -> None:
     text = f"from flax import nnx\n\nx = nnx.{name.rpartition('.')[2]}\n"
     (file,) = migrate_project([SourceFile.parse(pathlib.Path("p.py"), "p", text)]).files
     assert [d.code for d in file.diagnostics] == ["NNX910"] and "TODO(nnx-migrate): NNX910" in (file.after or "")
+
+
+# Form → is the decorator of the call taken away?
+STACKS = {
+    "as it is": ("", "", True),
+    "a class that keeps its streams": ("self.rngs = rngs", "", False),
+    "a class that forks its streams": ("self.rngs = rngs.fork()", "", True),
+    "layers that are handed in": ("", "self.layers = layers", False),
+    "layers of two kinds": ("", "self.layers = layers or make(rngs)", False),
+}
+STACK = """
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+
+class Block(nnx.Module):
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.linear = nnx.Linear(2, 2, rngs=rngs)
+        self.dropout = nnx.Dropout(0.5, rngs=rngs)
+        {kept}
+
+    def __call__(self, x):
+        return self.dropout(self.linear(x))
+
+
+class Stack(nnx.Module):
+    def __init__(self, layers=None, *, rngs: nnx.Rngs):
+        @nnx.split_rngs(splits=3)
+        @nnx.vmap(axis_size=3)
+        def make(rngs: nnx.Rngs):
+            return Block(rngs=rngs)
+
+        self.layers = make(rngs)
+        {made}
+
+    def __call__(self, x):
+        @nnx.split_rngs(splits=3)
+        @nnx.scan
+        def apply(x, layer):
+            return layer(x), None
+
+        return apply(x, self.layers)[0]
+
+
+print(Stack(rngs=nnx.Rngs(0))(jnp.ones((4, 2))).shape)
+"""
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_streams_that_are_split_already_are_not_split_again(name: str, tmp_path: pathlib.Path) -> None:
+    kept, made, taken = STACKS[name]
+    after = migrate(STACK.replace("{kept}", kept or "self.name = 'block'").replace("{made}", made or "self.n = 3"))
+    assert after.count("@nnx.split_rngs") == (1 if taken else 2)
+    if taken:
+        assert run(after, tmp_path).split() == ["(4,", "2)"]
+
+
+def test_streams_that_come_split_are_not_split_again() -> None:
+    text = (
+        "from flax import nnx\n\n\n@nnx.vmap(axis_size=3)\ndef make(rngs: nnx.Rngs):\n"
+        "    return nnx.Linear(2, 2, rngs=rngs)\n\n\nlayers = make(nnx.Rngs(0).fork(split=3))\n"
+    )
+    assert migrate(text) == text
 
 
 def test_states_that_nothing_changes_are_left() -> None:
