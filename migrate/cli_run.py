@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -21,10 +21,9 @@ from .files.modules import module_names
 from .files.select import select
 from .files.walk import walk
 from .pipeline import FileResult, RunResult, migrate_project
+from .progress import Progress, counted, watched
 from .report.model import FileReport, Finding, RunReport, Status
 from .source import SourceFile
-
-Progress = Callable[[str], None]
 
 
 def migrate_paths(
@@ -66,8 +65,9 @@ def migrate_contents(
 ) -> RunReport:
     """As `migrate_paths`, for bytes that are already there. `named`: files to read whatever they hold. `configured`: see
     `made_by_configurations`."""
-    with _without_gc():
-        run = _Run(contents, options, config, named, configured or {}, progress or (lambda _: None))
+    say = progress or (lambda _: None)
+    with _without_gc(), watched(say):
+        run = _Run(contents, options, config, named, configured or {}, say)
         return run.report(version)
 
 
@@ -110,9 +110,8 @@ class _Run:
         """Parse what the byte filter keeps; failures and skipped files go to the report."""
         kept = sorted(select(self.contents, self.named))
         names = module_names(kept)
-        self.say(f"reading {len(kept)} of {len(self.contents)} files")
         sources = []
-        for path in kept:
+        for path in counted(kept, "reading files"):
             try:
                 document = read_document(path, self.contents[path])
             except InputError as problem:

@@ -14,6 +14,7 @@ from .diagnostics import Diagnostic, Severity
 from .edits import Conflict
 from .linen.project.index import Project
 from .plan import ClassPlan, Plan
+from .progress import counted
 from .rule import Rule, Visit, Visitor, all_rules
 from .source import SourceFile
 from .trees import parse_text
@@ -130,7 +131,7 @@ def _written(
     outside_chains.write_modules(plan, {context.source.path: context for context in linen_contexts.values()})
     rules = [rule for rule in all_rules().values() if rule.visitors]
     results = []
-    for name, context in contexts.items():
+    for name, context in counted(contexts.items(), "writing files"):
         if linen_copies.is_copy_module(context.source):  # made by an earlier run
             results.append(FileResult(context.source.path, context.source.text, context.source.text, []))
             continue

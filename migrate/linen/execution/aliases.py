@@ -20,7 +20,7 @@ _VIEWS = frozenset({"setdefault", "get", "values", "items"})
 _WALKS = frozenset({"enumerate", "zip", "reversed"})
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=16384)
 def _groups(function: ast.AST) -> dict[str, frozenset[str]]:
     """Name → the names of a function that may be the same object, by its assignments and loops."""
     found: dict[str, frozenset[str]] = {}
@@ -103,7 +103,7 @@ def _held(value: ast.expr) -> Iterable[str]:
         yield from _held(value.func.value)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=16384)
 def changed_parameters(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """Parameters (and names of around it) that a function changes in place."""
     found: set[str] = set()

@@ -35,7 +35,7 @@ def _class_names(function: Function) -> frozenset[str]:
     return frozenset(t.id for t in found if isinstance(t, ast.Name))
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=16384)
 def _changing(method: ast.AST) -> frozenset[str]:
     """Names that a method assigns more than once, in a loop, or in a function of its own."""
     once: set[str] = set()

@@ -37,7 +37,7 @@ def changed_names(statement: ast.stmt) -> frozenset[str]:
     return frozenset(found - {"self"})
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=16384)
 def changed_anywhere(function: ast.AST) -> frozenset[str]:
     """Names of objects that some statement of a function changes in place."""
     return frozenset().union(*[changed_names(s) for s in subtree(function) if isinstance(s, ast.stmt)])

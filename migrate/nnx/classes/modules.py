@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from ...context import FileContext, Options
@@ -23,6 +23,7 @@ from ...linen.project.index import Project
 from ...linen.project.own_boxes import own_boxes
 from ...linen.values.sites import Site, Unmigratable
 from ...plan import ClassPlan, Outcome, Plan
+from ...progress import counted
 from ...source import SourceFile
 from .. import linen_copies
 from ..calls import drawn, sown
@@ -88,7 +89,7 @@ def decide(
         plan.lifted_aliases.clear()
         before = len(reasons)
         try:
-            for model in asked:
+            for model in counted(asked, "deciding on classes"):
                 _decide_class(model, analyser, plan, reasons, texts, (), references if options.bridge else None)
         except Misfit as misfit:
             assert misfit.factory.origin is not None
@@ -154,13 +155,13 @@ def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Opti
     return found
 
 
-def _execute_all(analyser: Analyser, models: Iterable[ClassModel]) -> None:
+def _execute_all(analyser: Analyser, models: Collection[ClassModel]) -> None:
     """Through everything, until every field knows what factories it is given."""
     while True:
         analyser.done.clear()
         analyser.special.clear()
         known, analyser.revised = analyser.kinds.version, False
-        for model in models:
+        for model in counted(models, "following classes"):
             _try_execution(analyser, model)
         if analyser.kinds.version == known and not analyser.revised and not fallback_factories.learn(analyser):
             return
