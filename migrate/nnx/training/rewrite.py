@@ -28,6 +28,7 @@ class Unsupported(Exception):
         self.node = node
 
 
+JIT = {"jax.jit", "flax.nnx.jit"}
 _FILLED = {"jax.numpy.ones", "jax.numpy.zeros", "jax.numpy.empty", "jax.ShapeDtypeStruct", "numpy.ones", "numpy.zeros"}
 # Calls that pass their arguments on to a function of the project.
 _PASSING = {"functools.partial", "jax.eval_shape"}

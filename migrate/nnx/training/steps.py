@@ -10,14 +10,13 @@ from ...edits import Span
 from ...linen.flow.flow_values import GRADIENTS, Function, Items, OptState, State, Symbol, Value
 from ...source import SourceFile
 from ...trees import subtree
-from . import aux_results, by_hand, saving, scans
+from . import by_hand, gradients, saving, scans
 from .loops import is_last, same_state
-from .rewrite import Unsupported
+from .rewrite import JIT, Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
 
-_JIT = {"jax.jit", "flax.nnx.jit"}
 _POSITIONS = ("static_argnums", "donate_argnums")
 
 
@@ -49,10 +48,10 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     if isinstance(form.flow.value(node), OptState):
         _optimizer(form, call, node, optimizer)
         return True
-    mine = form.model_of(node)
     if not model:
         _beside_params(form, call, node, optimizer)
         return True
+    mine = form.model_of(node)
     value = form.flow.value(node)
     second = ""
     if optimizer:
@@ -83,9 +82,17 @@ def _optimizer(form: _Native, call: ast.Call, node: ast.AST, parameter: str) -> 
 
 
 def _beside_params(form: _Native, call: ast.Call, node: ast.AST, optimizer: str) -> None:
-    """The state that a loss takes after its params: the model has it, but for what the optimizer knows."""
-    if not (isinstance(node, ast.Name) and call.args and form.model_of(call.args[0]) == form.model_of(node)):
+    """The state that a loss takes beside its params: the model has it, but for what the optimizer knows."""
+    leads = call.args[:1] == [node]
+    params = call.args[1:2] if leads else call.args[:1]
+    # The state is not written, and may be under a name that means its params here: `lambda params: loss_fn(params, state)`.
+    named = isinstance(node, ast.Name) and form.new_names.get(form.flow.symbol(form.source(node), node))
+    if not (isinstance(node, ast.Name) and params and form.model_of(params[0]) == named):
         raise Unsupported(node, "params and a state of unlike models")
+    if leads:  # `loss_fn(state, state.params, batch)`
+        source = form.source(node)
+        form.replace_span(node, Span(source.span(node).start, source.span(params[0]).start), "")
+        return
     symbol = form.flow.symbol(form.source(node), node)
     given = form.optimizers[symbol] if optimizer else ""
     if given:
@@ -113,18 +120,30 @@ class Step:
     parameters: dict[str, Value]  # those that change
     renamed: dict[str, tuple[str, str]] = dataclasses.field(default_factory=dict)  # → (model, optimizer or "")
 
-    beside: str = ""  # the state that a loss takes after its params
+    beside: str = ""  # the state that a loss takes beside its params
 
     @property
     def updates(self) -> bool:
         return any(isinstance(v, State | OptState) for name, v in self.parameters.items() if name != self.beside)
 
+    @property
+    def leads(self) -> bool:
+        """Is the first argument of a loss the state that it takes beside its params?"""
+        return self.names()[:1] == [self.beside]
+
     def merge_state(self) -> None:
-        """`def loss_fn(params, state, batch)`: the model is both, where the state is not asked for its own params."""
+        """`def loss_fn(params, state, batch)`: the model is both, where the state is not asked for its own params.
+
+        `def loss_fn(state, params, batch)`, which is derived by its second argument, likewise, where nothing is asked of the
+        state but what the model has.
+        """
         form = self.form
         states = [name for name, value in self.parameters.items() if isinstance(value, State)]
         others = [name for name in self.parameters if name not in states]
-        if len(states) != 1 or len(others) != 1 or self._names()[:1] != others:
+        if len(states) != 1 or len(others) != 1:
+            return
+        leads = self.names()[:2] == states + others and not self.renamed[states[0]][1]
+        if not leads and self.names()[:1] != others:
             return
         symbol, first = self.symbol(states[0]), self.symbol(others[0])
         for node, _ in form.uses:
@@ -186,7 +205,9 @@ class Step:
                         kind = self.source.text_of(annotation)
                 names.append(f"{optimizer}: {kind}" if typed else optimizer)
             span = self.source.span(argument_node)
-            if not names:  # never the first: the params are
+            if not names and argument_node is plain[0]:  # the params are the second
+                span = Span(span.start, self.source.span(plain[1]).start)
+            elif not names:
                 span = Span(self.source.span(plain[plain.index(argument_node) - 1]).end, span.end)
             self.form.replace_span(self.node, span, ", ".join(names))
         if set(self.renamed) - {a.arg for a in [*plain, *arguments.kwonlyargs]}:
@@ -210,16 +231,16 @@ class Step:
             if scans.is_scan(self.form, parent) and parent in self.form.flow.callers.get(self.node, {}):
                 return  # with the callers
             name = self.form.flow.name(parent.func)
-            if name in _JIT and self.parameters:
-                self._jit(parent, parent.func, parent.keywords, value.bound)
+            if name in JIT and self.parameters:
+                self.jit(parent, parent.func, parent.keywords, value.bound)
                 return
             if name == "functools.partial":
                 self._partial(parent)
                 return
-            own = self._names()[value.bound :]
+            own = [name for name in self.names()[value.bound :] if name != self.beside]
             first = [name for name in self.renamed if name != self.beside] == own[:1]
-            if name in _JIT or (name in GRADIENTS and not self.updates and first):
-                self._gradient(parent, str(name))
+            if name in JIT or (name in GRADIENTS and not self.updates and first):
+                gradients.write(self, parent, str(name))
                 return
         if not self._handed_on(node, parent):
             raise Unsupported(node, "a step that is handed to something unknown")
@@ -258,60 +279,28 @@ class Step:
             raise Unsupported(bound, "a step that is bound to starred arguments")
         self._reference(bound, function)
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         return [a.arg for a in [*self.node.args.posonlyargs, *self.node.args.args]]
-
-    def _gradient(self, call: ast.Call, name: str) -> None:
-        """`jax.value_and_grad(loss_fn)` → `nnx.value_and_grad(loss_fn)`."""
-        if name in _JIT:
-            return
-        form = self.form
-        found = form.flow.value(call)
-        if not isinstance(found, Function) or found.argnum:
-            raise Unsupported(call, "gradients with other arguments")
-        self._keywords_of_gradients()
-        new = form.context(call).name(f"flax.nnx.{GRADIENTS[name]}")
-        if self._aux_is_updates() and call.keywords:
-            form.replace(call, f"{new}(", call.args[0], ")")
-        else:
-            form.replace(call.func, new)
-
-    def _keywords_of_gradients(self) -> None:
-        """nnx gives a loss all by position: keywords of its own, or those after a partial, have none there."""
-        arguments = self.node.args
-        spread = set() if arguments.kwonlyargs or arguments.kwarg else {None}  # `**batch`
-        placed = set() if self.node in self.form.flow.partials else {*self._names(), *spread}
-        for call in self.form.flow.callers.get(self.node, {}):
-            taken = self.form.flow.value(call.func)
-            if isinstance(taken, Function) and taken.transform:
-                if any(keyword.arg not in placed for keyword in call.keywords):
-                    raise Unsupported(call, "gradients of a loss that takes keywords of its own")
-
-    def _aux_is_updates(self) -> bool:
-        returned = self.form.flow.returns.get(self.node)
-        if not isinstance(returned, Items) or len(returned.items) != 2:
-            return False
-        return aux_results.is_update(self.form, returned.items[1])
 
     def _decorator(self, decorator: ast.expr) -> None:
         flow = self.form.flow
         if not self.parameters:
             raise Unsupported(decorator, "a decorated function that makes the state")
-        if flow.name(decorator) in _JIT:
+        if flow.name(decorator) in JIT:
             self.form.replace(decorator, self.form.context(decorator).name("flax.nnx.jit"))
             return
         if isinstance(decorator, ast.Call):
-            if flow.name(decorator.func) in _JIT and not decorator.args:
-                self._jit(decorator, decorator.func, decorator.keywords)
+            if flow.name(decorator.func) in JIT and not decorator.args:
+                self.jit(decorator, decorator.func, decorator.keywords)
                 return
             partial = flow.name(decorator.func) == "functools.partial" and len(decorator.args) == 1
-            if partial and flow.name(decorator.args[0]) in _JIT:
-                self._jit(decorator, decorator.args[0], decorator.keywords)
+            if partial and flow.name(decorator.args[0]) in JIT:
+                self.jit(decorator, decorator.args[0], decorator.keywords)
                 return
         raise Unsupported(decorator, "a decorator other than jit")
 
-    def _jit(self, call: ast.Call, function: ast.expr, keywords: list[ast.keyword], bound: int = 0) -> None:
-        names = self._names()[bound:]
+    def jit(self, call: ast.Call, function: ast.expr, keywords: list[ast.keyword], bound: int = 0) -> None:
+        names = self.names()[bound:]
         self.form.replace(function, self.form.context(call).name("flax.nnx.jit"))
         for keyword in keywords:
             if keyword.arg == "static_argnames":
