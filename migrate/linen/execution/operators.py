@@ -20,7 +20,17 @@ from ..values import bundles
 from ..values.dims import Dim
 from ..values.evaluation import Evaluation
 from ..values.kind_results import OUT
-from ..values.merging import Choice, OptionalModule, chosen_apart, decided, either, of_other_modules, question, under_step
+from ..values.merging import (
+    Choice,
+    Either,
+    chosen_apart,
+    decided,
+    either,
+    may_be_none,
+    of_other_modules,
+    question,
+    under_step,
+)
 from ..values.presence import Known, Mixed, OptionalArray, Presence, certain, step_of, untold, whole_argument
 from ..values.scalars import widened
 from ..values.sites import (
@@ -221,7 +231,7 @@ class Operators(Evaluation):
                 known = self._is_none(other, operands)
                 if known is not None:
                     return Abs(Const(known if op in ("is", "==") else not known), static, flags)
-                step = other.step if isinstance(other, OptionalArray | OptionalModule) else None
+                step = other.step if isinstance(other, OptionalArray) or may_be_none(other) else None
                 argument = "" if step is not None else whole_argument(other)
                 if step is not None:
                     return Abs(Known(self.project.said(node), step, op in ("is not", "!=")), False, flags)
@@ -245,10 +255,12 @@ class Operators(Evaluation):
     def _is_none(self, value: Value, operands: Sequence[Abs]) -> bool | None:
         if isinstance(value, Const):
             return value.value is None
-        if isinstance(value, OptionalModule):
+        if may_be_none(value):
             return None
         if any(s.held for s in self.modules_in(value)):
             return None  # handed in through a field, which others may leave out
+        if isinstance(value, Either):
+            return None if value.may_be_none_of_them() else False
         if isinstance(value, Int | Tup | Module | Factory | Function | Table | Repeated) and not (
             isinstance(value, Factory) and value.field
         ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Callable, Collection, Sequence, Set
-from typing import Any
+from typing import Any, TypeGuard
 
 from .bundles import Bundle, common, map_values
 from .call_sizes import rounded
@@ -21,13 +21,15 @@ class Either(Value):
     """One of several modules; a call reaches them all.
 
     `test` is the condition that chooses, as the constructor evaluates it, with the names in it; `sides` are its options.
-    One of these may be a function, which is among the `functions`.
+    One of these may be a function, which is among the `functions`. `absent`: it may be None, too, unless `step` holds.
     """
 
     modules: tuple[Module, ...]
     test: tuple[str, frozenset[str]] | None = None
     sides: tuple[Value, Value] | None = None
     functions: tuple[Value, ...] = ()
+    absent: bool = False
+    step: Step | None = None
 
     def may_be_none_of_them(self) -> bool:
         """Is one of its options something that gives its input back?"""
@@ -74,18 +76,47 @@ def _plainly(step: Step) -> tuple[str, bool]:
 def question(test: Abs) -> Abs:
     """`if self.head:` of a module that may be None asks whether it is there."""
     value = test.value
-    if isinstance(value, OptionalModule) and value.step is not None:
+    if may_be_none(value) and value.step is not None:
         return Abs(Known("is there a module", value.step, True), False, test.flags)
     return test
 
 
+def may_be_none(value: Value) -> TypeGuard[OptionalModule | Either]:
+    """Is it a module or None?"""
+    return isinstance(value, OptionalModule) or (isinstance(value, Either) and value.absent)
+
+
 def _or_none(value: Module | Either) -> Module | Either:
     """The module where on another way there is None."""
-    return OptionalModule(value.site, value.element) if isinstance(value, Module) else value
+    if isinstance(value, Module):
+        return OptionalModule(value.site, value.element)
+    return dataclasses.replace(value, absent=True, step=None)
+
+
+def _one_of(a: Value, b: Value) -> Either:
+    return Either((*members(a), *members(b)), functions=functions_of(a, b), absent=may_be_none(a) or may_be_none(b))
+
+
+def _there(a: Value, b: Value, sides: tuple[Step, Step]) -> Step | None:
+    """When a choice between two values is a module or a function, and not None."""
+    always = [_said(side) for value, side in zip((a, b), sides) if not isinstance(value, Const) and not may_be_none(value)]
+    sometimes: list[str] = []
+    for value, side in zip((a, b), sides):
+        if may_be_none(value):
+            if value.step is None or value.step.deps:
+                return None
+            sometimes.append(_said(value.step) if always else f"{_said(side)} and {_said(value.step)}")
+    return Step(" or ".join([*always, *sometimes]), frozenset(), True)
+
+
+def _said(step: Step) -> str:
+    return f"({step.text})" if step.holds else f"(not ({step.text}))"
 
 
 def decided(value: Value, text: str, deps: frozenset[str], then: Value, orelse: Value) -> Value:
-    """The choice between two modules with its condition."""
+    """The choice between two modules with its condition; what is called is not the None of a third way."""
+    if any(isinstance(side, Const) for side in (then, orelse)):
+        return value
     return dataclasses.replace(value, test=(text, deps), sides=(then, orelse)) if isinstance(value, Either) else value
 
 
@@ -118,7 +149,9 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
             return dataclasses.replace(merged, step=there[0])
     if Module in (type(a), type(b)) and (isinstance(a, Array) or isinstance(b, Array)):
         return ArrayOrModule("it is an array or a module", sides[0], a, b)
-    plain = all(isinstance(v, Module | Function | Global) for v in (a, b))
+    if isinstance(merged, Either) and merged.absent and merged.step is None:
+        merged = dataclasses.replace(merged, step=_there(a, b, sides))
+    plain = all(isinstance(v, Module | Either | Function | Global) for v in (a, b))
     if isinstance(merged, Either) and merged.test is None and plain:
         then, other = (a, b) if sides[0].holds else (b, a)
         return decided(merged, sides[0].text, sides[0].deps, then, other)
@@ -153,10 +186,10 @@ def either(run: Any, a: Value, b: Value, node: ast.AST) -> Value:
     if a is b and isinstance(a, GivesBack):
         return a
     if isinstance(a, Module | Either | GivesBack) and isinstance(b, Module | Either | GivesBack):
-        return Either((*members(a), *members(b)), functions=functions_of(a, b))
+        return _one_of(a, b)
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Module | Either) and isinstance(y, Function | Global | Static):
-            return Either(members(x), functions=(*functions_of(x), y))
+            return Either(members(x), functions=(*functions_of(x), y), absent=may_be_none(x))
     return Unknown("one of several things")
 
 
@@ -209,13 +242,13 @@ def merge(a: Value, b: Value) -> Value:
         if isinstance(x, Module | Either) and isinstance(y, Static):
             return x  # made here, or handed in through a field: what is known of the one made here holds
         if isinstance(x, Module | Either) and isinstance(y, Function | Global):
-            return Either(members(x), functions=(*functions_of(x), y))
+            return Either(members(x), functions=(*functions_of(x), y), absent=may_be_none(x))
     if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
         return a
     if isinstance(a, AnyFactory) or isinstance(b, AnyFactory):
         return Several((a, b))
     if isinstance(a, Module | Either) and isinstance(b, Module | Either):
-        return Either((*members(a), *members(b)), functions=functions_of(a, b))
+        return _one_of(a, b)
     if isinstance(a, Repeated) and isinstance(b, Repeated) and a.kind == b.kind:
         element = merge(a.element, b.element)
         if isinstance(element, Module | Either):  # one list or the other: an element is one of either's
