@@ -436,4 +436,58 @@ class M(nn.Module):
     return nn.Dense(3)(x) * y
 """,
     ),
+    "a method that makes a layer and that none calls": (
+        "NNX157",
+        """class M(nn.Module):
+  def head(self, x):
+    return nn.LayerNorm()(x)
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+""",
+    ),
+    "a method of a base that another class calls": (
+        "NNX157",
+        """class Base(nn.Module):
+  def norm(self, x):
+    return nn.LayerNorm()(x)
+  def scale(self, x):
+    return x * self.param('scale', nn.initializers.ones, (1,))
+
+
+class Other(Base):
+  @nn.compact
+  def __call__(self, x):
+    return self.scale(x)
+
+
+class M(Base):
+  @nn.compact
+  def __call__(self, x):
+    return self.norm(x)
+""",
+    ),
+    "a field that decides what there is, given from the call's own flag": (
+        "NNX113",
+        """class Sum(nn.Module):
+  project: bool = False
+  @nn.compact
+  def __call__(self, x, y):
+    if self.project:
+      y = nn.Dense(x.shape[-1])(y)
+    return x + y
+
+
+class Plain(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Sum()(x, x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, up: bool = True):
+    return Sum(project=up)(nn.Dense(5)(x), x)
+""",
+    ),
 }
