@@ -113,9 +113,11 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
         count = len(needed)
         wanted = {n for s in core | needed for n in _names(s, store=False)}
         needed |= {s for s in body if s not in core and _bound(s) & wanted}
-    modules = {s for s in body if any(isinstance(n, ast.Call) and is_class(project, source, n.func) for n in subtree(s))}
-    if any(s in modules and not _is_moved(s) for s in core | needed) or any(_set_attributes(s) for s in needed):
+    made = {s: [n for n in subtree(s) if isinstance(n, ast.Call) and is_class(project, source, n.func)] for s in body}
+    if any(made[s] and not _is_moved(s) for s in core | needed) or any(_set_attributes(s) for s in needed):
         return None
+    if any(all(k.arg != "name" for k in call.keywords) for s in core for call in made[s]):
+        return None  # it has the attribute's name in setup, and a number in a compact method
     left = [s for s in body if s not in core and s not in needed]
     count = -1
     kept: set[ast.stmt] = set(left)

@@ -103,6 +103,16 @@ class Nested(nn.Module):
             x = self.rel(x)
         return self.out(x)
 
+class ParameterOrLayer(nn.Module):
+    shared: bool = True
+    def setup(self):
+        if self.shared:
+            self.scale = self.param("scale", nn.initializers.ones, (4,))
+        else:
+            self.scale = nn.Dense(4, name="each")
+    def __call__(self, x):
+        return x + self.scale if self.shared else self.scale(x)
+
 class Always(nn.Module):
     kind: str = "dense"
     def setup(self):
@@ -125,4 +135,5 @@ CASES = [
     ("NoneLast", {}, [(2, 3)], {}), ("NoneLast", {"kind": "norm"}, [(2, 3)], {}), ("Always", {}, [(2, 3)], {}),
     ("Always", {"kind": "norm"}, [(2, 3)], {}), ("MadeByFunction", {"kind": "biased"}, [(2, 3)], {}),
     ("Nested", {"kind": "dense"}, [(2, 3)], {}), ("Nested", {}, [(2, 3)], {}), ("Nested", {"kind": "norm"}, [(2, 3)], {}),
+    ("ParameterOrLayer", {}, [(2, 4)], {}), ("ParameterOrLayer", {"shared": False}, [(2, 4)], {}),
 ]

@@ -83,17 +83,4 @@ class M(nn.Module):
     return x + self.scale if self.shared else self.scale(x)
 """,
     ),
-    "a layer of another name, or a parameter": (
-        "NNX132",
-        """class M(nn.Module):
-  shared: bool = True
-  def setup(self):
-    if self.shared:
-      self.scale = self.param('scale', nn.initializers.ones, (4,))
-    else:
-      self.scale = nn.Dense(4, name='each')
-  def __call__(self, x):
-    return x + self.scale if self.shared else self.scale(x)
-""",
-    ),
 }
