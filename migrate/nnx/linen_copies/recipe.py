@@ -96,6 +96,11 @@ class Kitchen:
         for value in derived.values_of(node, set(wanted)):
             self._use(recipe, wanted[value])
 
+    def _is_plain_keyword(self, source: SourceFile, keyword: ast.keyword) -> bool:
+        """A keyword of a class statement that does nothing but make the class: no registry sees the copy."""
+        abstract = keyword.arg == "metaclass" and self.project.qualname(source, keyword.value) == "abc.ABCMeta"
+        return abstract or keyword.arg == "kw_only"
+
     # may it be copied? -------------------------------------------------------------------------------------------
     def _check(self, recipe: Recipe, key: str) -> None:
         source, name = recipe.source, key.rpartition(".")[2]
@@ -108,7 +113,7 @@ class Kitchen:
         if node not in source.tree.body or name in source.names.imports or _bindings(source, name) > 1:
             raise Uncopyable(f"{name} is not bound just once, at the top level of {source.path.name}")
         if isinstance(node, ast.ClassDef) and key in self.project.linen_classes:
-            if node.keywords and any(k.arg not in ("kw_only",) for k in node.keywords):
+            if any(not self._is_plain_keyword(source, k) for k in node.keywords):
                 raise Uncopyable(f"the class statement of {name} has keywords")
             if is_mutated(self.project, key):
                 raise Uncopyable(f"attributes of {name} are set from outside")

@@ -359,6 +359,57 @@ class Model(nn.Module):
     assert stripped == text
 
 
+ABSTRACT = """import abc
+
+import jax
+from flax import linen as nn
+
+
+class Base(nn.Module, metaclass=abc.ABCMeta):
+  n: int = 3
+
+  @abc.abstractmethod
+  def change(self, x):
+    ...
+
+  @nn.compact
+  def __call__(self, x):
+    return self.change(nn.Dense(self.n)(x))
+
+
+class Good(Base):
+  def change(self, x):
+    return nn.relu(x)
+
+
+class Odd(Base):
+  def change(self, x):
+    return x * (1 + len(self.scope.path))
+
+
+class Top(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Good(4)(x) + Odd(4)(x)
+
+
+def run():
+  x = jax.numpy.ones((2, 3))
+  variables = Top().init(jax.random.key(0), x)
+  return variables, Top().apply(variables, x)
+"""
+
+
+def test_abstract_classes_are_copied(tmp_path: Path) -> None:
+    """`metaclass=abc.ABCMeta` registers nothing: the copy is as abstract as the original."""
+    before = write(tmp_path / "before", {"abstract_models.py": ABSTRACT})
+    expected = load(before, "abstract_models").run()
+    result = migrate(before, tmp_path / "after")
+    assert outcomes(result) == {"Base": "native", "Good": "native", "Odd": "bridged", "Top": "bridged"}
+    found = load(tmp_path / "after", "abstract_models_linen", "abstract_models")
+    assert_same(expected, found.run())
+
+
 def test_imports_in_a_with_block_run_no_program() -> None:
     text = """from flax import linen as nn
 import contextlib
