@@ -34,6 +34,7 @@ CODES = frozenset(
         "NNX114",
         "NNX120",
         "NNX121",
+        "NNX123",
         "NNX130",
         "NNX132",
         "NNX133",
