@@ -19,8 +19,9 @@ _DYNAMIC = frozenset({"import_module", "__import__", "exec", "run_path", "run_mo
 def programs(project: Project) -> dict[str, int]:
     """A number for each module; those that share one may run together.
 
-    Who imports by computed names may run with all in its folder and below.
+    Who imports by computed names may run with all in its folder and below, but for notebooks.
     """
+    modules = [name for name, source in project.files.items() if source.path.suffix != ".ipynb"]
     group = {name: name for name in project.files}
 
     def of(name: str) -> str:
@@ -32,7 +33,7 @@ def programs(project: Project) -> dict[str, int]:
         joined = _imported(project, source)
         if _DYNAMIC & source.words:
             folder = name.rpartition(".")[0]
-            joined |= {other for other in project.files if other.startswith(f"{folder}." if folder else "")}
+            joined |= {other for other in modules if other.startswith(f"{folder}." if folder else "")}
         for other in joined:
             group[of(other)] = of(name)
     numbers: dict[str, int] = {}

@@ -135,7 +135,7 @@ class _Functional(PassedTrees):
         if any(plan.arrays for plans in self.component.plans for plan in plans):
             raise Unsupported(site, "arrays that a module keeps beside its variables")
         self.annotated = bool(self.flow.project.annotated_classes)
-        if self.flow.project.linen_says("_with_axes"):
+        if self.linen_says("_with_axes"):
             raise Unsupported(site, "axes in a collection of their own")
         methods.check(self)
         methods.check_attributes(self)

@@ -40,19 +40,19 @@ def check_state(form: _Functional) -> None:
         raise Unsupported(site, "values that the model sows")
     if len(found) != 1:
         raise Unsupported(site, "models with unlike state")
-    if any("Bridged" in context.parity_parts for context in form.contexts.values()):
+    files = form.program_files()
+    if any("Bridged" in context.parity_parts and name in files for name, context in form.contexts.items()):
         raise Unsupported(site, "a Linen module in the model, which keeps keys of its own")
     for plan in plans:
         collections.check(form, plan)
     ((kept, streams),) = found
     form.parts = [part for part in KINDS if part in kept | {"params"}]
     form.streams = tuple(sorted(streams))
-    project = form.flow.project
-    if len(form.parts) > 1 and project.linen_says("is_mutable_collection"):
+    if len(form.parts) > 1 and form.linen_says("is_mutable_collection"):
         raise Unsupported(site, "a model that asks which collections are mutable")
     if len(form.parts) > 1 and collections.whole(form):
         raise Unsupported(site, "a state that trains all collections")
-    if form.streams and project.linen_says(*_STACKED):
+    if form.streams and form.linen_says(*_STACKED):
         raise Unsupported(site, "random streams of stacked layers")
 
 

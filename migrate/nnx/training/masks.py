@@ -50,14 +50,17 @@ def by_name(form: Rewrite) -> bool:
     slots would lose theirs.
     """
     found = False
+    files = form.program_files()
     for node, name in _optimizers(form.flow):
+        if form.source(node).module not in files:
+            continue
         places = _PLACES.get(name.rpartition(".")[2], frozenset())
         for index, given in enumerate(node.args):
             found |= _argument(form, given, is_mask=index in places)
         for item in node.keywords:
             found |= _argument(form, item.value, is_mask=item.arg in _KEYWORDS)
             found |= item.arg is None and bool(places) and _knows_paths(form)  # `**options` may have a mask
-    if found and form.flow.project.linen_says(*_AXES):
+    if found and form.linen_says(*_AXES):
         raise Unsupported(form.component.sites[0], "an optimizer that goes by the names of parameters with axes")
     return found
 

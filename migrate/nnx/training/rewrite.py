@@ -75,12 +75,25 @@ class Rewrite:
 
     def program_nodes(self) -> Iterator[tuple[ast.AST, SourceFile]]:
         """All that stands in files which may run together with the component's; other programs see none of its objects."""
+        files = self.program_files()
+        for node, source in self.flow.source_of.items():
+            if source.module in files:
+                yield node, source
+
+    def program_files(self) -> set[str]:
+        """The modules of the files which may run together with the component's."""
         site = self.component.sites[0]
         programs = (self.context(site).project or self.flow.project).programs
         own = {programs[self.source(call).module] for call in self.component.sites}
-        for node, source in self.flow.source_of.items():
-            if programs[source.module] in own:
-                yield node, source
+        return {name for name, number in programs.items() if number in own}
+
+    def linen_says(self, *words: str) -> bool:
+        """Does a file of these with Linen classes have one of the words in its text?"""
+        project = self.flow.project
+        if not project.linen_says(*words):
+            return False
+        linen = {info.source.module for info in project.linen_classes.values()}
+        return any(word in project.files[name].text for name in linen & self.program_files() for word in words)
 
     def within(self, value: Value) -> bool:
         """Is a value of the component, or has a tuple one?"""
