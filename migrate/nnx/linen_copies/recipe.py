@@ -36,6 +36,7 @@ class Recipe:
     within: dict[Span, ast.stmt] = dataclasses.field(default_factory=dict)  # of these: the import in a function around it
     derived: dict[str, ast.ClassDef] = dataclasses.field(default_factory=dict)  # see `derived.values_of`
     back: list[Span] = dataclasses.field(default_factory=list)  # references to what stays in the original file alone
+    annotating: set[str] = dataclasses.field(default_factory=set)  # names of the original file that annotations alone say
     postponed: bool = False  # annotations must not be evaluated
 
 
@@ -181,6 +182,10 @@ class Kitchen:
                 recipe.definitions.pop(name, None)
         if reference.when is When.IMPORT:
             raise Uncopyable(f"{name} is needed while {source.path.name} is still being imported")
+        if may_be_run(source) and reference.when is When.ANNOTATION:  # nobody looks it up
+            recipe.annotating.add(name)
+            recipe.postponed = True
+            return
         if may_be_run(source):
             raise Uncopyable(f"it needs {name} of {source.path.name}, which is run as a script")
         recipe.back.append(source.span(reference.node))

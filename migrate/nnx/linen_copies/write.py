@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ...context import FileContext
@@ -196,7 +196,8 @@ def _text(project: Project, copies: Copies, module: str, recipe: Recipe, context
     )
     if future:
         out.append("from __future__ import annotations\n\n")
-    out += [_statements(recipe.statements), _guarded(recipe), "\n"]
+    said = [spell(source, name, f"{here}.{name}").statement() for name in sorted(recipe.annotating)]
+    out += [_statements(recipe.statements), _guarded(recipe, said), "\n"]
     for statement in sorted(recipe.definitions.values(), key=lambda s: s.lineno):
         gap = "\n\n" if isinstance(statement, ast.ClassDef | ast.FunctionDef) else ""
         body = edits.render(_with_comments(source, statement))
@@ -263,10 +264,12 @@ def _statements(statements: Mapping[ast.stmt, Iterable[str]], indent: str = "") 
     return "".join(dict.fromkeys(out))
 
 
-def _guarded(recipe: Recipe) -> str:
-    if not recipe.guarded:
+def _guarded(recipe: Recipe, said: Sequence[str]) -> str:
+    """What annotations alone need: the original's imports for type checkers, and `said`, from the original itself."""
+    if not recipe.guarded and not said:
         return ""
-    return "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n" + _statements(recipe.guarded, "    ")
+    own = "".join(f"    {line}\n" for line in said)
+    return "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n" + _statements(recipe.guarded, "    ") + own
 
 
 def _with_comments(source: SourceFile, statement: ast.stmt) -> Span:

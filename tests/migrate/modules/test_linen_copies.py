@@ -410,6 +410,57 @@ def test_abstract_classes_are_copied(tmp_path: Path) -> None:
     assert_same(expected, found.run())
 
 
+SIZED_SCRIPT = """import jax
+from flax import linen as nn
+
+
+class Config:
+  made = []
+
+  def __init__(self, width=8):
+    Config.made.append(self)
+    self.width = width
+
+
+class Block(nn.Module):
+  config: Config
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.config.width)(x)
+
+
+class Odd(nn.Module):
+  config: Config
+
+  @nn.compact
+  def __call__(self, x):
+    return Block(self.config)(x) * (1 + len(self.scope.path))
+
+
+def run():
+  x = jax.numpy.ones((2, 3))
+  module = Odd(Config(4))
+  variables = module.init(jax.random.key(0), x)
+  return variables, module.apply(variables, x), len(Config.made)
+
+
+if __name__ == "__main__":
+  run()
+"""
+
+
+def test_what_annotations_alone_say_of_a_script_is_not_imported(tmp_path: Path) -> None:
+    """A file that may be run would exist twice where its copies imported it: nobody evaluates an annotation."""
+    before = write(tmp_path / "before", {"sized_script.py": SIZED_SCRIPT})
+    expected = load(before, "sized_script").run()
+    result = migrate(before, tmp_path / "after")
+    assert outcomes(result) == {"Block": "native", "Odd": "bridged"}
+    (text,) = result.created.values()
+    assert "if TYPE_CHECKING:\n    from sized_script import Config" in text
+    assert_same(expected, load(tmp_path / "after", "sized_script_linen", "sized_script").run())
+
+
 def test_imports_in_a_with_block_run_no_program() -> None:
     text = """from flax import linen as nn
 import contextlib
