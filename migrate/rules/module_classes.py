@@ -110,8 +110,8 @@ RULES = (
         "a module that a flag of the call decides about is always made",
         what="`if train: h = nn.Dense(4, name='aux')(h)`, where `train` is an argument of the call and its default leaves "
         "the module out, or says nothing. What `init` made without the flag has no values for it: loading that names the "
-        "keys that are missing. What to do: nothing where the old program called `init` with the flag, as training programs do; "
-        "else load with `strict=False`, which leaves the module as it was made.",
+        "keys that are missing. What to do: nothing where the old program called `init` with the flag, as training programs "
+        "do; else load with `strict=False`, which leaves the module as it was made.",
         why="NNX makes its weights in the constructor, which knows no call.",
         how_sure="By construction; a checkpoint without the module is refused by name.",
     ),

@@ -12,11 +12,8 @@ from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import called_ranks, certain_ranks, index_arguments, joins_vectors, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
 from ...linen.modules import fallback_factories, local_classes
-from ...linen.modules.first_updates import updated_at_init
 from ...linen.modules.layer_classes import layer_class
-from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.passed import held_modules
-from ...linen.modules.put_variables import PUT
 from ...linen.outside import outside
 from ...linen.outside.made_outside import work_unbound
 from ...linen.project.classes import Classes, ClassModel
@@ -32,11 +29,10 @@ from ..factories import given_layers, helper_functions, outside_chains
 from ..factories.field_kinds import Misfit, OtherSizes
 from ..fields import kept_fields
 from ..lifted import lifted_aliases, lifted_functions
-from ..lifted.lifted import used_by
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
-from . import agreeing, asking, rank_checks, stack_axes, templates
+from . import asking, rank_checks, stack_axes, taken_for_granted, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 
@@ -332,26 +328,7 @@ def _decide_class(
     run = text.run
     if tried or name in analyser.tracking or name in analyser.asked_values or text.run.number_arguments:
         analyser.forget_users(name, plan.classes)
-    for message in asking.notes(text):
-        text.notes.append(("NNX116", message, model.node))
-    for message in agreeing.notes(text):
-        text.notes.append(("NNX117", message, model.node))
-    for variable, update in updated_at_init(run):
-        message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
-        text.notes.append(("NNX118", message, update))
-    for site in run.sites:
-        if site.lazy and PUT not in site.renders:
-            message = f"the first call makes `{site.name.constant if site.name else site.target}`, as Linen's init did"
-            text.notes.append(("NNX207", message, site.node))
-    for site, test in made_under_flags(run):
-        if site.kind not in ("layer", "class") or used_by(text, site).collections:
-            said = site.name.constant if site.name is not None and site.name.constant else site.target.rpartition(".")[2]
-            message = f"`{said}` is always made, where Linen makes it at the first call in which `{test}` asks for it"
-            text.notes.append(("NNX119", message, site.node))
-    for argument, rank in rank_checks.guessed(analyser, name).items():
-        failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
-        message = f"`{argument}` is taken to have {rank} dimensions; with another number {failing}"
-        text.notes.append(("NNX115", message, model.node))
+    text.notes += taken_for_granted.notes(text, analyser)
     texts[name] = text
     details = text.details()
     method = model.method("__call__")

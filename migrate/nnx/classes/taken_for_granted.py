@@ -1,0 +1,41 @@
+"""What a native class takes for granted, or does otherwise than Linen's `init`: notes that stand in the report."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...linen.modules.first_updates import updated_at_init
+from ...linen.modules.made_under_flags import made_under_flags
+from ...linen.modules.put_variables import PUT
+from ..lifted.lifted import used_by
+from . import agreeing, asking, rank_checks
+
+if TYPE_CHECKING:
+    from ...linen.execution.analyser import Analyser
+    from .class_text import ClassText
+
+
+def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.AST]]:
+    """Code, message and place of each."""
+    run, node = text.run, text.model.node
+    for message in asking.notes(text):
+        yield "NNX116", message, node
+    for message in agreeing.notes(text):
+        yield "NNX117", message, node
+    for variable, update in updated_at_init(run):
+        message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
+        yield "NNX118", message, update
+    for site in run.sites:
+        if site.lazy and PUT not in site.renders:
+            message = f"the first call makes `{site.name.constant if site.name else site.target}`, as Linen's init did"
+            yield "NNX207", message, site.node
+    for site, test in made_under_flags(run):
+        if site.kind not in ("layer", "class") or used_by(text, site).collections:
+            said = site.name.constant if site.name is not None and site.name.constant else site.target.rpartition(".")[2]
+            message = f"`{said}` is always made, where Linen makes it at the first call in which `{test}` asks for it"
+            yield "NNX119", message, site.node
+    for argument, rank in rank_checks.guessed(analyser, text.model.qualname).items():
+        failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"
+        yield "NNX115", f"`{argument}` is taken to have {rank} dimensions; with another number {failing}", node
