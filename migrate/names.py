@@ -313,6 +313,8 @@ class Names:
     def _raw(self, node: ast.AST, depth: int) -> str | None:
         if isinstance(node, ast.Attribute):
             base = self._raw(node.value, depth)
+            if base is None and isinstance(node.value, ast.Name) and depth < 8:
+                base = self._local_alias(node.value, depth)
             return f"{base}.{node.attr}" if base else None
         if not isinstance(node, ast.Name):
             return None
@@ -344,6 +346,29 @@ class Names:
         while parent is not None and parent is not owner:
             parent = self._flat.parents.get(parent)
         return parent is owner
+
+    def _local_alias(self, node: ast.Name, depth: int) -> str | None:
+        """What a name of a function stands for that it binds once, to another name: `m = models`, of `m.Encoder`."""
+        values = self._local_aliases.get(node.id)
+        if values is None:
+            return None
+        scope = self.binding_scope(node.id, node)
+        if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+            return None
+        bound = [binder for binder in self._binders[node.id] if self.bound_by(binder) is scope]
+        return self._raw(values[bound[0]], depth + 1) if len(bound) == 1 and bound[0] in values else None
+
+    @functools.cached_property
+    def _local_aliases(self) -> dict[str, dict[ast.AST, ast.expr]]:
+        """Names within functions, with the names that are assigned to them: `m = models`, `nn = flax.linen`."""
+        found: dict[str, dict[ast.AST, ast.expr]] = {}
+        for node in self._flat.by_kind.get(ast.Assign, ()):
+            assert isinstance(node, ast.Assign)
+            target, value = node.targets[0], node.value
+            plain = len(node.targets) == 1 and isinstance(target, ast.Name) and isinstance(value, ast.Name | ast.Attribute)
+            if plain and self.scope_of(node) is not None:
+                found.setdefault(target.id, {})[target] = value  # type: ignore[attr-defined]
+        return found
 
     def _local_class(self, node: ast.Name) -> str | None:
         """The full name of the one class that a function binds to a name; None for any other local name."""

@@ -91,3 +91,8 @@ def test_a_file_whose_own_lines_are_longer_may_have_longer_ones() -> None:
 def test_line_ends_of_the_file_are_kept() -> None:
     out = shortened(SourceFile.parse(Path("m.py"), "m", "x = 1\r\n"), f"x = f({LONG}, {LONG}, {LONG}, {LONG})\r\n")
     assert out.count("\r\n") == out.count("\n") == 6
+
+
+def test_files_of_two_spaces_go_four_deeper_as_their_authors_do() -> None:
+    out = _shortened(f"x = f({LONG}, {LONG}, {LONG}, {LONG})\n", "if x:\n  pass\n")
+    assert out.splitlines()[1] == f"    {LONG},"

@@ -50,6 +50,29 @@ def test_alias_at_module_level_is_followed_only_when_bound_once() -> None:
     assert meanings(text + "L = other\n", "L")[0] == "pkg.mod.L"
 
 
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ("m = linen\n    m.Dense", "flax.linen.Dense"),
+        ("m = linen\n    def g():\n        return m.Dense", "flax.linen.Dense"),
+        ("n = linen\n    m = n\n    m.Dense", None),  # of a name of the function, which is followed for attributes alone
+        ("m = linen\n    if x: m = x\n    m.Dense", None),
+        ("m = x\n    m.Dense", None),
+        ("m = x.linen\n    m.Dense", None),
+        ("m: object = linen\n    m.Dense", None),
+        ("m, n = linen, x\n    m.Dense", None),
+        ("for m in (linen,): m.Dense", None),
+        ("m = linen\n    def g(m):\n        return m.Dense", None),
+        ("m = linen\n    global m\n    m.Dense", "flax.linen.Dense"),
+    ],
+)
+def test_modules_under_names_of_a_function(body: str, found: str | None) -> None:
+    text = f"from flax import linen\ndef f(x):\n    {body}\n"
+    if "global" in body:
+        text = f"from flax import linen\nm = linen\ndef f(x):\n    {body.replace('m = linen', 'pass')}\n"
+    assert meanings(text, "Dense") == [found]
+
+
 def test_parameters_and_locals_hide() -> None:
     text = "from flax import linen as nn\ndef f(nn):\n    return nn.Dense\ndef g():\n    nn = 1\n    return nn.Dense\n"
     assert meanings(text, "Dense") == [None, None]

@@ -117,7 +117,8 @@ def _items(node: ast.expr) -> list[tuple[int, int]]:
 def _broken(line: str, head: str, items: list[str], tail: str, limit: int, source: SourceFile, *, alone: bool) -> str:
     """The lines in the place of one; `alone`: it is a tuple of one item, which needs its comma."""
     indent = line[: len(line) - len(line.lstrip())]
-    inner, newline = indent + source.indent_unit, source.newline
+    step = source.indent_unit if len(source.indent_unit) != 2 else source.indent_unit * 2
+    inner, newline = indent + step, source.newline
     whole = ", ".join(items)
     if len(inner) + len(whole) <= limit and not alone:
         return f"{head}{newline}{inner}{whole}{newline}{indent}{tail}{newline}"

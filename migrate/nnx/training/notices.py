@@ -14,6 +14,7 @@ from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
 from ...trees import subtree
 
+_NO_CALL = (ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare)
 _CHECKS = {"isinstance", "issubclass", "type"}
 _INIT = {"init", "apply", "init_with_output", "lazy_init", "bind", "tabulate"}
 
@@ -28,6 +29,7 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
                 _escaped(context, flow, node, value)
         elif isinstance(node, ast.Call):
             _dynamic(context, flow, node)
+            _by_attribute(context, flow, node)
             _given_to_linen(context, flow, node)
             _layer(context, flow, node)
         elif isinstance(node, ast.Lambda):
@@ -88,7 +90,7 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
     """Does the class go where its constructor may be called unseen?"""
     parents = flow.source_of[node].parents
     parent = parents[node]
-    if isinstance(parent, ast.Attribute | ast.ClassDef | ast.AnnAssign | ast.arg | ast.FunctionDef | ast.Subscript):
+    if isinstance(parent, _NO_CALL):
         return False
     if isinstance(parent, ast.Tuple | ast.List) and isinstance(flow.value(node), ClassValue) and _unpacked(flow, parent):
         return False
@@ -243,6 +245,20 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
             severity=Severity.WARNING,
             help="Construct it as `linen_parity.Functional(cls, ..., sizes=...)`, or give in_features and rngs.",
         )
+
+
+def _by_attribute(context: FileContext, flow: Flow, call: ast.Call) -> None:
+    """`module.Encoder(8)`, where nothing tells what `module` is: it may be a module of the project."""
+    made = call.func
+    if not isinstance(made, ast.Attribute) or not made.attr[:1].isupper() or flow.name(made):
+        return
+    if isinstance(flow.value(made), ClassValue | Function):
+        return
+    if isinstance(made.value, ast.Name) and made.value.id in ("self", "cls"):
+        return
+    plans = [plan for name, plan in flow.plan.classes.items() if name.rpartition(".")[2] == made.attr]
+    if plans and all(plan.outcome is Outcome.NATIVE for plan in plans):
+        _unsized(context, plans[0], call)
 
 
 def _given_to_linen(context: FileContext, flow: Flow, call: ast.Call) -> None:

@@ -18,6 +18,8 @@ ESCAPES = {
     "a tuple that a function hands on": "import somewhere\ndef of(models):\n    a, b = models\n"
     "    somewhere.register(models)\n    return a(3), b(3)\nof((MLP, MLP))\n",
     "a default beside something unknown": "import somewhere\ndef of(model=MLP):\n    return model(3)\nof(somewhere.other)\n",
+    "a class of a module that goes by a parameter": "def of(models):\n    return models.MLP(3)\n",
+    "a class of a module by a computed name": "import importlib\nmodel = importlib.import_module(name).MLP(3)\n",
     "options of a constructor": "class Trainer:\n    def __init__(self, **options):\n        self.options = options\n"
     "Trainer(model=MLP)\n",
 }
@@ -29,6 +31,9 @@ FINE = {
     "of(models=(MLP, MLP))\n",
     "a tuple of which a function takes items": "def of(models):\n    return models[0](3), models[1](2)\nof([MLP, MLP])\n",
     "a default": "def of(model=MLP, *, other=MLP):\n    return model(3), other(2)\nof()\n",
+    "a method of that name": "class Made:"
+    "\n    def MLP(self, n):\n        return n\n    def of(self):\n        return self.MLP(3)\n",
+    "a comparison": "def of(kind):\n    return kind == MLP\n",
     "a check": "x = 1\nok = isinstance(x, MLP)\n",
     "an annotation": "def f(model: MLP, other: MLP | None = None) -> MLP: ...\n",
     "the constructor of a base": "class Trainer:\n    def __init__(self, cls):\n        self.model = cls(3)\n"
