@@ -9,9 +9,9 @@ NUMBERS = {"pi": math.pi, "e": math.e, "tau": math.tau, "euler_gamma": 0.5772156
 
 # jax.numpy and numpy: the result has the first argument's shape; other arguments are scalars or flags.
 NUMPY_UNARY = """
-abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh around asin asinh atan atanh bitwise_invert
+abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh around asin asinh astype atan atanh bitwise_invert
 bitwise_not cbrt ceil conj conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs fix floor i0 imag invert isfinite
-isinf isnan isneginf isposinf isreal log log10 log1p log2 logical_not nan_to_num negative positive rad2deg radians real
+isin isinf isnan isneginf isposinf isreal log log10 log1p log2 logical_not nan_to_num negative positive rad2deg radians real
 reciprocal rint round sign signbit sin sinc sinh sqrt square tan tanh trunc unwrap
 """
 
@@ -38,7 +38,7 @@ REDUCTION_SIGNATURES = {
 LAX_UNARY = """
 abs acos acosh asin asinh atan atanh cbrt ceil conj convert_element_type cos cosh cummax cummin cumprod cumsum
 cumlogsumexp digamma erf erf_inv erfc exp exp2 expm1 floor imag integer_pow is_finite lgamma log log1p logistic neg
-population_count real reduce_precision round rsqrt sign sin sinh sqrt square stop_gradient tan tanh rev
+population_count real reciprocal reduce_precision round rsqrt sign sin sinh sqrt square stop_gradient tan tanh rev
 optimization_barrier pmean psum pmax pmin ppermute pcast pvary with_sharding_constraint
 """
 LAX_BINARY = "add atan2 bitwise_and bitwise_or bitwise_xor complex div eq ge gt le lt max min mul ne nextafter pow rem sub"

@@ -68,6 +68,26 @@ def _where(call: Call) -> Value:
     return Array(broadcast(*[call.shape(name) for name in ("condition", "x", "y")]))
 
 
+@rule("select", "condlist choicelist default")
+def _selected(call: Call) -> Value:
+    choices = call.shapes("choicelist")
+    return Array(broadcast(*choices, *([call.shape("default")] if call.has("default") else [])))
+
+
+@rule("polyval", "p x unroll")
+def _polyval(call: Call) -> Value:
+    """A polynomial of each number of `x`; coefficients of several have further dimensions."""
+    coefficients = call.shape("p")
+    if coefficients.rank != 1:
+        raise stop("polyval of coefficients whose number of dimensions is not 1")
+    return Array(call.shape("x"))
+
+
+@rule("searchsorted", "a v side sorter")
+def _searchsorted(call: Call) -> Value:
+    return Array(call.shape("v"))
+
+
 @rule("select_n select", "condition x y", "jax.lax")
 def _select(call: Call) -> Value:
     """Both have one shape, which lax demands: what is known of either."""
