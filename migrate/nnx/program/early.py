@@ -28,10 +28,12 @@ _LAYERS = frozenset(f"flax.nnx.{name}" for name in _LAYER_NAMES.split())
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """`what`: model, variable, state, leaf (somewhere inside a state) or optimizer; `cls`: a project class' node."""
+    """`what`: model, variable, state, leaf (somewhere inside a state) or optimizer; `cls`: a project class' node, and
+    `owner` what is known of its file."""
 
     what: str
     cls: ast.ClassDef | None = None
+    owner: Types | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 class Types:
@@ -41,22 +43,45 @@ class Types:
         self.ctx = ctx
         self.classes: dict[str, ast.ClassDef] = {}
         self.variable_types = set(VARIABLE_TYPES)
-        self._collect()
 
     @classmethod
     def of(cls, ctx: FileContext) -> Types:
         found = _types.get(ctx)
         if found is None:
             found = _types[ctx] = cls(ctx)
+            found._collect()
         return found
 
+    def _file(self, source: SourceFile) -> Types:
+        """What is known of another file of the project."""
+        found = _of_files.get(source)
+        if found is None:  # kept before it is filled: files import each other
+            found = _of_files[source] = Types(FileContext(source, self.ctx.plan, self.ctx.options, self.ctx.project))
+            found._collect()
+        return found
+
+    def _class(self, name: str) -> Kind | None:
+        """The module class of this name, here or in another file."""
+        if name in self.classes:
+            return Kind("model", self.classes[name], self)
+        definition = self.ctx.project.definition(name) if self.ctx.project is not None and "." in name else None
+        if definition is None or definition[0] is self.ctx.source or "nnx" not in definition[0].words:
+            return None
+        other = self._file(definition[0])
+        return next((Kind("model", cls, other) for cls in other.classes.values() if cls is definition[1]), None)
+
     def _collect(self) -> None:
+        if self.ctx.project is not None:
+            for target in {self.ctx.plan.canonical(target) for target in self.ctx.source.names.imports.values()}:
+                definition = self.ctx.project.definition(target)
+                if definition is not None and definition[0] is not self.ctx.source and "nnx" in definition[0].words:
+                    self.variable_types |= {target} & self._file(definition[0]).variable_types
         nodes = [n for n in self.ctx.source.nodes if isinstance(n, ast.ClassDef)]
         for _ in range(4):  # a class may inherit from one that stands further down
             for node in nodes:
                 bases = [self.ctx.qualname(base) or "" for base in node.bases]
                 name = f"{self.ctx.source.module}.{node.name}" if self.ctx.source.module else node.name
-                if any(b in _MODULE_BASES or b in self.classes or b in _LAYERS for b in bases):
+                if any(b in _MODULE_BASES or b in _LAYERS or self._class(b) is not None for b in bases):
                     self.classes[name] = node
                 elif any(b in self.variable_types for b in bases):
                     self.variable_types.add(name)
@@ -87,8 +112,9 @@ class Types:
             return None
         if name in self.variable_types:  # one that holds a Python number has no `[...]`
             return Kind("number" if node.args and isinstance(node.args[0], ast.Constant) else "variable")
-        if name in self.classes:
-            return Kind("model", self.classes[name])
+        made = self._class(name)
+        if made is not None:
+            return made
         if name in ANSWERS:
             return Kind(ANSWERS[name])
         if name in _TREE_MAPS and len(node.args) > 1:
@@ -170,7 +196,7 @@ class Types:
                 return self._annotation(argument.annotation)
             holder = self.ctx.source.parents.get(scope)
             if index == 0 and isinstance(holder, ast.ClassDef) and holder in self.classes.values():
-                return Kind("model", holder)
+                return Kind("model", holder, self)
         return None
 
     def _annotation(self, node: ast.expr) -> Kind | None:
@@ -182,8 +208,9 @@ class Types:
         name = self.ctx.qualname(target) or ""
         if name in self.variable_types:
             return Kind("variable")
-        if name in self.classes:
-            return Kind("model", self.classes[name])
+        made = self._class(name)
+        if made is not None:
+            return made
         if name in ("flax.nnx.State", "flax.nnx.GraphState"):
             return Kind("state")
         if name in ("flax.nnx.Optimizer", "flax.nnx.ModelAndOptimizer"):
@@ -196,15 +223,16 @@ class Types:
             holder = next((p for p in self.ctx.source.ancestors(node) if isinstance(p, ast.ClassDef)), None)
             if holder is None or not is_self_attribute(node):
                 return None
-            base = Kind("model", holder)
+            base = Kind("model", holder, self)
         if base.what in ("state", "leaf"):
             return None if node.attr == "value" else Kind("leaf")
         if base.what != "model":
             return None
         if base.cls is None:
             return Kind("variable") if node.attr in LAYER_VARIABLES else None
-        for value in self.attribute_values(base.cls, node.attr):
-            found = self.kind(value, depth + 1)
+        owner = base.owner or self
+        for value in owner.attribute_values(base.cls, node.attr):
+            found = owner.kind(value, depth + 1)
             if found is not None:
                 return found
         return None
@@ -221,6 +249,7 @@ class Types:
 
 
 _types: weakref.WeakKeyDictionary[FileContext, Types] = weakref.WeakKeyDictionary()
+_of_files: weakref.WeakKeyDictionary[SourceFile, Types] = weakref.WeakKeyDictionary()
 
 
 def is_self_attribute(node: ast.AST, attribute: str | None = None) -> bool:
