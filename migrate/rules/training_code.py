@@ -337,9 +337,13 @@ params = model.init(jax.random.PRNGKey(0), jnp.ones((2, 10)))
         "of each device have an axis of devices in front, P('batch'), which the step takes off (`v[0]`) and puts back "
         "(`v[None]`); what pmean gives is P(). Then replicate, unreplicate and shard go. With check_vma, which is "
         "shard_map's default, the derivative by params that are P() is summed over the devices by itself, so that pmean "
-        "leaves a gradient that is too large: no error, other losses.",
+        "leaves a gradient that is too large: no error, other losses. On several hosts the mesh is that of all devices "
+        "(jax.make_mesh((jax.device_count(),), ('batch',), axis_types=(AxisType.Auto,))), and what a host has of its own, "
+        "batches and keys, comes in as jax.make_array_from_process_local_data(NamedSharding(mesh, P('batch')), x).",
         why="One module under a global jit has one set of statistics, of the whole batch, and one random stream: other "
-        "losses than with statistics and keys of each device. jax.pmap is jax.jit of jax.shard_map since jax 0.8.",
+        "losses than with statistics and keys of each device. jax.pmap is jax.jit of jax.shard_map since jax 0.8, and it "
+        "takes what each host holds, where jax.shard_map takes arrays of all hosts: a program's text does not say on how "
+        "many hosts it runs, so that only a person can take jax.pmap away.",
         how_sure="The migrated loop, and the form by hand, give the original's losses and statistics on eight devices.",
     ),
 )

@@ -19,7 +19,7 @@ import optax
 from flax import jax_utils, nnx
 from flax import linen as nn
 from flax.training import common_utils, train_state
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 P = PartitionSpec
 x = np.sin(np.arange(16 * 6.0, dtype=np.float32)).reshape(16, 6)
@@ -118,8 +118,9 @@ def after(norm: bool, *, check_vma: bool) -> dict[str, Any]:
     specs = {"in_specs": (P(), own, own, own, own), "out_specs": (P(), own, P())}
     jitted = jax.jit(jax.shard_map(step, mesh=mesh, check_vma=check_vma, **specs))
     losses = []
+    batch = [jax.make_array_from_process_local_data(NamedSharding(mesh, own), v) for v in (x, y)]
     for _ in range(10):
-        state, stats, loss = jitted(state, stats, x, y, keys)
+        state, stats, loss = jitted(state, stats, *batch, keys)
         losses.append(float(loss))
     return {"losses": losses, "stats": [np.asarray(v).tolist() for v in jax.tree.leaves(nnx.as_pure(stats))]}
 
