@@ -116,7 +116,8 @@ def containers(node: ast.AST, ctx: FileContext) -> None:
 def _wrapper(value: ast.expr, attribute: str, cls: ast.ClassDef, types: Types, ctx: FileContext) -> str:
     if isinstance(value, ast.Constant) and value.value is None:
         others = [v for v in types.attribute_values(cls, attribute) if v is not value and not exclusive(v, value, cls)]
-        return "data" if any(_is_data(v, types) for v in others) else ""
+        given = any(_is_data(v, known) for v, known in types.values_from_outside(cls, attribute))
+        return "data" if given or any(_is_data(v, types) for v in others) else ""
     if isinstance(value, ast.List) and not value.elts:
         return "List" if _appended(attribute, cls, types) else ""
     if isinstance(value, ast.List) and any(_is_data(item, types) for item in value.elts):

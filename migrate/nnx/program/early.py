@@ -52,8 +52,10 @@ class Types:
             found._collect()
         return found
 
-    def _file(self, source: SourceFile) -> Types:
+    def file(self, source: SourceFile) -> Types:
         """What is known of another file of the project."""
+        if source is self.ctx.source:
+            return self
         found = _of_files.get(source)
         if found is None:  # kept before it is filled: files import each other
             found = _of_files[source] = Types(FileContext(source, self.ctx.plan, self.ctx.options, self.ctx.project))
@@ -67,7 +69,7 @@ class Types:
         definition = self.ctx.project.definition(name) if self.ctx.project is not None and "." in name else None
         if definition is None or definition[0] is self.ctx.source or "nnx" not in definition[0].words:
             return None
-        other = self._file(definition[0])
+        other = self.file(definition[0])
         return next((Kind("model", cls, other) for cls in other.classes.values() if cls is definition[1]), None)
 
     def _collect(self) -> None:
@@ -75,7 +77,7 @@ class Types:
             for target in {self.ctx.plan.canonical(target) for target in self.ctx.source.names.imports.values()}:
                 definition = self.ctx.project.definition(target)
                 if definition is not None and definition[0] is not self.ctx.source and "nnx" in definition[0].words:
-                    self.variable_types |= {target} & self._file(definition[0]).variable_types
+                    self.variable_types |= {target} & self.file(definition[0]).variable_types
         nodes = [n for n in self.ctx.source.nodes if isinstance(n, ast.ClassDef)]
         for _ in range(4):  # a class may inherit from one that stands further down
             for node in nodes:
@@ -173,8 +175,13 @@ class Types:
 
     def _passed(self, function: ast.FunctionDef | ast.AsyncFunctionDef, position: int, depth: int) -> Kind | None:
         """The kind of what the file's calls of a function pass at a position, by name or place."""
-        name = _parameters(function)[position].arg
-        for node in self.ctx.source.calls_by_name.get(function.name, ()):
+        name, called = _parameters(function)[position].arg, function.name
+        holder = self.ctx.source.parents.get(function)
+        if called == "__init__" and isinstance(holder, ast.ClassDef):
+            called, position = holder.name, position - 1
+            if position < 0:
+                return None
+        for node in self.ctx.source.calls_by_name.get(called, ()):
             given = [k.value for k in node.keywords if k.arg == name]
             given += node.args[position : position + 1] if not any(isinstance(a, ast.Starred) for a in node.args) else []
             for value in given:
@@ -246,6 +253,20 @@ class Types:
                         yield node.value
             elif isinstance(node, ast.AnnAssign) and is_self_attribute(node.target, attribute) and node.value is not None:
                 yield node.value
+
+    def values_from_outside(self, cls: ast.ClassDef, attribute: str) -> Iterator[tuple[ast.expr, Types]]:
+        """What code anywhere in the project assigns to the attribute of a model of the class, `model.mask = ...`."""
+        project = self.ctx.project
+        for source in project.files.values() if project is not None else [self.ctx.source]:
+            if attribute not in source.words or "nnx" not in source.words:
+                continue
+            types = self.file(source)
+            for node in source.by_kind.get(ast.Assign, ()):
+                for target in node.targets if isinstance(node, ast.Assign) else ():
+                    if isinstance(target, ast.Attribute) and target.attr == attribute and not is_self_attribute(target):
+                        held = types.kind(target.value)
+                        if held is not None and held.cls is cls and isinstance(node, ast.Assign):
+                            yield node.value, types
 
 
 _types: weakref.WeakKeyDictionary[FileContext, Types] = weakref.WeakKeyDictionary()

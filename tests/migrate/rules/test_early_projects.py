@@ -90,6 +90,14 @@ print(first.calls.value, net.total.value, round(float(first.scale.value[0]), 5))
 }
 
 
+def run_program(folder: pathlib.Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=folder, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.split()
+
+
 def test_modules_of_other_files(tmp_path: pathlib.Path) -> None:
     (tmp_path / "parts").mkdir()
     names = {name: pathlib.Path(*name.split(".")).with_suffix(".py") for name in FILES}
@@ -98,8 +106,60 @@ def test_modules_of_other_files(tmp_path: pathlib.Path) -> None:
         after = file.after or text
         assert not file.diagnostics
         (tmp_path / file.path).write_text(after)
-    done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["0.8746", "0.67221", "0.4389", "3", "3", "2.00924"]  # as flax 0.10.2 prints
+    assert run_program(tmp_path) == ["0.8746", "0.67221", "0.4389", "3", "3", "2.00924"]  # as flax 0.10.2 prints
+
+
+GIVEN_LATER = {
+    "net": """
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+
+class Encoder(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs):
+        self.linear = nnx.Linear(3, 4, kernel_init=nnx.initializers.constant(0.3), rngs=rngs)
+        self.mask = None
+        self.note = None
+
+    def __call__(self, x):
+        x = self.linear(x)
+        return x if self.mask is None else x * self.mask.value
+
+
+class Net(nnx.Module):
+    def __init__(self, encoder, rngs: nnx.Rngs):
+        self.encoder = encoder
+        self.head = nnx.Linear(4, 1, kernel_init=nnx.initializers.constant(0.1), rngs=rngs)
+
+    def __call__(self, x):
+        return self.head(self.encoder(x))
+
+
+def build(seed):
+    rngs = nnx.Rngs(seed)
+    return Net(Encoder(rngs), rngs)
+""",
+    "program": """
+import jax.numpy as jnp
+from flax import nnx
+from net import Encoder, Net
+
+rngs = nnx.Rngs(0)
+encoder = Encoder(rngs)
+net = Net(encoder, rngs)
+first = net(jnp.ones((1, 3)))
+encoder.mask = nnx.Param(jnp.arange(4.0))
+encoder.note = "masked"
+print(round(float(first.sum()), 4), round(float(net(jnp.ones((1, 3))).sum()), 4))
+""",
+}
+
+
+def test_variables_that_attributes_are_given_from_outside(tmp_path: pathlib.Path) -> None:
+    result = migrate_project([SourceFile.parse(pathlib.Path(f"{name}.py"), name, GIVEN_LATER[name]) for name in GIVEN_LATER])
+    for file, text in zip(result.files, GIVEN_LATER.values(), strict=True):
+        (tmp_path / file.path).write_text(file.after or text)
+    net = (tmp_path / "net.py").read_text()
+    assert "self.mask = nnx.data(None)" in net and "self.note = None" in net
+    assert run_program(tmp_path) == ["0.36", "0.54"]  # as flax 0.10.2 prints
