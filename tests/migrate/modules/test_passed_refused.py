@@ -38,7 +38,7 @@ REFUSED = {
   @nn.compact
   def __call__(self, x):
     dense = nn.Dense(4)
-    scanned = nn.scan(Step, variable_axes={'params': 0}, split_rngs={'params': True}, length=3)
+    scanned = nn.scan(Step, variable_axes={'params': 0}, length=3)
     return scanned(dense)(x, None)[0]
 """,
     ),

@@ -37,7 +37,7 @@ NOTHINGS = {
     "it gives another argument back": "lambda *args, **kwargs: lambda x, y=None: y",
 }
 BODIES = {
-    "what may be nothing is handed on": ("NNX110", "    return nn.Sequential([get_norm(self.kind, training)()])(x)\n"),
+    "what may be nothing is handed on": ("NNX132", "    return nn.Sequential([get_norm(self.kind, training)()])(x)\n"),
     "its input is a keyword": ("NNX132", "    return get_norm(self.kind, training)()(x=x)\n"),
     "the flag changes before the layer is called": (
         "NNX172",
