@@ -184,7 +184,12 @@ def opening(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func)
     asks = _asks(node, ctx)
-    if not (asks or (name or "").startswith("flax.")) or stays_linen(ctx, node) or boxes_remain(ctx):
+    if not (asks or (name or "").startswith("flax.")) or stays_linen(ctx, node):
+        return
+    if name in _BOXES and in_native_class(ctx, node) and initializer_around(ctx.source, node) is not None:
+        _constructor(node, _BOXES[name], ctx)  # whatever other classes do, this one has variables
+        return
+    if boxes_remain(ctx):
         return
     if boxes_beside_variables(ctx):
         _both(node, name, ctx)

@@ -26,7 +26,7 @@ from ..values.sites import (
     Variable,
 )
 from ..values.unpacking import entry, merged
-from ..values.values import OPAQUE, Array, Const, Int, Led, Shape, ShapeOf, Tup, Unknown, Value
+from ..values.values import OPAQUE, Array, Const, Int, Led, Real, Shape, ShapeOf, Tup, Unknown, Value
 from . import asked_values
 from .taken_names import is_taken
 
@@ -259,6 +259,8 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
             needs = said.needs | {name}
             localized = dataclasses.replace(said, span=env.source.span(node), needs=needs)
             run.block.steps.append(Local(node, frozenset({name}), localized, env.source))
+            if _may_widen(value.value, right.value):
+                value = Abs(Int(Dim.local(name)), static=True)
             known = isinstance(value.value, Int | Const | Tup | Array) and not isinstance(value.value, Static)
             renewed = not run.in_setup and name in dependencies_of(value.value)
             if not known or renewed:  # from here on the name means the new one
@@ -268,3 +270,11 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
             return
     env.names[name] = Abs(value.value, static=False, flags=value.flags)
     env.local.discard(name)
+
+
+def _may_widen(made: Value, right: Value) -> bool:
+    """`scale *= self.table`, of an array whose last dimension is 1: what the field holds may be an array of any width."""
+    if not isinstance(made, Array) or (isinstance(right, Array | Int | Real | Const) and not isinstance(right, Static)):
+        return False
+    last = made.shape.dims[-1] if made.shape.dims else None
+    return last is not None and last.value == 1

@@ -1,6 +1,7 @@
-"""Initializers that put a value into Linen's box themselves: `lambda key, shape: nn.Partitioned(init(key, shape), names)`.
+"""Functions of a file that put a value into Linen's box themselves: `def boxed(key, shape): return nn.Partitioned(...)`.
 
-`nn.with_partitioning` says the same and is followed; what such an initializer returns would be an NNX parameter's value.
+`nn.with_partitioning` says the same and is followed. A function that a class which stays Linen may use, too, keeps Linen's
+box, and what it returns would be an NNX parameter's value. Initializers within a class are rewritten with it.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ _known: weakref.WeakKeyDictionary[Project, dict[str, ast.Call]] = weakref.WeakKe
 
 
 def refuse(text: ClassText) -> None:
-    """NNX181 where a class, or a function that it names, makes such a box."""
+    """NNX181 where a class names a function of the project that makes such a box."""
     project, source = text.run.project, text.source
     makers = _makers(project)
-    made = _made(project, source, text.model.node)
-    if made is None and makers:
-        words = {name.rpartition(".")[2] for name in makers}
-        named: list[ast.expr] = [n for n in of_kind(text.model.node, ast.Name) if n.id in words]
-        named += [n for n in of_kind(text.model.node, ast.Attribute) if n.attr in words]
-        made = next((n for n in named if project.qualname(source, n) in makers), None)
+    if not makers:
+        return
+    words = {name.rpartition(".")[2] for name in makers}
+    named: list[ast.expr] = [n for n in of_kind(text.model.node, ast.Name) if n.id in words]
+    named += [n for n in of_kind(text.model.node, ast.Attribute) if n.attr in words]
+    made = next((n for n in named if project.qualname(source, n) in makers), None)
     if made is not None:
         reason = f"`{ast.unparse(made)}` puts a parameter into its box itself; say it by nn.with_partitioning"
         raise Unmigratable("NNX181", reason, made)

@@ -3,15 +3,6 @@
 HEAD = "from typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
-    "an initializer that makes a box itself": (
-        "NNX181",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    w = self.param('w', lambda k, s: nn.Partitioned(nn.initializers.normal()(k, s), ('data', None)), (x.shape[-1], 4))
-    return x @ w
-""",
-    ),
     "an initializer of the file that makes a box itself": (
         "NNX181",
         """def boxed(key, shape, dtype=jnp.float32):

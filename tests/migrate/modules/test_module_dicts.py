@@ -28,8 +28,11 @@ def _module(name: str, text: str) -> types.ModuleType:
 @pytest.mark.parametrize("name", ["Values", "Sorted", "Items", "Chained", "ItemByItem", "Numbers"])
 def test_a_merged_model_has_the_items_in_their_order(name: str) -> None:
     text = FORMS.read_text()
-    after = migrate_project([SourceFile.parse(FORMS, FORMS.stem, text)]).files[0].after
+    result = migrate_project([SourceFile.parse(FORMS, FORMS.stem, text)])
+    after = result.files[0].after
     assert after is not None
+    for path, content in result.created.items():
+        _module(path.stem, content)
     linen, native = _module("dicts_linen", text), _module("dicts_nnx", after)
     x = jnp.asarray(np.random.RandomState(0).randn(2, 3), jnp.float32)
     module = getattr(linen, name)()

@@ -28,23 +28,6 @@ REFUSED = {
       x = self.proj(x)
     return self.head(x)
 """,
-    "one of two, or None": """class M(nn.Module):
-  kind: int = 1
-
-  def setup(self):
-    self.head = nn.Dense(4)
-    if self.kind == 1:
-      self.proj = nn.Dense(5)
-    elif self.kind == 2:
-      self.proj = nn.Dense(6)
-    else:
-      self.proj = None
-
-  def __call__(self, x):
-    if self.proj is not None:
-      x = self.proj(x)
-    return self.head(x)
-""",
     "by an argument of the call": """class M(nn.Module):
   @nn.compact
   def __call__(self, x, train=False, mask=None):

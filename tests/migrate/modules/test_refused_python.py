@@ -106,8 +106,8 @@ REFUSED = {
     "global": ("NNX134", "    global COUNT\n    COUNT = 5\n    return nn.Dense(COUNT)(x)\n"),
     "an array of the constructor's own that widens another one": (
         "NNX110",
-        """    scale = jnp.linspace(0, 1.0, 4)
-    scale *= jnp.log(self.sizes[0])
+        """    scale = jnp.ones((1,))
+    scale *= jnp.asarray(self.sizes)
     assert x.ndim == 1
     return nn.Dense(4)(jnp.exp(scale)[None, :] * x[:, None])
 """,
