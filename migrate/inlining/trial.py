@@ -111,8 +111,16 @@ class _Users:
                     waiting.append(key)
         return found
 
+    @functools.cached_property
+    def _used(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for key, users in self._users.items():
+            for user in users:
+                found.setdefault(user, set()).add(key)
+        return found
+
     def none_of(self, names: Collection[str], plan: Plan) -> dict[str, ClassPlan]:
-        """The classes that neither are among these nor use one of them."""
+        """The classes that neither are among these nor use one of them, nor stay Linen and are used by one of them."""
         using = set(names)
         waiting = list(names)
         while waiting:
@@ -120,7 +128,13 @@ class _Users:
                 if user not in using:
                     using.add(user)
                     waiting.append(user)
-        return _without(plan.classes, using)
+        seen, waiting = set(names), list(names)
+        while waiting:
+            for used in self._used.get(waiting.pop(), set()) - seen:
+                seen.add(used)
+                waiting.append(used)
+        kept = {name for name in seen if name in plan.classes and plan.classes[name].outcome is Outcome.NATIVE}
+        return _without(plan.classes, using | (seen - kept))
 
 
 def _more_wanted(project: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str]) -> bool:
