@@ -350,13 +350,17 @@ class Names:
     def _local_alias(self, node: ast.Name, depth: int) -> str | None:
         """What a name of a function stands for that it binds once, to another name: `m = models`, of `m.Encoder`."""
         values = self._local_aliases.get(node.id)
-        if values is None:
-            return None
+        if values is None or node.id in self.imports or node.id in self._nonlocals:
+            return None  # or an import may bind it in the function, or an inner function bind it anew
         scope = self.binding_scope(node.id, node)
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
             return None
         bound = [binder for binder in self._binders[node.id] if self.bound_by(binder) is scope]
         return self._raw(values[bound[0]], depth + 1) if len(bound) == 1 and bound[0] in values else None
+
+    @functools.cached_property
+    def _nonlocals(self) -> frozenset[str]:
+        return frozenset(name for node in self._flat.by_kind.get(ast.Nonlocal, ()) for name in node.names)  # type: ignore[attr-defined]
 
     @functools.cached_property
     def _local_aliases(self) -> dict[str, dict[ast.AST, ast.expr]]:

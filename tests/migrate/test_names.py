@@ -62,6 +62,8 @@ def test_alias_at_module_level_is_followed_only_when_bound_once() -> None:
         ("m: object = linen\n    m.Dense", None),
         ("m, n = linen, x\n    m.Dense", None),
         ("for m in (linen,): m.Dense", None),
+        ("m = linen\n    if x:\n        import other as m\n    m.Dense", None),
+        ("m = linen\n    def g():\n        nonlocal m\n        m = x\n    m.Dense", None),
         ("m = linen\n    def g(m):\n        return m.Dense", None),
         ("m = linen\n    global m\n    m.Dense", "flax.linen.Dense"),
     ],

@@ -11,6 +11,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from ...linen.project.index import Project
+from ...linen.project.own_boxes import initializer_around
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
 from ...trees import of_kind
@@ -24,24 +25,24 @@ _known: weakref.WeakKeyDictionary[Project, dict[str, ast.Call]] = weakref.WeakKe
 
 
 def refuse(text: ClassText) -> None:
-    """NNX181 where a class names a function of the project that makes such a box."""
+    """NNX181 where a class names a function of the project that makes such a box, or makes one outside of an initializer."""
     project, source = text.run.project, text.source
     makers = _makers(project)
-    if not makers:
-        return
     words = {name.rpartition(".")[2] for name in makers}
     named: list[ast.expr] = [n for n in of_kind(text.model.node, ast.Name) if n.id in words]
     named += [n for n in of_kind(text.model.node, ast.Attribute) if n.attr in words]
     made = next((n for n in named if project.qualname(source, n) in makers), None)
+    if made is None:
+        made = next((c for c in _made(project, source, text.model.node) if initializer_around(source, c) is None), None)
     if made is not None:
         reason = f"`{ast.unparse(made)}` puts a parameter into its box itself; say it by nn.with_partitioning"
         raise Unmigratable("NNX181", reason, made)
 
 
-def _made(project: Project, source: SourceFile, within: ast.ClassDef | ast.FunctionDef) -> ast.expr | None:
+def _made(project: Project, source: SourceFile, within: ast.ClassDef | ast.FunctionDef) -> list[ast.Call]:
     if source.words.isdisjoint(_WORDS):
-        return None
-    return next((c for c in of_kind(within, ast.Call) if project.qualname(source, c.func) in _BOXES), None)
+        return []
+    return [c for c in of_kind(within, ast.Call) if project.qualname(source, c.func) in _BOXES]
 
 
 def _makers(project: Project) -> dict[str, ast.Call]:
@@ -50,8 +51,7 @@ def _makers(project: Project) -> dict[str, ast.Call]:
         found: dict[str, ast.Call] = {}
         for source in project.files.values():
             for node in source.tree.body if not source.words.isdisjoint(_WORDS) else ():
-                made = _made(project, source, node) if isinstance(node, ast.FunctionDef) else None
-                if isinstance(node, ast.FunctionDef) and isinstance(made, ast.Call):
-                    found[f"{source.module}.{node.name}"] = made
+                if isinstance(node, ast.FunctionDef) and (made := _made(project, source, node)):
+                    found[f"{source.module}.{node.name}"] = made[0]
         _known[project] = found
     return _known[project]

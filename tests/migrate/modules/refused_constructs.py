@@ -3,6 +3,16 @@
 HEAD = "from typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "an initializer that is none by its parameters and makes a box": (
+        "NNX181",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    init = nn.initializers.normal()
+    w = self.param('w', lambda *given: nn.Partitioned(init(*given), ('data', None)), (x.shape[-1], 4))
+    return x @ w
+""",
+    ),
     "an initializer of the file that makes a box itself": (
         "NNX181",
         """def boxed(key, shape, dtype=jnp.float32):
