@@ -377,8 +377,8 @@ RULES = (
         "parameters may stand in boxes of the program's own",
         "A subclass of `AxisMetadata` that derives from `nn.Partitioned`, is no `flax.struct` dataclass with one array, "
         "whose `unbox` returns something else than that array, whose axes follow a scan or vmap, or that is made elsewhere "
-        "than in what an initializer returns. (Others are carried: see NNX403.) Or a function of a file makes `nn.Partitioned` or "
-        "`nn.LogicallyPartitioned` itself; an initializer within the class (`lambda key, shape: nn.Partitioned(...)`) is followed.",
+        "than in what an initializer returns. (Others are carried: see NNX403.) Or a function of a file makes "
+        "`nn.Partitioned` or `nn.LogicallyPartitioned` itself; an initializer within the class is followed.",
         "Linen opens such a box wherever it reads the parameter and tells it of stacked axes; an nnx.Variable does neither.",
         "keep what the box says as metadata of the variable: `nnx.Param(value, lr_scale=0.5)`, or "
         "`nnx.with_metadata(init, lr_scale=0.5)` for an initializer.",
