@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...trees import subtree
+from ..lifted.transform_choices import chosen_transform
 from ..lists import chains, conditional_items, last_pass, size_lists
 from ..modules import alternatives, fallback_factories, reentry
 from ..modules.choices import FactoryChoice, chosen, or_raises
@@ -130,6 +131,10 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     for name, value in attributes_then.items():
         other = run.attributes.get(name)
         if other is not value and other is not None:
+            factory = _held_choice(run, node.test, localized, text, value, other, env) if run.in_setup else None
+            if factory is not None:
+                run.attributes[name] = factory
+                continue
             listed = chains.merged(run, value.value, other.value, sides) if run.in_setup else None
             if listed is not None:
                 run.attributes[name] = Abs(listed, False, value.flags | other.flags)
@@ -277,6 +282,10 @@ def _choose(
         if made and _is_factory(left.value) and _is_factory(right.value):
             value = chosen(run, node.test, localized, text, left.value, right.value, asked_in)
             env.names[name] = dataclasses.replace(bound, value=value, static=left.static and right.static)
+            continue
+        transform = chosen_transform(run, node.test, localized, text, left.value, right.value, asked_in)
+        if transform is not None:
+            env.names[name] = dataclasses.replace(bound, value=transform, static=left.static and right.static)
         elif isinstance(left.value, Function | FunctionChoice) and isinstance(right.value, Function | FunctionChoice):
             function = chosen_function(node, localized, text, sides, left.value, right.value, env)
             if function is not None:
@@ -284,6 +293,19 @@ def _choose(
         elif isinstance(bound.value, Either) and localized is not None:
             value = decided(bound.value, *run.self_text(node.test, asked_in), left.value, right.value)
             env.names[name] = dataclasses.replace(bound, value=value)
+
+
+def _held_choice(
+    run: Execution, test: ast.expr, localized: Localized | None, text: str, then: Abs, orelse: Abs, env: Env
+) -> Abs | None:
+    """What an attribute of `setup` makes, by its condition: `self.norm = nn.LayerNorm`, else `self.norm = nn.RMSNorm`."""
+    made = any(isinstance(side.value, Factory | FactoryChoice) for side in (then, orelse))
+    if not (made and _is_factory(then.value) and _is_factory(orelse.value)):
+        return None
+    value = chosen(run, test, localized, text, then.value, orelse.value, env)
+    if isinstance(value, FactoryChoice) and value.localized is not None and value.localized.needs:
+        value = dataclasses.replace(value, localized=None, text=ast.unparse(value.test))  # setup's names, elsewhere
+    return Abs(value, then.static and orelse.static)
 
 
 def _or_raises(

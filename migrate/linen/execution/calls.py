@@ -9,6 +9,7 @@ from typing import Any
 from ..lifted.differentiation import DERIVATIVES, CustomDerivative, Pullback, call_custom, differentiate, pull_back
 from ..lifted.higher_order import run_functions
 from ..lifted.lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
+from ..lifted.transform_choices import TransformChoice, lift_by_choice
 from ..lists import own_chains
 from ..lists.chains import Chain, Cycle
 from ..modules import detached_cells
@@ -106,6 +107,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return call_custom(run, value, node, env)
     if isinstance(value, Pullback):
         return pull_back(run, value, node, env)
+    if isinstance(value, TransformChoice):
+        return lift_by_choice(run, value, node, env)
     if isinstance(value, PartialLift):
         return lifted_factory(run, value.name, node, env, value)
     if isinstance(value, Factory):

@@ -469,7 +469,7 @@ class Execution(LoopExecution):
                 elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                     aliases.forget(self, {target.value.id}, env)
         elif isinstance(node, ast.Match):
-            uncertain.run_match(self, node, env, returned)
+            return uncertain.run_match(self, node, env, returned)
         elif isinstance(node, ast.Global) and self.apart:
             env.names.update({name: Abs(Unknown(name)) for name in node.names})
         elif isinstance(node, ast.Nonlocal | ast.Global):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..evidence.ranks import asked_rank
+from ..lifted.transform_choices import chosen_transform
 from ..lists import chains
 from ..lists.conditional_items import all_of, asks_what_changes
 from ..lists.size_lists import before_statement
@@ -335,6 +336,9 @@ class Operators(Evaluation):
         fallback_factories.note(self, node.test, a.value, b.value, env)
         if isinstance(a.value, Factory | FactoryChoice) and isinstance(b.value, Factory | FactoryChoice):
             return Abs(chosen(self, node.test, localized, text, a.value, b.value, env), static, flags)
+        transform = chosen_transform(self, node.test, localized, text, a.value, b.value, env)
+        if transform is not None:
+            return Abs(transform, static, flags)
         merged = self.merge_values([a, b])
         known = under_step(chosen_apart(merged.value, a.value, b.value, sides), a.value, b.value, sides)
         if known is not merged.value:

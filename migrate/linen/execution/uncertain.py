@@ -11,6 +11,7 @@ from typing import Any
 
 from ...trees import subtree
 from ..lists import size_lists
+from ..modules import factory_matches
 from ..values import mutation
 from ..values.environment import Env, Returned
 from ..values.sites import Abs, Block, Unmigratable
@@ -29,13 +30,18 @@ def run_try(run: Any, node: ast.Try, env: Env, returned: Returned) -> bool:
     return finished or done
 
 
-def run_match(run: Any, node: ast.Match, env: Env, returned: Returned) -> None:
-    """A `match` statement, whose patterns bind names, too."""
+def run_match(run: Any, node: ast.Match, env: Env, returned: Returned) -> bool:
+    """A `match` statement, whose patterns bind names, too; True where every path has returned."""
+    factories = factory_matches.returned(run, node, env)
+    if factories is not None:
+        returned.values.append(factories)
+        return True
     run.evaluate(node.subject, env)
     bound = {n.name for n in subtree(node) if isinstance(n, ast.MatchAs | ast.MatchStar) and n.name}
     bound |= {n.rest for n in subtree(node) if isinstance(n, ast.MatchMapping) and n.rest}
     reason = ("NNX120", "submodules are made in a match statement", node)
     run_paths(run, [case.body for case in node.cases], bound, env, returned, reason)
+    return False
 
 
 def run_while(run: Any, node: ast.While, env: Env, returned: Returned) -> None:

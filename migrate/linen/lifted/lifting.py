@@ -156,7 +156,7 @@ def decorator_lift(run: Any, node: ast.expr, source: Any) -> Lifted | None:
         raise Unmigratable("NNX130", f"`{ast.unparse(node)}` lifts a function of the module", node)
     if qualname not in LIFTED:
         return None
-    lifted = Lifted(LIFTED[qualname], called or node, options, values)  # type: ignore[arg-type]
+    lifted = Lifted(LIFTED[qualname], called or node, options, values, name=qualname)  # type: ignore[arg-type]
     run.decorators[node] = lifted
     return lifted
 

@@ -54,18 +54,31 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
         return Several(options)
     if all(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
         return Several(options)
-    own, home = test, None
-    if any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
-        said = (
-            by_fields(run, test, lambda n: env.get(n.id)) if caller_words.in_method(env) else words_of_class(run, test, env)
-        )
-        if said is None:
-            return Several(options)
-        own, home = said
-        if not caller_words.in_method(env):
-            localized, text = in_constructor(run, test, own, localized, text, env)
+    said = said_where_made(run, test, localized, text, env)
+    if said is None:
+        return Several(options)
+    own, localized, text, home = said
     made = FactoryChoice(own, localized, text, then, orelse, home)
     return _by_kind(made) or made
+
+
+def said_where_made(
+    run: Any, test: ast.expr, localized: Localized | None, text: str, env: Any
+) -> tuple[ast.expr, Localized | None, str, SourceFile | None] | None:
+    """A condition that chooses a factory, as it is asked where the module is made: in the method, in the constructor, and
+    the file whose names it means; None where it cannot be."""
+    if localized is None and not text:
+        return None
+    if not any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(test)):
+        return test, localized, text, None
+    in_method = caller_words.in_method(env)
+    said = in_fields_of(run, test, env) if in_method else words_of_class(run, test, env)
+    if said is None:
+        return None
+    own, home = said
+    if not in_method:
+        localized, text = in_constructor(run, test, own, localized, text, env)
+    return own, localized, text, home
 
 
 def _of_one_field(a: Value, b: Value) -> bool:
@@ -104,11 +117,28 @@ def _everywhere(run: Any, *sources: SourceFile) -> frozenset[str]:
     )
 
 
+def in_fields_of(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceFile | None] | None:
+    """As `by_fields`, also through names that hold more than that: `kind = cfg.norm.lower()` of `cfg`."""
+
+    def read(name: ast.Name) -> ast.expr | None:
+        place = env.place_of(name.id)
+        given = place.words.get(name.id) if place is not None else None
+        if given is None or given[2] is not place.names[name.id]:
+            return None
+        found = in_fields_of(run, given[0], given[1])
+        return found[0] if found is not None and found[1] is None else None
+
+    return by_fields(run, test, lambda n: env.get(n.id), read)
+
+
 def by_fields(
-    run: Any, test: ast.expr, bound: Callable[[ast.Name], Abs | None]
+    run: Any,
+    test: ast.expr,
+    bound: Callable[[ast.Name], Abs | None],
+    read: Callable[[ast.Name], ast.expr | None] = lambda _: None,
 ) -> tuple[ast.expr, SourceFile | None] | None:
     """A condition of a method in terms of the fields: `self.config.norm` where it asks for `cfg.norm`, and that is it;
-    `bound`: what a name holds there.
+    `bound`: what a name holds there; `read`: the expression in terms of fields that it was given.
     """
     said: dict[str, ast.expr] = {}
     for name in [n for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"]:
@@ -116,8 +146,14 @@ def by_fields(
         if held is None:
             continue
         value = held.value
-        if not isinstance(value, Static) or value.deps or not (type(value) is Static or value.of_fields):
+        if not isinstance(value, Static) or not (type(value) is Static or value.of_fields):
             return None
+        if value.deps:
+            again = read(name)
+            if again is None:
+                return None
+            said[name.id] = again
+            continue
         root = re.match(r"self\.(\w+)", value.text)
         if root is None or root[1] not in run.fields:
             return None
@@ -145,7 +181,7 @@ def _by_arguments(run: Any, test: ast.expr, env: Any) -> tuple[ast.expr, SourceF
         return None
     if names - set(source.names.imports) - set(source.names.definitions) - _everywhere(run, source):
         home = caller_words.home_of(env)  # names of the method may mean something else by then: in terms of the fields
-        return by_fields(run, made, lambda n: home.get(n.id)) if home is not None else None
+        return in_fields_of(run, made, home) if home is not None else None
     return made, None if names <= _everywhere(run, source) else source
 
 
@@ -299,5 +335,5 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
 __all__ = [
     "RAISED", "FactoryChoice", "by_fields", "check_unchanged", "chosen", "construct_choice", "in_constructor",
     "lifted_or_not", "map_choice",
-    "or_raises", "words_of_class",
+    "or_raises", "said_where_made", "words_of_class",
 ]  # fmt: skip

@@ -369,7 +369,7 @@ def lifted_factory(run: Any, name: str, node: ast.Call, env: Any, held: PartialL
     if kind in WHOLE:
         run_functions(run, Arguments(node, arguments.positional[1:], arguments.keywords))
         said = {name: found for name, option in options.items() if (found := run.localize(option, env)) is not None}
-    lifted = Lifted(kind, node, options, known, said=said, label=label_of(name, known))
+    lifted = Lifted(kind, node, options, known, said=said, label=label_of(name, known), name=name)
     if isinstance(target, Function):
         return Abs(LiftedFunction(target, (lifted,)), first.static)
     if isinstance(target, LiftedFunction):

@@ -152,7 +152,7 @@ def returned_choice(
         return None
     options: list[Value] = []
     for side in sides:
-        option = _as_factory(run, side) if len(side.values) == 1 else RAISED if not side.values else None
+        option = as_factory(run, side) if len(side.values) == 1 else RAISED if not side.values else None
         if option is None:
             return None
         options.append(option)
@@ -179,7 +179,8 @@ def of_outside(
     return returned_choice(run, test, localized, text, given, env, Returned())
 
 
-def _as_factory(run: Any, side: Returned) -> Value | None:
+def as_factory(run: Any, side: Returned) -> Value | None:
+    """The one thing that a function returns, where it makes modules, or gives its input back."""
     value = side.values[0].value
     if side.guarded is not None:
         return side.guarded

@@ -23,9 +23,9 @@ def note(inner: Env, nodes: dict[str, ast.expr], caller: Env) -> None:
 
 
 def note_local(targets: list[ast.expr], node: ast.expr, env: Env) -> None:
-    """Remember what a function outside of classes reads under a name of its own: `kind = config.model.norm`."""
+    """Remember what a function reads under a name of its own: `kind = config.model.norm`."""
     target = targets[0]
-    if len(targets) == 1 and isinstance(target, ast.Name) and _only_reads(node) and not in_method(env):
+    if len(targets) == 1 and isinstance(target, ast.Name) and _only_reads(node):
         env.words[target.id] = (node, env.copy(), env.names[target.id])
 
 

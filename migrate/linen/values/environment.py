@@ -43,13 +43,16 @@ class Env:
     call: ast.Call | None = None  # the call
     words: dict[str, tuple[ast.expr, Env, Abs]] = dataclasses.field(default_factory=dict)  # see `caller_words`
 
-    def get(self, name: str) -> Abs | None:
+    def place_of(self, name: str) -> Env | None:
+        """The function around this one, or this one, that binds a name."""
         env: Env | None = self
-        while env is not None:
-            if name in env.names:
-                return env.names[name]
+        while env is not None and name not in env.names:
             env = env.parent
-        return None
+        return env
+
+    def get(self, name: str) -> Abs | None:
+        place = self.place_of(name)
+        return place.names[name] if place is not None else None
 
     def is_local(self, name: str) -> bool:
         env: Env | None = self

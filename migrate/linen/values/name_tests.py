@@ -11,6 +11,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
+_LETTERS = frozenset({"lower", "upper", "strip"})
 _OTHER = object()  # any value that no condition names
 
 
@@ -28,9 +29,9 @@ class Test:
 
 @functools.lru_cache(maxsize=4096)
 def parsed(text: str) -> Test | None:
-    """The condition, where it compares an attribute or name with constants."""
+    """The condition, where it compares an attribute or name, or `kind.lower()`, with constants."""
     node = ast.parse(text, mode="eval").body
-    if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.left, ast.Attribute | ast.Name)):
+    if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_subject(node.left)):
         return None
     operator, right = node.ops[0], node.comparators[0]
     if isinstance(operator, ast.Eq | ast.NotEq):
@@ -43,6 +44,12 @@ def parsed(text: str) -> Test | None:
         return None  # numbers and truth values are equal to one another in more ways
     values = frozenset(n.value for n in given if isinstance(n, ast.Constant))
     return Test(ast.unparse(node.left), values, isinstance(operator, ast.Eq | ast.In))
+
+
+def _is_subject(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LETTERS:
+        return not node.args and not node.keywords and _is_subject(node.func.value)
+    return isinstance(node, ast.Attribute | ast.Name)
 
 
 def decided(text: str, known: Sequence[tuple[str, bool]]) -> bool | None:

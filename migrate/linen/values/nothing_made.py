@@ -72,6 +72,11 @@ def makes_nothing(value: Value) -> MakesNothing | None:
     return None
 
 
+def gives_back(value: Value) -> bool:
+    """Is it a function that returns its first argument, whatever else it is given?"""
+    return isinstance(value, GivesBack) or (isinstance(value, Function) and not value.method and _is_identity(value.node))
+
+
 def _is_identity(node: ast.AST) -> bool:
     """Does a function return its first argument, whatever else it is given?"""
     if not isinstance(node, ast.Lambda | ast.FunctionDef):
@@ -106,4 +111,4 @@ def _without_noise(node: ast.FunctionDef, unused: set[str]) -> list[ast.stmt]:
     return found
 
 
-__all__ = ["IDENTITY", "NOTHING", "GivesBack", "MakesNothing", "makes_nothing"]
+__all__ = ["IDENTITY", "NOTHING", "GivesBack", "MakesNothing", "gives_back", "makes_nothing"]

@@ -250,6 +250,7 @@ class Lifted:
     condition: tuple[ast.expr, bool] | None = None  # the transform is there only where this holds (or does not)
     said: Mapping[str, Localized] = dataclasses.field(default_factory=dict)  # options that the constructor says, too
     label: str = ""  # what it puts before the names of classes, where that is not what the kind does
+    name: str = ""  # flax.linen.remat, flax.linen.partitioning.remat, ...
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...edits import Parts, Span
+from ...linen.lifted.transform_choices import is_transform
 from ...linen.modules.choices import FactoryChoice
-from ...linen.values.nothing_made import makes_nothing
+from ...linen.values.nothing_made import gives_back, makes_nothing
 from ...linen.values.sites import Factory, PartialLift, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
@@ -206,7 +207,8 @@ def _is_factory(writer: ClassWriter, node: ast.Assign) -> bool:
     if found is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return False
     value: Any = found.value
-    return isinstance(value, Factory | FactoryChoice | PartialLift) or makes_nothing(value) is not None
+    lifts = isinstance(value, PartialLift) or is_transform(value) or gives_back(value)
+    return isinstance(value, Factory | FactoryChoice) or lifts or makes_nothing(value) is not None
 
 
 def _replaced(span: Span, gone: Sequence[Span], kept: Sequence[Span]) -> bool:

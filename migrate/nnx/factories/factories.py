@@ -60,7 +60,8 @@ def _is_made_here(writer: ClassWriter, node: ast.expr, source: SourceFile) -> bo
         return False
     if any(f.node is node for b in chosen for f in factories_in(b.abs.value)):
         return True  # the constructor says it in its own words
-    return any(s.choice and s.factory is not None and s.factory.node is node for s in writer.run.sites)
+    made = [s for s in writer.run.sites if s.factory is not None and s.factory.node is node]
+    return bool(made) and all(s.choice for s in made)  # one that is called by itself is asked for: `get_norm("rms")()`
 
 
 def _stays_linen(writer: ClassWriter, node: ast.AST) -> bool:

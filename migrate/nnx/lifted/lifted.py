@@ -379,8 +379,7 @@ def said_outside_setup(writer: ClassText, site: Site, test: ast.expr) -> ast.exp
 
 def _counts_without_self(writer: ClassText, site: Site, lifted: Lifted) -> bool:
     """`flax.linen.partitioning.remat` counts arguments from the first after self; nn.remat and nnx.remat count self."""
-    name: str | None = writer.run.project.qualname(site.source, lifted.node.func)
-    return name == "flax.linen.partitioning.remat"
+    return lifted.name == "flax.linen.partitioning.remat"
 
 
 def _counts_back(node: ast.expr) -> bool:

@@ -138,7 +138,9 @@ def _asked_of_calls(text: ClassText, site: Site) -> list[Step]:
     paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
     common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
     already = site.renders.get("made_under", ())
-    return [s for s in common if not s.deps and s not in already and _asks_fields(text, s)]
+    chosen = {(ast.unparse(test), holds) for test, holds in site.choice}  # the factory is picked under them
+    said = [s for s in common if not s.deps and s not in already and (s.text, s.holds) not in chosen]
+    return [s for s in said if _asks_fields(text, s)]
 
 
 def _asks_fields(text: ClassText, step: Step) -> bool:
