@@ -504,6 +504,11 @@ def _left(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan
     )
 
 
+def _holding(node: ast.AST, own: FileContext, contexts: Mapping[str, FileContext]) -> FileContext:
+    """The file that a node stands in: its class's own, or that of a base or a helper function in another file."""
+    return next((c for c in (own, *contexts.values()) if node in c.source.parents), own)
+
+
 def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: dict[str, FileContext]) -> None:
     """Add the edits of every native class to its file's context."""
     loaded = _loaded_attributes(project)
@@ -547,7 +552,7 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
                 if conflict.first.parts != change.parts:
                     raise
         for code, message, node in text.notes:
-            context.report(node, code, message)
+            _holding(node, context, contexts).report(node, code, message)
         for above in local_classes.replaced(info.source, info.node):
             message = f"this {above.name} stays a Linen module: the one defined below takes its place."
             context.report(above, "NNX175", message, severity=Severity.WARNING, help="Remove what nobody sees.")
