@@ -16,7 +16,7 @@ from ...source import SourceFile
 from ...trees import subtree
 from ..project.index import Project
 from ..values import records
-from . import flow_classes, flow_control, flow_gradients, flow_records, flow_versions, module_code
+from . import flow_classes, flow_control, flow_dictionaries, flow_gradients, flow_records, flow_versions, module_code
 from .flow_readers import Read, statement_of
 from .flow_uses import Uses, restored_target
 from .flow_values import (
@@ -34,6 +34,7 @@ from .flow_values import (
     ClassValue,
     Collection,
     Deltas,
+    Entries,
     Function,
     Gradients,
     Instance,
@@ -50,6 +51,7 @@ from .flow_values import (
     Updated,
     Value,
     Variables,
+    is_sequence,
     join,
 )
 from .self_names import SelfName
@@ -200,7 +202,7 @@ class Flow:
         elif isinstance(target, ast.Tuple | ast.List):
             if isinstance(value, Nothing):
                 return
-            known = isinstance(value, Items) and len(value.items) == len(target.elts)
+            known = is_sequence(value, len(target.elts))
             starred = any(isinstance(e, ast.Starred) for e in target.elts)
             for index, element in enumerate(target.elts):
                 item = value.items[index] if isinstance(value, Items) and known and not starred else ANY
@@ -315,26 +317,8 @@ class Flow:
         if isinstance(node, ast.Lambda):
             return Function(frozenset([node]))
         if isinstance(node, ast.Dict):
-            return self._dictionary(node)
+            return flow_dictionaries.of(self, node)
         return ANY
-
-    def _dictionary(self, node: ast.Dict) -> Value:
-        """`{'params': state.params, 'batch_stats': state.batch_stats}`."""
-        classes = [self.value(item) for item in node.values]
-        if classes and None not in node.keys and all(isinstance(value, ClassValue) for value in classes):
-            joined = functools.reduce(join, classes)  # type: ignore[arg-type]
-            return Table(joined) if isinstance(joined, ClassValue) else ANY
-        sites: frozenset[ast.Call] = frozenset()
-        names = set()
-        for key, item in zip(node.keys, node.values):
-            value = self.value(item)
-            if isinstance(value, Nothing):
-                return value
-            if not (isinstance(key, ast.Constant) and isinstance(value, Collection) and value.name == key.value):
-                return ANY
-            sites |= value.sites
-            names.add(value.name)
-        return Variables(sites) if "params" in names else ANY
 
     def _subscript(self, base: Value, index: ast.expr) -> Value:
         if isinstance(base, Nothing | ClassValue | Bound):  # `Encoder[int]` is the class
@@ -350,6 +334,8 @@ class Flow:
             return dataclasses.replace(base, updated=False)  # a part of the tree
         if isinstance(base, Gradients) and isinstance(constant, str):
             return base
+        if isinstance(base, Entries):
+            return base.entry(constant) or ANY
         if isinstance(base, Items) and isinstance(constant, int) and -len(base.items) <= constant < len(base.items):
             return base.items[constant]
         return ANY

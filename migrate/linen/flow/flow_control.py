@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
-from .flow_values import ANY, NOTHING, SWITCH, Function, Items, Nothing, Tracked, Value, join
+from .flow_values import ANY, NOTHING, SWITCH, Function, Items, Nothing, Tracked, Value, is_sequence, join
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -22,7 +22,7 @@ def scan(flow: Flow, source: SourceFile, node: ast.Call) -> Value:
     result = _returned(flow, body)
     if isinstance(result, Nothing):
         return result
-    if not isinstance(result, Items) or len(result.items) != 2:
+    if not isinstance(result, Items) or not is_sequence(result, 2):
         return ANY
     carried = result.items[0]
     for target in body.nodes if isinstance(carried, Items) else ():  # the next step is given what this one returns

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from typing import TYPE_CHECKING
 
-from .flow_values import ANY, Function, Gradients, Items, Nothing, Tracked, Value
+from .flow_values import ANY, Function, Gradients, Items, Nothing, Tracked, Value, is_sequence
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -41,6 +41,6 @@ def result(flow: Flow, function: Function, returned: Value, args: list[ast.expr]
         return Items((returned, gradients))
     if not function.has_aux:
         return gradients
-    if isinstance(returned, Items) and len(returned.items) == 2:
+    if isinstance(returned, Items) and is_sequence(returned, 2):
         return Items((gradients, returned.items[1]))
     return Items((gradients, ANY))

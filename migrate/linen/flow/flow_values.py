@@ -125,6 +125,17 @@ class Record(Items):
 
 
 @dataclasses.dataclass(frozen=True)
+class Entries(Items):
+    """A dictionary with states under keys that are spelled out: `{"runner_state": state, "losses": losses}`."""
+
+    keys: tuple[str, ...]
+
+    def entry(self, key: object) -> Value | None:
+        """What stands under a key; None where the dictionary has none of that name."""
+        return self.items[self.keys.index(key)] if isinstance(key, str) and key in self.keys else None
+
+
+@dataclasses.dataclass(frozen=True)
 class Table(Value):
     """A dictionary of module classes: `{"small": CNN, "large": ResNet}`."""
 
@@ -163,11 +174,18 @@ def join(a: Value | None, b: Value | None) -> Value | None:
         if isinstance(a, Items) and isinstance(b, Items) and len(a.items) == len(b.items):
             if isinstance(a, Record) and isinstance(b, Record) and a.cls != b.cls:
                 return ANY
+            if isinstance(a, Entries) and isinstance(b, Entries) and a.keys != b.keys:
+                return ANY
             return dataclasses.replace(a, items=tuple(join(x, y) or ANY for x, y in zip(a.items, b.items, strict=True)))
         if isinstance(a, Function) and isinstance(b, Function):
             both = dataclasses.replace(a, nodes=a.nodes | b.nodes)
             return both if both == dataclasses.replace(b, nodes=a.nodes | b.nodes) else ANY
     return ANY
+
+
+def is_sequence(value: Value, length: int) -> bool:
+    """A tuple or list of so many items, which an assignment may take apart?"""
+    return isinstance(value, Items) and not isinstance(value, Entries) and len(value.items) == length
 
 
 TRAIN_STATES = {"flax.training.train_state.TrainState"}

@@ -24,6 +24,7 @@ from ...linen.flow.flow_values import (
     Items,
     Method,
     Model,
+    Nothing,
     OptState,
     State,
     Symbol,
@@ -43,6 +44,7 @@ from . import (
     handed_models,
     init_functions,
     leaf_order,
+    linen_trees,
     masks,
     methods,
     removals,
@@ -121,6 +123,7 @@ class _Functional(PassedTrees):
         self.annotated = False  # have their variables axes?
         self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
         self.wrapped: dict[ast.Call, Wrapped] = {}  # calls of functions that only initialize
+        self.read_only: set[Symbol] = set()  # parameters that are given dictionaries as Linen has them, and read them
         self.structures: set[Symbol] = set()  # names that were given a model, and now its structure
         self.made_names: dict[ast.AST, set[str]] = {}  # for variables that are made before a statement, by function
         self.returned: set[tuple[ast.AST, tuple[int, ...]]] = set()  # results of functions that are structures now
@@ -161,6 +164,7 @@ class _Functional(PassedTrees):
         self.fields = self._tree_fields() | set(self.parts)
         for kind in self.kinds:
             kind.graphdefs = {scope: self._graphdef(kind, call) for scope, call in kind.homes.items()}
+        self.read_only = linen_trees.readers(self)
         self.structures = handed_models.find(self)
         shared_structures.widen(self)
         for call in inits:
@@ -284,7 +288,9 @@ class _Functional(PassedTrees):
             found = kind.graphdefs[scope] if scope in kind.homes else found if constructed else ""
             if not found and constructed:
                 found = self._state_around(kind, node, scope)
-        return found or (self._state_around(kind, node, None) if kind.alike else "")
+        if found or not kind.alike:
+            return found
+        return self._state_around(kind, node, None) or linen_trees.structure_of_variables(self, node)
 
     def _structure(self, kind: Kind, call: ast.AST, base: ast.expr, value: Value) -> str:
         """The structure of a model that is never initialized: `nnx.graphdef(nnx.eval_shape(lambda: model(...)))`."""
@@ -448,9 +454,16 @@ class _Functional(PassedTrees):
             raise Unsupported(call, "a TrainState with another function than apply")
         self.replace(given, holder if given is call.keywords[0] else f"graphdef={holder}")
 
+    def _check_given(self, call: ast.Call) -> None:
+        """Unsupported where a state is given params that something else has made: they would be Linen's dictionaries."""
+        made = self.flow.creates_state(call) or (isinstance(call.func, ast.Attribute) and call.func.attr == "replace")
+        for keyword in call.keywords if made else ():
+            if keyword.arg in self.parts and not isinstance(self.flow.value(keyword.value), Tracked | Nothing):
+                raise Unsupported(keyword.value, f"{keyword.arg} from elsewhere")
+
     # uses ------------------------------------------------------------------------------------------------------
     def _use(self, node: ast.AST, value: Value) -> None:
-        if node in self.dropped:
+        if node in self.dropped or self._is_read_only(node):
             return
         parent = self.parent(node)
         if isinstance(node, ast.Call):
@@ -458,6 +471,8 @@ class _Functional(PassedTrees):
                 self._site(node)
             elif isinstance(value, State) and self.flow.creates_state(node):
                 self._create(node, value)
+            if isinstance(value, State):
+                self._check_given(node)
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             if isinstance(node.ctx, ast.Del):
                 raise Unsupported(node, "a value that is deleted")
@@ -475,6 +490,9 @@ class _Functional(PassedTrees):
             self._tree(node, value, parent)
         else:
             raise Unsupported(node, "a value of another kind")
+
+    def _is_read_only(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and self.flow.symbol(self.source(node), node) in self.read_only
 
     def _site(self, node: ast.Call) -> None:
         parent = self.parent(node)
@@ -545,7 +563,9 @@ class _Functional(PassedTrees):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
                 self._attribute(parent, value)
             return
-        if not self.goes_on(node):
+        if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
+            return
+        if not self.goes_on(node) and not linen_trees.hand_over(self, node):
             raise Unsupported(node, "a state that is used as something else than a tree")
 
     def _attribute(self, parent: ast.Attribute, value: Value) -> None:

@@ -16,6 +16,7 @@ from ...linen.flow.flow_values import (
     SWITCH,
     Collection,
     Deltas,
+    Entries,
     Function,
     Items,
     Method,
@@ -26,6 +27,7 @@ from ...linen.flow.flow_values import (
     Tracked,
     Value,
     Variables,
+    is_sequence,
 )
 from ...source import SourceFile
 from .components import Component
@@ -76,14 +78,18 @@ class PassedTrees(Rewrite):
             returned = self.flow.returns.get(owner) if owner is not None else None
             return returned is not None and self._kept(self.flow.value(node), returned)
         if isinstance(parent, ast.Dict):
-            return self._in_dictionary(parent, node)
+            known = self.flow.value(parent)
+            if not isinstance(known, Entries):
+                return self._in_dictionary(parent, node)
+            self.bundle(parent, known)
+            return self._asked_in_sight(parent, node)
         call = self.parent(parent) if isinstance(parent, ast.keyword) else parent
         return isinstance(call, ast.Call) and call.func is not node and self._given(call, node, parent)
 
     def _target(self, target: ast.expr, value: Value) -> bool:
         if isinstance(target, ast.Name):
             return self._kept(value, self.flow.value(target)) or not self._is_read(target)
-        if isinstance(target, ast.Tuple) and isinstance(value, Items) and len(target.elts) == len(value.items):
+        if isinstance(target, ast.Tuple) and isinstance(value, Items) and is_sequence(value, len(target.elts)):
             plain = not any(isinstance(e, ast.Starred) for e in target.elts)
             return plain and all(self._target(e, v) for e, v in zip(target.elts, value.items, strict=True) if self.has(v))
         return False
@@ -97,7 +103,7 @@ class PassedTrees(Rewrite):
         if isinstance(value, Items):
             if not self.has(value):
                 return True
-            same = isinstance(where, Items) and len(where.items) == len(value.items)
+            same = type(value) is type(where) and len(where.items) == len(value.items)  # type: ignore[attr-defined]
             return same and all(map(self._kept, value.items, where.items))  # type: ignore[attr-defined]
         return not self.has(value) or (isinstance(where, Tracked) and self.component.holds(where))
 
@@ -122,11 +128,21 @@ class PassedTrees(Rewrite):
         key = next((k for k, v in zip(parent.keys, parent.values) if v is node), None)
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(call, ast.Return)):
             return False
-        return not any(
-            isinstance(other, ast.Constant) and other.value == key.value and not isinstance(source.parents[other], ast.Dict)
-            for source in self.readers(self.source(node).module)
-            for other in source.by_kind.get(ast.Constant, ())
-        )
+        return self._asked_in_sight(parent, node)
+
+    def _asked_in_sight(self, dictionary: ast.Dict, node: ast.AST) -> bool:
+        """Does nobody ask for the key of a tree but of dictionaries that the flow of values knows?"""
+        key = next(k for k, v in zip(dictionary.keys, dictionary.values) if v is node)
+        assert isinstance(key, ast.Constant)
+        for source in self.readers(self.source(node).module):
+            for other in source.by_kind.get(ast.Constant, ()):
+                if not isinstance(other, ast.Constant) or other.value != key.value:
+                    continue
+                asked = source.parents[other]
+                known = isinstance(asked, ast.Subscript) and isinstance(self.flow.value(asked.value), Entries)
+                if not known and not isinstance(asked, ast.Dict):
+                    return False
+        return True
 
     def readers(self, module: str) -> Iterator[SourceFile]:
         """The file of a module, and those that import something of it."""
@@ -140,7 +156,7 @@ class PassedTrees(Rewrite):
         name = self.flow.name(call.func) or (call.func.id if isinstance(call.func, ast.Name) else "")
         value, function = self.flow.value(node), self.flow.value(call.func)
         if isinstance(function, Method) and self.component.holds(function):
-            return function.name == "apply" and call.args[:1] == [node]
+            return function.name == "apply" and call.args[:1] == [node] and not isinstance(value, Items)
         if name == "functools.partial" and call.args and node is not call.args[0]:
             function = self._called(call)
             if not isinstance(function, Function):
@@ -240,7 +256,7 @@ class PassedTrees(Rewrite):
             return False
         results = [self.flow.returns.get(target) for target in body.nodes]
         return all(
-            isinstance(r, Items) and len(r.items) == 2 and self._kept(value, r.items[0]) and not self.has(r.items[1])
+            isinstance(r, Items) and is_sequence(r, 2) and self._kept(value, r.items[0]) and not self.has(r.items[1])
             for r in results
         )
 

@@ -24,7 +24,7 @@ from ...linen.flow.flow_values import (
 )
 from ...trees import subtree
 from . import drawn_inputs, leaf_order, state_fields
-from .rewrite import Unsupported
+from .rewrite import Rewrite, Unsupported
 
 if TYPE_CHECKING:
     from .native import _Native
@@ -105,11 +105,16 @@ def _meets_field(form: _Native, call: ast.Call) -> bool:
 
 def read(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     """Params that a library only looks at, by their names: dictionaries as Linen has them, as they are now."""
-    name = form.flow.name(call.func) or ""
-    if (name not in _READERS and not name.startswith(_READING)) or node not in call.args:
+    if not looks(form, call) or node not in call.args:
         return False
     form.replace(node, as_in_linen(form, node))
     return True
+
+
+def looks(form: Rewrite, call: ast.Call) -> bool:
+    """Does a function of a library look at trees by name, and change nothing?"""
+    name = form.flow.name(call.func) or ""
+    return name in _READERS or name.startswith(_READING)
 
 
 def as_in_linen(form: _Native, node: ast.AST) -> str:
@@ -136,7 +141,7 @@ def kept(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
     elif isinstance(holder, ast.List):
         if isinstance(form.parent(holder), ast.For | ast.comprehension | ast.Assign | ast.AnnAssign):
             return False
-    elif not (isinstance(holder, ast.Call) and node is not holder.func and _of_library(form, holder)):
+    elif not (isinstance(holder, ast.Call) and node is not holder.func and of_library(form, holder)):
         return False
     base: ast.AST = node
     while isinstance(base, ast.Subscript) and not isinstance(form.flow.value(base.value), Variables):
@@ -150,7 +155,7 @@ def _of_apply(form: _Native, variables: ast.Dict) -> bool:
     return any(isinstance(key, ast.Constant) and key.value == "params" for key in variables.keys)
 
 
-def _of_library(form: _Native, call: ast.Call) -> bool:
+def of_library(form: Rewrite, call: ast.Call) -> bool:
     """A call of something that is not the project's and takes no functions, as `jax.jit` and `jax.lax.scan` do."""
     name = form.flow.name(call.func) or ""
     value = form.flow.value(call.func)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import flax
+import jax
 import numpy as np
 import pytest
 
@@ -33,21 +35,48 @@ LEFT = {
         "losses = losses",
         "jax.tree.map(id, params, is_leaf=lambda n: 'kernel' in n)\nlosses = losses",
     ),
-    "saved": ("losses = losses", "blob = flax.serialization.to_bytes(carry[0].params)\nlosses = losses"),
-    "a key that somebody asks for": (
+    "saved and restored": (
         "losses = losses",
-        "def pack(c):\n  return {'carry': c}\nstate = pack(carry)['carry'][0]\nlosses = losses",
+        "kept = carry[0].params\nblob = flax.serialization.to_bytes(kept)\n"
+        "model.apply(flax.serialization.from_bytes(kept, blob), x)\nlosses = losses",
     ),
+    "kept in a list and put back": (
+        "losses = losses",
+        "kept = []\nkept.append(carry[0].params)\nlast = carry[0].replace(params=kept[0])\n"
+        "losses = losses + model.apply(last.params, x)[0, 0]",
+    ),
+    "params that something else has made": (
+        "losses = losses",
+        "def load():\n  return {'params': dict(params['params'])}\nlast = carry[0].replace(params=load())\n"
+        "losses = losses + model.apply(last.params, x)[0, 0]",
+    ),
+    "a state of params that something else has made": (
+        "losses = losses",
+        "made = flax.serialization.msgpack_restore(flax.serialization.to_bytes(params))\n"
+        "last = train_state.TrainState.create(apply_fn=model.apply, params=made, tx=optax.sgd(0.1))\n"
+        "losses = losses + model.apply(last.params, x)[0, 0]",
+    ),
+    "a key of what is not followed": (
+        "losses = losses",
+        "def pack(c):\n  return {'carry': c}\nstate = list(map(pack, [carry]))[0]['carry'][0]\nlosses = losses",
+    ),
+    "a dictionary that is changed": ("losses = losses", "d = {'s': carry[0]}\nd['s'] = None\nlosses = losses"),
+    "a dictionary that another follows": (
+        "losses = losses",
+        "d = {'s': carry[0]}\nif len(losses) > 2:\n  d = {'t': carry[0]}\nprint(d['t'])\nlosses = losses",
+    ),
+    "the items of a dictionary": (
+        "losses = losses",
+        "d = {'s': carry[0]}\nstate = list(d.values())[0]\nmodel.apply(state.params, x)\nlosses = losses",
+    ),
+    "a dictionary in another": ("losses = losses", "d = {**{'s': carry[0]}}\nd['s'].apply_fn(params, x)\nlosses = losses"),
+    "keys taken apart": ("losses = losses", "a, b = {'s': carry[0], 't': carry[0]}\nlosses = losses"),
     "a state of each step": ("total + loss), loss", "total + loss), loss * state.step"),
     "states of each step": ("total + loss), loss\ncarry, losses", "total + loss), (loss, state)\ncarry, (losses, _)"),
     "a list that grows": ("losses = losses", "kept = []\nkept.append(carry[0])\nlosses = losses"),
     "a function that is not seen": (
         "losses = losses",
         "jax.lax.switch(0, list({1: lambda s: s}.values()), carry[0])\nlosses = losses",
-    ),
-    "a loop over a dictionary": (
-        "losses = losses",
-        "s = jax.lax.fori_loop(0, 2, lambda i, c: c, {'s': carry[0]})['s']\nlosses = losses",
     ),
     "a loop's arguments by name": (
         "losses = losses",
@@ -58,6 +87,51 @@ LEFT = {
     "other params": ("losses = losses", "model.apply({'params': dict(params['params'])}, x)\nlosses = losses"),
     "another key for another shape": ("losses = losses", "model.init(jax.random.key(1), jnp.ones((2, 7)))\nlosses = losses"),
 }
+
+FOLLOWED = {
+    "a key that somebody asks for": "def pack(c):\n  return {'carry': c}\nstate = pack(carry)['carry'][0]",
+    "a loop over a dictionary": "state = jax.lax.fori_loop(0, 2, lambda i, c: c, {'s': carry[0]})['s']",
+    "either of two dictionaries": (
+        "def pack(c, n):\n  if n:\n    return {'s': c, 'n': n}\n  return {'n': 1, 's': c}\nstate = pack(carry[0], 2)['s']"
+    ),
+    "a dictionary in a tuple": "state, n = (({'s': carry[0]}, 1)[0]['s'], 2)",
+    "a dictionary in another": "state = {'d': {'s': carry[0], 'n': 1}, 'm': 2}['d']['s']",
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_states_in_dictionaries(kit, name: str) -> None:
+    read = "losses = losses + model.apply(state.params, x)[0, 0]"
+    done = kit.migrate(LOOP.replace("losses = losses", f"{FOLLOWED[name]}\n{read}"), kit.MLP)
+    assert done.codes == ["NNX602"], done.after
+    before, after = done.both()
+    np.testing.assert_allclose(np.asarray(after["losses"]), np.asarray(before["losses"]), rtol=1e-5)
+
+
+# What reads params under Linen's names is given dictionaries of them.
+READ = {
+    "bytes": "said = flax.serialization.to_bytes(carry[0].params)",
+    "of a state": "said = flax.traverse_util.flatten_dict(carry[0].params)",
+    "under a name": "last = carry[0].params\nsaid = flax.traverse_util.flatten_dict(jax.tree.map(jnp.sin, last), sep='/')",
+    "of a function that flattens": (
+        "said = {}\ndef save(tree, n):\n  flat = flax.traverse_util.flatten_dict(tree)\n"
+        "  said.update({k: flat[k] * n for k in flat})\n"
+        "save(carry[0].params, 2)"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_params_read_under_linens_names(kit, name: str) -> None:
+    done = kit.migrate(LOOP.replace("losses = losses", f"{READ[name]}\nlosses = losses"), kit.MLP)
+    assert done.codes == ["NNX602"] and "linen_tree(" in done.after
+    before, after = done.both()
+    if name == "bytes":
+        restored = [flax.serialization.msgpack_restore(side["said"]) for side in (before, after)]
+    else:
+        restored = [before["said"], after["said"]]
+    assert jax.tree.structure(restored[0]) == jax.tree.structure(restored[1])
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), *restored)
 
 
 def test_a_state_in_a_tuple_through_a_scan(kit) -> None:

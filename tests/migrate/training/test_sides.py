@@ -170,6 +170,8 @@ OTHERS = {
     "target_of_an_init_in_create": "NNX602",
     "pmap_of_params_alone": "NNX602",
     "state_among_others_in_a_scan": "NNX602",
+    "states_under_keys": "NNX602",
+    "params_read_by_a_function_that_saves": "NNX602",
     "target_in_the_state_under_cond": "NNX602",
     "model_of_another_state_applied": "NNX602",
     "models_of_two_states_applied": "NNX601",

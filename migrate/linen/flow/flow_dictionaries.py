@@ -1,0 +1,47 @@
+"""Dictionaries that are spelled out: of collections, of module classes, and with states under their keys."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from typing import TYPE_CHECKING
+
+from .flow_values import ANY, NOTHING, ClassValue, Collection, Entries, Items, Nothing, State, Table, Value, Variables, join
+
+if TYPE_CHECKING:
+    from .flow import Flow
+
+
+def of(flow: Flow, node: ast.Dict) -> Value:
+    """`{'params': state.params, 'batch_stats': state.batch_stats}` are variables, as what `init` returns."""
+    values = [flow.value(item) for item in node.values]
+    if values and None not in node.keys and all(isinstance(value, ClassValue) for value in values):
+        joined = functools.reduce(join, values)  # type: ignore[arg-type]
+        return Table(joined) if isinstance(joined, ClassValue) else ANY
+    sites: frozenset[ast.Call] = frozenset()
+    names = set()
+    for key, value in zip(node.keys, values):
+        if isinstance(value, Nothing):
+            return value
+        if not (isinstance(key, ast.Constant) and isinstance(value, Collection) and value.name == key.value):
+            return _entries(node, values)
+        sites |= value.sites
+        names.add(value.name)
+    return Variables(sites) if "params" in names else ANY
+
+
+def _entries(node: ast.Dict, values: list[Value]) -> Value:
+    """`{"runner_state": (state, key), "losses": losses}`, whatever the order of its keys."""
+    said = [(key.value, value) for key, value in zip(node.keys, values) if isinstance(key, ast.Constant)]
+    entries = {key: value for key, value in said if isinstance(key, str)}
+    if len(entries) < len(node.keys):
+        return ANY
+    if not any(map(_holds_state, values)):
+        return NOTHING if any(isinstance(value, Nothing) for value in values) else ANY
+    keys = tuple(sorted(entries))
+    return Entries(tuple(entries[key] for key in keys), keys)
+
+
+def _holds_state(value: Value) -> bool:
+    """Is it the state of a training loop, or a tuple with one?"""
+    return any(map(_holds_state, value.items)) if isinstance(value, Items) else isinstance(value, State)
