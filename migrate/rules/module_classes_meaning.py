@@ -313,8 +313,8 @@ RULES = (
         "local-class",
         "the class is defined inside another class, inside a function that hands it on or whose variables it cannot read, "
         "or under a name that is bound more than once, unless it is the last of several classes and nothing sees the others",
-        "It is made anew at each call of the function. Where that only constructs it, and what it reads of the function is "
-        "bound once and makes no modules, the class becomes native where it stands.",
+        "It is made anew at each call of the function. Where that only constructs it, and what it reads of the function "
+        "has got its value before the class and makes no modules, the class becomes native where it stands.",
         UNFOLLOWED,
         "move it to the top level of the file.",
     ),

@@ -2,7 +2,7 @@
 
 Such a class may read variables of the function. Its constructor stands in the same function and reads the same ones, but
 earlier than Linen's `__call__` did, and under names of its own; and what a variable holds is not followed. So each must
-be bound once, before the class, and none may be what makes modules.
+have got its value before the class is defined, and none may be what makes modules.
 """
 
 from __future__ import annotations
@@ -132,16 +132,15 @@ def _closure(project: Project, model: ClassModel) -> str:
         if _TAKEN.fullmatch(node.id):
             return f"{variable} has a name that its constructor needs"
         binders = [b for b in names.binders(node.id) if names.bound_by(b) is scope]
-        if len(binders) != 1 or any(isinstance(n, ast.Nonlocal) and node.id in n.names for n in subtree(scope)):
-            return f"{variable} is bound more than once"
-        binder = binders[0]
-        if not isinstance(binder, ast.arg) and not _before(source, binder, model.node):
+        if not binders or any(isinstance(n, ast.Nonlocal) and node.id in n.names for n in subtree(scope)):
+            return f"{variable} is bound elsewhere, too"
+        if not all(isinstance(b, ast.arg) or _before(source, b, model.node) for b in binders):
             return f"{variable} is bound after it"
-        if _makes_modules(project, source, binder):
+        if any(_makes_modules(project, source, binder) for binder in binders):
             return f"{variable} may make modules"
         parent = source.parents.get(node)
         called = isinstance(parent, ast.Call) and parent.func is node
-        if called and not isinstance(binder, _FUNCTIONS) and not names_activation(node.id):
+        if called and not all(isinstance(b, _FUNCTIONS) for b in binders) and not names_activation(node.id):
             return f"it calls {variable}, of which nothing is known"
     return ""
 

@@ -79,10 +79,34 @@ def critic(sizes, activation=nn.relu):
   return (lambda key: module.init(key, obs, act)), module.apply
 
 
+def widths(options):
+  options = dict(options or {})
+  return options.pop("last", 4), options
+
+
+def builder(options, scale=None):
+  last, options = widths(options)
+  if scale is None:
+    scale = 2.0
+  scale *= 1.5
+
+  def build(x):
+    class Head(nn.Module):
+      @nn.compact
+      def __call__(self, x):
+        return scale * nn.Dense(last, kernel_init=ONES)(Shared(**options)(x))
+
+    model = Head()
+    return model.apply(model.init(jax.random.key(0), x), x)
+
+  return build
+
+
 def run(x):
   init, apply = critic((5, 6))
   values = apply(init(jax.random.key(0)), x, x[:, :2])
-  return [Tests().test_dense(x), Tests().test_same_name(x), values]
+  built = [builder({"width": 3})(x), builder({"width": 3, "last": 6}, 0.5)(x)]
+  return [Tests().test_dense(x), Tests().test_same_name(x), values, *built]
 """
 BODY = """  class M(nn.Module):
     @nn.compact
@@ -100,6 +124,20 @@ REFUSED = {
     "the class is an argument": ("NNX175", "def f(x, keep):\n" + BODY.format(width=3) + "  keep(M)\n" + USE),
     "a class in a class": ("NNX175", "class Outer:\n" + BODY.format(width=3)),
     "a variable that changes": ("NNX175", "def f(x):\n  n = 3\n" + BODY.format(width="n") + "  n = 4\n" + USE),
+    "a variable that changes below a function with the class": (
+        "NNX175",
+        "def f(x):\n  n = 3\n  n = 4\n  def g():\n  "
+        + BODY.format(width="n").replace("\n", "\n  ").rstrip(" ")
+        + "    m = M()\n    return m.apply(m.init(jax.random.key(0), x), x)\n  y = g()\n  n = 5\n  return y, g()\n",
+    ),
+    "a variable that another function changes": (
+        "NNX175",
+        "def f(x):\n  n = 3\n  def more():\n    nonlocal n\n    n += 1\n" + BODY.format(width="n") + USE,
+    ),
+    "a variable that is a layer first": (
+        "NNX175",
+        "def f(x):\n  make = nn.Dense(4)\n  make = 3\n" + BODY.format(width="make") + USE,
+    ),
     "a variable of a loop that is over": (
         "NNX175",
         "def f(x):\n  for n in (3, 4):\n    pass\n" + BODY.format(width="n") + USE,
