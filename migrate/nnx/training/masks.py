@@ -10,7 +10,7 @@ import ast
 import functools
 
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import Collection, Function
+from ...linen.flow.flow_values import Collection, Function, OptState, State
 from ...trees import subtree
 from .rewrite import Rewrite, Unsupported
 
@@ -49,6 +49,8 @@ def by_name(form: Rewrite) -> bool:
     Unsupported where a mask is a tree made of params, which has no names, or where params have axes: the optimizer's
     slots would lose theirs.
     """
+    if not any(isinstance(value, State | OptState) for _, value in form.tracked()):
+        return False  # no optimizer has params of these models
     found = False
     files = form.program_files()
     for node, name in _optimizers(form.flow):

@@ -290,3 +290,28 @@ def test_other_constructions_of_the_model(kit, functions: str, call: str, code: 
     assert done.codes == [code]
     before, after = done.both()
     np.testing.assert_allclose([*after["losses"], after["value"]], [*before["losses"], before["value"]], rtol=1e-5)
+
+MASKED = """
+x = jnp.ones((2, 5))
+model = MLP(4)
+params = model.init(jax.random.key(0), x)
+def decays(tree):
+  return flax.traverse_util.path_aware_map(lambda path, _: path[-1] == 'kernel', tree)
+tx = optax.adamw(0.1, weight_decay=0.5, mask=decays)
+state = train_state.TrainState.create(apply_fn=model.apply, params=params, tx=tx)
+probe = Normed(3)
+variables = probe.init(jax.random.key(1), x, train=False)
+losses = []
+for _ in range(3):
+  loss, grads = jax.value_and_grad(lambda p: jnp.mean((model.apply(p, x) - 1.0) ** 2))(state.params)
+  state = state.apply_gradients(grads=grads)
+  losses.append(float(loss))
+  losses += probe.apply(variables, model.apply(state.params, x).repeat(2, 1)[:, :5], train=False).ravel().tolist()
+"""
+
+
+def test_masks_of_an_optimizer_concern_the_models_that_it_has(kit) -> None:
+    done = kit.migrate(MASKED, kit.MLP, kit.NORMED, options=kit.Options(jit="functional"))
+    assert done.codes == ["NNX602", "NNX603"] and "probe = linen_parity.Functional" not in done.after, done.after
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
