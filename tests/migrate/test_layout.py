@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from nnx_migrate.migrate.nnx.generated.layout import shortened
+from nnx_migrate.migrate.nnx.generated.layout import same_tree, shortened
 from nnx_migrate.migrate.source import SourceFile
 
 LONG = "a_rather_long_name_of_an_argument"
@@ -96,3 +96,12 @@ def test_line_ends_of_the_file_are_kept() -> None:
 def test_files_of_two_spaces_go_four_deeper_as_their_authors_do() -> None:
     out = _shortened(f"x = f({LONG}, {LONG}, {LONG}, {LONG})\n", "if x:\n  pass\n")
     assert out.splitlines()[1] == f"    {LONG},"
+
+
+OTHERS = ["x = [1.0, f(-0.0)]", "x = [True, f(0.0)]", "x = [1, f(0.0, 0)]", "x = [1, f(a=0.0)]", "x = [1]"]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_trees_of_other_programs_are_told_apart(other: str) -> None:
+    tree = ast.parse("x = [1, f(0.0)]")
+    assert same_tree(tree, ast.parse("x = [\n  1, f(0.0),\n]")) and not same_tree(tree, ast.parse(other))

@@ -7,78 +7,143 @@ Only lines that the file did not have before, and only white space within bracke
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Sequence
+from typing import Any
 
 from ...source import SourceFile
 from ...trees import parse_text, subtree
 
 _LEAST, _MOST = 100, 120  # characters that a line may have: as many as the file's own, within these
 _WORTH = 40  # characters of brackets that are worth breaking
-_ROUNDS = 4  # brackets within brackets
+_DEPTH = 4  # brackets within brackets
+
+Bracketed = ast.Call | ast.Tuple | ast.List | ast.Set | ast.Dict
 
 
 def shortened(source: SourceFile, text: str) -> str:
     """The new text of a file, with its long lines broken; as it is where that would not be the same program."""
     old = set(source.text.splitlines())
     limit = max(_LEAST, min(_MOST, max(map(len, old), default=0)))
-    if not _long_lines(text.splitlines(), old, limit):
+    lines = text.splitlines(keepends=True)
+    long = {n for n, line in enumerate(lines) if _is_long(line.rstrip("\r\n"), old, limit)}
+    if not long:
         return text
-    broken, tree = text, parse_text(text)
-    same = ast.dump(tree)
-    for _ in range(_ROUNDS):
-        lines = broken.splitlines(keepends=True)
-        changes = list(_changes(tree, lines, _long_lines(broken.splitlines(), old, limit), limit, source))
-        if not changes:
-            break
-        for number, line in changes:
-            lines[number] = line
-        broken = "".join(lines)
-        try:
-            tree = parse_text(broken)
-        except SyntaxError:  # brackets that are not what they seemed
-            return text
-    return broken if broken != text and ast.dump(tree) == same else text
+    tree = parse_text(text)
+    for number, nodes in _on_lines(tree, long).items():
+        breaker = _Breaker(source, old, limit, lines[number].rstrip("\r\n"), nodes)
+        lines[number] = breaker.broken()
+    broken = "".join(lines)
+    try:
+        return broken if broken != text and same_tree(tree, parse_text(broken)) else text
+    except SyntaxError:  # brackets that are not what they seemed
+        return text
 
 
-def _long_lines(lines: Sequence[str], old: set[str], limit: int) -> set[int]:
-    """Numbers of lines, from 0, that are new and too long; comments are left alone."""
-    return {n for n, line in enumerate(lines) if len(line) > limit and line not in old and not line.lstrip().startswith("#")}
+def _is_long(line: str, old: Container[str], limit: int) -> bool:
+    """Is a line new and too long? Comments are left alone."""
+    return len(line) > limit and line not in old and not line.lstrip().startswith("#")
 
 
-def _changes(
-    tree: ast.Module, lines: Sequence[str], long: set[int], limit: int, source: SourceFile
-) -> Iterator[tuple[int, str]]:
-    """For each long line that can be broken its number and the lines in its place."""
-    quoted = {id(inner) for node in subtree(tree) if isinstance(node, ast.JoinedStr) for inner in subtree(node)}
-    on_line: dict[int, list[ast.expr]] = {}
+def _on_lines(tree: ast.Module, long: Container[int]) -> dict[int, list[Bracketed]]:
+    """For each line what has brackets and stands on it alone, the widest first; nothing within f-strings."""
+    found: dict[int, list[Bracketed]] = {}
+    quoted: set[int] = set()
     for node in subtree(tree):
-        if not isinstance(node, ast.Call | ast.Tuple | ast.List | ast.Set | ast.Dict) or id(node) in quoted:
-            continue
-        if node.lineno - 1 in long and node.end_lineno == node.lineno:
-            on_line.setdefault(node.lineno - 1, []).append(node)
-    for number in sorted(on_line):
-        line = lines[number].rstrip("\r\n")
-        ranked = sorted(on_line[number], key=lambda n: (-_width(n), n.col_offset))
-        for node in ranked:
-            pieces = _pieces(node, line) if _width(node) >= _WORTH else None
-            if pieces is not None and "#" not in pieces[2]:
-                alone = isinstance(node, ast.Tuple) and len(node.elts) == 1
-                yield number, _broken(line, *pieces, limit, source, alone=alone)
-                break
+        if isinstance(node, ast.JoinedStr):
+            quoted.update(id(inner) for inner in subtree(node))
+        elif isinstance(node, Bracketed) and node.lineno - 1 in long and node.end_lineno == node.lineno:
+            found.setdefault(node.lineno - 1, []).append(node)
+    return {
+        number: sorted((n for n in nodes if id(n) not in quoted), key=lambda n: (-_width(n), n.col_offset))
+        for number, nodes in found.items()
+    }
 
 
-def _width(node: ast.expr) -> int:
+@dataclasses.dataclass(frozen=True)
+class _Breaker:
+    """One long line: `nodes` are what has brackets on it, the widest first."""
+
+    source: SourceFile
+    old: Container[str]
+    limit: int
+    line: str
+    nodes: Sequence[Bracketed]
+
+    def broken(self) -> str:
+        """The lines in its place."""
+        return "".join(f"{line}{self.source.newline}" for line in self._lines("", 0, len(self.line), "", _DEPTH))
+
+    def _lines(self, before: str, start: int, end: int, after: str, depth: int) -> list[str]:
+        """A part of the line, and what stands before and after it on a line of its own, broken where that is too long."""
+        text = f"{before}{self.line[start:end]}{after}"
+        if not depth or not _is_long(text, self.old, self.limit):
+            return [text]
+        for node in self.nodes:
+            bounds = _bounds(node, self.line) if _width(node) >= _WORTH else None
+            if bounds is None or bounds[0] < start or bounds[-1] >= end or "#" in self.line[bounds[-1] : end]:
+                continue
+            indent = text[: len(text) - len(text.lstrip())]
+            alone = isinstance(node, ast.Tuple) and len(node.elts) == 1
+            return [
+                *self._lines(before, start, bounds[0] + 1, "", depth - 1),
+                *self._between(bounds, indent, depth - 1, alone=alone),
+                *self._lines(indent, bounds[-1], end, after, depth - 1),
+            ]
+        return [text]
+
+    def _between(self, bounds: Sequence[int], indent: str, depth: int, *, alone: bool) -> list[str]:
+        """The items between brackets; `alone`: they are a tuple of one item, which needs its comma."""
+        step = self.source.indent_unit if len(self.source.indent_unit) != 2 else self.source.indent_unit * 2
+        inner = indent + step
+        spans = [self._stripped(a + 1, b) for a, b in itertools.pairwise(bounds)]
+        whole = ", ".join(self.line[a:b] for a, b in spans)
+        if len(inner) + len(whole) <= self.limit and not alone:
+            return [inner + whole]
+        return [line for a, b in spans for line in self._lines(inner, a, b, ",", depth)]
+
+    def _stripped(self, start: int, end: int) -> tuple[int, int]:
+        """An item without the white space around it, and without the comma behind the last one."""
+        found = self.line[start:end]
+        text = found.strip().removesuffix(",").rstrip()
+        start += len(found) - len(found.lstrip())
+        return start, start + len(text)
+
+
+def same_tree(one: ast.AST, other: ast.AST) -> bool:
+    """Are two trees the same program, wherever their nodes stand? What comparing `ast.dump` says, several times faster."""
+    waiting: list[tuple[Any, Any]] = [(one, other)]
+    for mine, its in waiting:  # grows while it is walked
+        if mine.__class__ is not its.__class__:
+            return False
+        if isinstance(mine, ast.AST):
+            for name in mine._fields:
+                a, b = getattr(mine, name, None), getattr(its, name, None)
+                if isinstance(a, ast.AST | list):
+                    waiting.append((a, b))
+                elif a is not b and repr(a) != repr(b):  # 0.0 and -0.0, 1 and True differ
+                    return False
+        elif isinstance(mine, list):
+            if len(mine) != len(its):
+                return False
+            waiting.extend(zip(mine, its, strict=True))
+        elif repr(mine) != repr(its):
+            return False
+    return True
+
+
+def _width(node: Bracketed) -> int:
     assert node.end_col_offset is not None
     return node.end_col_offset - node.col_offset
 
 
-def _pieces(node: ast.expr, line: str) -> tuple[str, list[str], str] | None:
-    """What stands before the brackets and up to them, the items within, and what follows from the closing bracket on."""
-    encoded = line.encode()
+def _bounds(node: Bracketed, line: str) -> list[int] | None:
+    """Where the opening bracket stands, each comma between items, and the closing bracket."""
+    encoded = line.encode() if not line.isascii() else None
 
     def at(offset: int) -> int:
-        return len(encoded[:offset].decode())
+        return offset if encoded is None else len(encoded[:offset].decode())
 
     items = _items(node)
     assert node.end_col_offset is not None
@@ -91,15 +156,10 @@ def _pieces(node: ast.expr, line: str) -> tuple[str, list[str], str] | None:
     if opening >= spans[0][0]:  # a tuple without brackets
         return None
     commas = [line.find(",", end, start) for (_, end), (start, _) in itertools.pairwise(spans)]
-    if any(comma < 0 for comma in commas):
-        return None
-    bounds = [opening, *commas, last]
-    parts = [line[a + 1 : b].strip() for a, b in itertools.pairwise(bounds)]
-    parts[-1] = parts[-1].removesuffix(",").rstrip()
-    return line[: opening + 1], parts, line[last:]
+    return None if any(comma < 0 for comma in commas) else [opening, *commas, last]
 
 
-def _items(node: ast.expr) -> list[tuple[int, int]]:
+def _items(node: Bracketed) -> list[tuple[int, int]]:
     """Where the items between the brackets begin and end, in bytes of the line."""
     found: list[ast.expr | ast.keyword] = []
     if isinstance(node, ast.Call):
@@ -114,15 +174,4 @@ def _items(node: ast.expr) -> list[tuple[int, int]]:
     return [(n.col_offset, n.end_col_offset or 0) for n in found]
 
 
-def _broken(line: str, head: str, items: list[str], tail: str, limit: int, source: SourceFile, *, alone: bool) -> str:
-    """The lines in the place of one; `alone`: it is a tuple of one item, which needs its comma."""
-    indent = line[: len(line) - len(line.lstrip())]
-    step = source.indent_unit if len(source.indent_unit) != 2 else source.indent_unit * 2
-    inner, newline = indent + step, source.newline
-    whole = ", ".join(items)
-    if len(inner) + len(whole) <= limit and not alone:
-        return f"{head}{newline}{inner}{whole}{newline}{indent}{tail}{newline}"
-    return head + newline + "".join(f"{inner}{item},{newline}" for item in items) + f"{indent}{tail}{newline}"
-
-
-__all__ = ["shortened"]
+__all__ = ["same_tree", "shortened"]
