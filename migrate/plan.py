@@ -52,6 +52,7 @@ class ClassPlan:
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     arrays: bool = False  # do the class or its submodules keep arrays beside their variables?
     late: bool = False  # do the class or its submodules make variables when they are called?
+    applied_by: frozenset[str] = frozenset()  # its methods that apply it themselves: `self.apply(params, x)`
     methods: tuple[str, ...] = ()  # public methods
     call_arguments: tuple[str, ...] = ()  # positional parameter names of __call__, without self
     call_rest: str = ""  # the name of __call__'s `*args`

@@ -85,7 +85,8 @@ RULES = (
         "NNX149",
         "functional-api-inside",
         "bind, unbind, clone, copy, init, apply or lazy_init is used in a module",
-        "Linen's functional interface inside a module's own methods.",
+        "Linen's functional interface inside a module's own methods, other than init and apply of a model that code outside "
+        "of modules calls these methods on.",
         "An NNX module holds its variables, so that such code means something else.",
         "move the call out of the class, or construct and call a submodule.",
     ),

@@ -11,7 +11,7 @@ from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import called_ranks, certain_ranks, index_arguments, joins_vectors, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
-from ...linen.modules import fallback_factories, local_classes
+from ...linen.modules import applied_models, fallback_factories, local_classes
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
 from ...linen.outside import outside
@@ -349,6 +349,7 @@ def _decide_class(
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         late=_makes_late(text) or any(below.late for below in _below(made, plan)),
         arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in _below(made, plan)),
+        applied_by=applied_models.methods(model),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
         call_rest=method.vararg if method is not None else "",

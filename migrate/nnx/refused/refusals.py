@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...catalog import layers
 from ...catalog.functions import function as function_name
 from ...linen.execution.type_tests import asked_classes
-from ...linen.modules import detached_cells
+from ...linen.modules import applied_models, detached_cells
 from ...linen.modules.self_calls import SELF_CALLS
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
@@ -50,6 +50,8 @@ def nothing_left(text: ClassText) -> None:
         named = _named_within(site) if not site.in_setup else None
         if named is not None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
+    applying = applied_models.methods(text.model)
+    _refuse_applied(text, applying)
     for method in text.model.own_methods.values():
         for node in of_kind(method.node, ast.Call):
             if id(node) in followed:
@@ -60,6 +62,7 @@ def nothing_left(text: ClassText) -> None:
             makes = (layers.lookup(name) is not None and not plain) or name in text.run.project.linen_classes
             if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
                 makes = func.attr in SELF_CALLS and text.model.method(func.attr) is None
+                makes = makes and not (method.name in applying and func.attr in applied_models.APPLIES)
             elif isinstance(func, ast.Attribute) and func.attr in ("param", "variable") and node.args:
                 makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
             if makes:
@@ -81,6 +84,15 @@ def nothing_left(text: ClassText) -> None:
                     continue
                 if _makes_modules(text, *found, set(), of_class is not None):
                     raise Unmigratable("NNX135", f"`{short(said)}` makes submodules where it is not followed", said)
+
+
+def _refuse_applied(text: ClassText, applying: frozenset[str]) -> None:
+    """Methods that apply the class itself stay as they are, for the `Functional` that the program has."""
+    for name in sorted(applying):
+        found = applied_models.use_within(text.analyser.classes, text.model, {name})
+        if found is not None:
+            what = f"`{name}` applies the model itself, and {found[0]}"
+            raise Unmigratable("NNX149", what, found[1])
 
 
 def _named_within(site: Site) -> ast.NamedExpr | None:

@@ -59,6 +59,16 @@ def find(flow: Flow) -> list[Component]:
     return [Component(sites, [flow.site_plans(s) for s in sites], mixed.intersection(sites)) for sites in found.values()]
 
 
+def applied_by_itself(component: Component) -> bool:
+    """Have its classes methods that apply the model themselves (`self.apply(params, x)`)? They need what has an `apply`."""
+    plans = (plan for plans in component.plans for plan in plans if plan.applied_by)
+    plan = next(plans, None)
+    if plan is not None:
+        what = f"`{min(plan.applied_by)}` of {plan.qualname.rpartition('.')[2]} applies it"
+        component.obstacle = component.split_obstacle = what
+    return plan is not None
+
+
 def _variables(flow: Flow, call: ast.Call) -> list[Value]:
     """The model of a call of apply or TrainState.create, with the variables that it is given."""
     name = flow.name(call.func) or ""
