@@ -19,7 +19,7 @@ from ..lifted.lifting import lift_method, run_method
 from ..lists import conditional_items, list_items, size_lists
 from ..lists.agreeing import Agreement
 from ..lists.last_pass import Pass
-from ..modules import alternatives, call_fields, given_carries, own_methods, uncalled, unreached_methods
+from ..modules import alternatives, call_fields, given_carries, helpers_of_derived, own_methods, uncalled, unreached_methods
 from ..modules.applied import Applied
 from ..modules.module_calls import INITIAL_CARRY
 from ..modules.normalize_calls import Normalized
@@ -165,6 +165,7 @@ class Execution(LoopExecution):
         self.asked: dict[ast.expr, str] = analyser.asked_places(model)
         self.arguments |= set(self.asked.values())
         self.inlined: set[Method] = set()
+        self.for_derived: set[str] = set()  # entry methods for whose text alone they are followed, see `helpers_of_derived`
         self.handed: dict[str, own_methods.Handed] = {}  # methods that `__call__` calls
         self.executed: dict[ast.AST, SourceFile] = {}  # the functions whose bodies were followed, and where they stand
         self.mode_flag = False  # batch statistics are used or updated by train() and eval()
@@ -222,14 +223,8 @@ class Execution(LoopExecution):
                 continue
             self.entry = name
             self.block = self.blocks[name] = Block()
-            arguments = {p.arg: self.argument(method, p) for p in method.parameters}
-            arguments |= self.given_arguments.get(name, {})
-            if method.vararg:
-                arguments[method.vararg] = rest_arguments.of_entry(method)
-            if method.node.args.kwarg:
-                arguments[method.node.args.kwarg.arg] = Abs(Unknown(f"**{method.node.args.kwarg.arg}"))
             try:
-                result = self._run_body(method, arguments)
+                result = self._run_body(method, self._arguments(method))
             except Unmigratable:
                 if name == "__call__" or method.compact or self.sites_of(name):
                     raise
@@ -237,8 +232,35 @@ class Execution(LoopExecution):
             if name != "__call__":
                 unreached_methods.refuse(self, method)
             self._summarize(name, method, result.value)
+        self._follow_for_derived()
         call_fields.refuse_deciding(self)
         uncalled.take_back(self)
+
+    def _follow_for_derived(self) -> None:
+        """Helpers that only derived classes call: followed for their text."""
+        own = self.fields
+        for method, borrowed in list(helpers_of_derived.found(self)):
+            self.entry, self.fields = method.name, {**own, **borrowed}
+            self.block = self.blocks[method.name] = Block()
+            try:
+                self._run_body(method, self._arguments(method))
+            except Unmigratable:
+                if self.sites_of(method.name):
+                    raise
+            finally:
+                self.fields = own
+            self.for_derived.add(method.name)
+            helpers_of_derived.refuse(self, method)
+
+    def _arguments(self, method: Method) -> dict[str, Abs]:
+        """What the arguments of an entry method are."""
+        arguments = {p.arg: self.argument(method, p) for p in method.parameters}
+        arguments |= self.given_arguments.get(method.name, {})
+        if method.vararg:
+            arguments[method.vararg] = rest_arguments.of_entry(method)
+        if method.node.args.kwarg:
+            arguments[method.node.args.kwarg.arg] = Abs(Unknown(f"**{method.node.args.kwarg.arg}"))
+        return arguments
 
     def _summarize(self, name: str, method: Method, result: Value, names: Mapping[str, str] | None = None) -> None:
         """Keep what a method gives, for those that call it."""

@@ -42,7 +42,7 @@ def needed_sizes(analyser: Any, run: Any) -> Needed | None:
     """What everything that an execution makes takes its sizes from; None where that is not clear."""
     found: set[tuple[str, int]] = set()
     for site in run.sites:
-        if site.kind == "rng" or site.lazy or site.target in _NO_SIZE:
+        if site.kind == "rng" or site.lazy or site.target in _NO_SIZE or site.method in run.for_derived:
             continue
         sizes = _of_class(analyser, run, site) if site.kind == "class" else _of_site(site)
         here = inputs_of(sizes) if sizes is not None else None

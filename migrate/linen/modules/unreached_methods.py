@@ -8,11 +8,11 @@ Linen makes no variables for what such a method would make, and the constructor 
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
-from ..project.classes import ClassModel, Method
+from ..project.classes import Method
 from ..values.sites import Unmigratable
+from .helpers_of_derived import says
 
 _MADE = ("layer", "class", "param")
 
@@ -23,23 +23,12 @@ def refuse(run: Any, method: Method) -> None:
         return
     own = set(method.nodes)
     made = [s for s in run.sites_of(method.name) if s.kind in _MADE and s.node in own and not (s.held or s.passed)]
-    if not made or _is_named(run.model, method):
+    if not made or says(run.model.mro(), method.name):
         return
-    if any(_is_named(model, method) for model in run.analyser.classes.derived(run.model)):
+    if any(says(model.mro(), method.name) for model in run.analyser.classes.derived(run.model)):
         return  # a base, whose other classes call it
     reason = f"`{method.name}` makes modules, is not compact, and no method calls it: Linen makes no variables for them"
     raise Unmigratable("NNX157", reason, made[0].node)
-
-
-def _is_named(model: ClassModel, method: Method) -> bool:
-    """Does another method of the class say its name?"""
-    others = (m for name, m in model.methods().items() if name != method.name)
-    others_own = (m for base in model.mro() for name, m in base.own_methods.items() if name != method.name)
-    return any(
-        (isinstance(n, ast.Attribute) and n.attr == method.name) or (isinstance(n, ast.Constant) and n.value == method.name)
-        for other in (*others, *others_own)
-        for n in other.nodes
-    )
 
 
 __all__ = ["refuse"]

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
     """The lines that one entry method's skeleton adds to `__init__`: (depth, text)."""
+    if entry in text.run.for_derived:
+        return []
     block = text.run.blocks[entry]
     try:
         said = field_kinds.own_features(text) if entry == "__call__" else None

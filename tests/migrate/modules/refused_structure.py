@@ -688,4 +688,52 @@ class M(Wide, Base):
     return x + self.variable("stats", "w", jnp.ones, (3,), **options).value
 """,
     ),
+    "a helper of a base whose layers have other numbers in the class that calls it": (
+        "NNX170",
+        """class Base(nn.Module):
+  def _out(self, x):
+    return nn.Dense(4)(x)
+
+
+class M(Base):
+  @nn.compact
+  def __call__(self, x):
+    return self._out(nn.Dense(3)(x))
+""",
+    ),
+    "a helper of a base that makes layers in a loop for derived classes": (
+        "NNX157",
+        """class M(nn.Module):
+  def _out(self, x):
+    for i in range(2):
+      x = nn.Dense(4, name=f'out_{i}')(x)
+    return x
+
+
+class Derived(M):
+  @nn.compact
+  def __call__(self, x):
+    return self._out(x)
+""",
+    ),
+    "a helper of a base with a field that one derived class has not": (
+        "NNX134",
+        """class M(nn.Module):
+  def _out(self, x):
+    return x * self.param('w', nn.initializers.ones, (self.width,))
+
+
+class One(M):
+  width: int
+  @nn.compact
+  def __call__(self, x):
+    return self._out(x)
+
+
+class Two(M):
+  @nn.compact
+  def __call__(self, x):
+    return self._out(x)
+""",
+    ),
 }
