@@ -188,6 +188,7 @@ class Execution(LoopExecution):
         self.width_names: set[str] = set()  # what loops over lists of arrays bind
         self.lost_ends: set[str] = set()  # lists of arrays whose end is not followed: see `list_ends`
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
+        self.unlooped: list[tuple[Block, str, Dim | None]] = []  # what loops that it lacks add to the widths of lists
         self.mark: tuple[Block, int] = (self.block, 0)  # where the steps of the present statement begin
         self.decided_counts: dict[str, Dim | None] = {}  # numbers of setup that one condition decides
         self.marks: list[tuple[Block, int]] = []  # the same for the functions that led here, the entry method's first

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ...trees import subtree
+from ..lists.list_items import pass_names
 from ..lists.size_lists import SizeItem
 from ..lists.size_lists import item as size_item
 from ..lists.skip_lists import taken_by
@@ -265,10 +266,12 @@ def was_unrolled(run: Any, node: Any, env: Any) -> bool:
 
 def length_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Dim | None:
     """How many items `[... for i in range(n)]` has, where the range says it."""
-    generator = node.generators[0]
-    over = generator.iter
-    plain = isinstance(node, ast.ListComp) and len(node.generators) == 1 and not generator.ifs
-    if not (plain and isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"):
+    plain = isinstance(node, ast.ListComp) and len(node.generators) == 1 and not node.generators[0].ifs
+    return _in_range(run, node.generators[0].iter) if plain else None
+
+
+def _in_range(run: Any, over: ast.expr) -> Dim | None:
+    if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"):
         return None
     found = [run.plain(run.evaluated[a].value) if a in run.evaluated else None for a in over.args]
     bounds: list[Dim] = [value.dim for value in found if isinstance(value, Int)]
@@ -279,16 +282,29 @@ def length_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> 
 
 def count_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Dim | None:
     """How many items a comprehension has, also over what the constructor has: `[... for k in self.kernel_sizes]`."""
-    generator = node.generators[0]
-    if len(node.generators) > 1 or generator.ifs or not isinstance(node, ast.ListComp):
-        return None
-    over = run.evaluated.get(generator.iter)
+    plain = isinstance(node, ast.ListComp) and len(node.generators) == 1 and not node.generators[0].ifs
+    return count_along(run, node.generators[0].iter) if plain else None
+
+
+def count_along(run: Any, iterator: ast.expr) -> Dim | None:
+    """How many passes a loop over this has."""
+    over = run.evaluated.get(iterator)
     value = over.value if over is not None else None
     if isinstance(value, Repeated):
         return value.count if not value.part else None
     if isinstance(value, Static) and value.sequence:
         return Dim.opaque(f"len({value.text})", value.deps)
-    return length_of(run, node)
+    inner = _same_items(run, iterator)
+    return count_along(run, inner) if inner is not iterator else _in_range(run, iterator)
+
+
+def _same_items(run: Any, iterator: ast.expr) -> ast.expr:
+    """`self.heads` of `enumerate(self.heads)`: what is gone through as often."""
+    if not isinstance(iterator, ast.Call) or len(iterator.args) != 1 or iterator.func not in run.evaluated:
+        return iterator
+    called = run.evaluated[iterator.func].value
+    builtin = isinstance(called, Static) and called.text in ("enumerate", "reversed", "list", "tuple") and not called.deps
+    return iterator.args[0] if builtin else iterator
 
 
 def widths_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, element: Value) -> Dim | None:
@@ -296,16 +312,22 @@ def widths_of(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, ele
 
     Also of `[layer(x) for layer in self.layers]`, where the loop that made the layers says the sizes.
     """
-    count, generator = count_of(run, node), node.generators[0]
+    whole = len(node.generators) == 1 and not node.generators[0].ifs and isinstance(node, ast.ListComp)
     last = element.shape.dim(-1) if isinstance(element, Array) else None
-    over = run.evaluated[generator.iter].value
-    whole = len(node.generators) == 1 and not generator.ifs and isinstance(node, ast.ListComp)
-    if last is None or not whole or (isinstance(over, Repeated) and over.part):
+    return widths_along(run, node.generators[0], last) if whole and last is not None else None
+
+
+def widths_along(run: Any, loop: ast.comprehension | ast.For, last: Dim) -> Dim | None:
+    """The sum of a size over all passes of a loop."""
+    iterator = _same_items(run, loop.iter)
+    over = run.evaluated[iterator].value if iterator in run.evaluated else None
+    if isinstance(over, Repeated) and over.part:
         return None
-    made = over.loop.node if isinstance(over, Repeated) and over.loop is not None else generator
+    count = count_along(run, iterator)
+    made = over.loop.node if isinstance(over, Repeated) and over.loop is not None else loop
     differing = {target: _total(run, made, target) for target in last.dependencies() & stored_names(made.target)}
-    if len(differing) > 1:
-        return None
+    if len(differing) > 1 or last.dependencies() & (pass_names(run) | stored_names(loop.target)) - set(differing):
+        return None  # it differs by what another loop binds
     for name, total in differing.items():
         return _summed(last, name, total, count) if total is not None else None
     return last * count if count is not None else None

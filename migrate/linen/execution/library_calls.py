@@ -9,6 +9,7 @@ from typing import Any
 
 from ...catalog import layers
 from ..lifted.higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
+from ..lists import grown_widths
 from ..lists.size_lists import SizeList, put_together, summed
 from ..modules import normalize_calls
 from ..modules.module_calls import Transformed, assume_rank
@@ -212,7 +213,8 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         window = keywords.get("window_shape", args[1] if len(args) > 1 else Unknown(""))
         assume_rank(run, layers.Arg((), window), args[0])
     if args and isinstance(args[0], SizeList):
-        one = put_together(run, qualname, args[0], args[1:], keywords)
+        one = grown_widths.joined(run, qualname, args[0], args[1:], keywords)
+        one = one or put_together(run, qualname, args[0], args[1:], keywords)
         if one is not None:
             return Abs(one, False, arguments.flags)
     if args and qualname.startswith(("jax.numpy.", "numpy.", "jax.lax.")) and qualname.rpartition(".")[2] in _OF_ARRAYS:

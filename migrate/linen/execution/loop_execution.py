@@ -8,7 +8,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...trees import subtree
-from ..lists import agreeing, all_but_last, along_setup, chains, last_pass, list_items, list_loops, size_lists, skip_lists
+from ..lists import (
+    agreeing,
+    all_but_last,
+    along_setup,
+    chains,
+    grown_widths,
+    last_pass,
+    list_items,
+    list_loops,
+    size_lists,
+    skip_lists,
+)
 from ..lists.left_over import leave_behind
 from ..lists.loop_counters import body_of, counter_of
 from ..lists.loop_names import hidden_by
@@ -54,6 +65,7 @@ class LoopExecution(Expressions):
     all_carried: dict[Site, list[tuple[str, Dim, Dim]]]
     along: dict[str, For | None]
     agreements: dict[str, agreeing.Agreement]
+    unlooped: list[tuple[Block, str, Dim | None]]  # what loops that the constructor lacks add to widths of lists
     joined_loops: dict[For, For]
     super_calls: list[tuple[ast.Call, Method]]
 
@@ -184,6 +196,7 @@ class LoopExecution(Expressions):
                 self.loops.pop()
         skip_lists.note(self, node, block, env)
         if not kept:
+            grown_widths.note_unlooped(self, node, block, outer)
             size_lists.broken(self, size_lists.changed_in(block.steps), size_lists.UNLOOPED)
         if lists is not None:
             lists.check(before)
@@ -526,12 +539,13 @@ class LoopExecution(Expressions):
 
     def _snapshot(self) -> Any:
         calls_of = {s: (s.call, len(s.calls), dict(s.renders)) for s in self.sites}
-        names = (set(self.trackers), dict(self.closed), self.repeating)
+        names = (set(self.trackers), dict(self.closed), self.repeating, len(self.unlooped))
         return (len(self.sites), self.block, dict(self.attributes), calls_of, list(self.super_calls), names)
 
     def _rollback(self, snapshot: Any) -> None:
         count, self.block, self.attributes, calls_of, self.super_calls, names = snapshot
         self.trackers, self.closed, self.repeating = set(names[0]), dict(names[1]), names[2]
+        del self.unlooped[names[3] :]
         del self.sites[count:]
         for site, (call, length, renders) in calls_of.items():
             site.call, site.renders = call, renders

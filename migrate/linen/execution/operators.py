@@ -246,11 +246,11 @@ class Operators(Evaluation):
                 if isinstance(certain, Const):
                     return Abs(certain, static, flags)
                 if isinstance(certain, Array):
-                    return Abs(certain, False, flags)
+                    return Abs(certain, static, flags)
             elif op in _COMPARED_BY_ITEM and (isinstance(a, Array) or isinstance(b, Array)):  # with a number of the fields
                 array = a if isinstance(a, Array) else b
                 assert isinstance(array, Array)
-                return Abs(Array(array.shape, boolean=True), False, flags)
+                return Abs(Array(array.shape, boolean=True), static, flags)
         return self._static_text(node, static, flags, env)
 
     def _is_none(self, value: Value, operands: Sequence[Abs]) -> bool | None:

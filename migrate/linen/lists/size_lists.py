@@ -303,13 +303,21 @@ def last_item(run: Any, value: SizeList) -> Array:
 
 def put_together(run: Any, function: str, value: SizeList, rest: list[Value], keywords: dict[str, Value]) -> Value | None:
     """One array of all of the list; None where `function` does not make one."""
-    axis = keywords.get("axis", keywords.get("dimension", rest[0] if rest else Int(Dim.of(0))))
+    axis = axis_of(rest, keywords)
     module, _, name = function.rpartition(".")
     if module == "jax.numpy" and name in ("array", "asarray", "stack"):
         return _stacked(run, value, axis if name == "stack" else Int(Dim.of(0)))
-    if function in ("jax.numpy.concatenate", "jax.lax.concatenate"):
+    if function in JOINS:
         return _joined(run, value, axis)
     return None
+
+
+def axis_of(rest: list[Value], keywords: dict[str, Value]) -> Value:
+    """The axis that arrays are joined along."""
+    return keywords.get("axis", keywords.get("dimension", rest[0] if rest else Int(Dim.of(0))))
+
+
+JOINS = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 
 
 def _stacked(run: Any, value: SizeList, axis: Value) -> Value:
@@ -328,14 +336,21 @@ def summed(run: Any, value: SizeList) -> Value:
     return total if total == one else Unknown(_CHANGED)
 
 
-def _joined(run: Any, value: SizeList, axis: Value) -> Value:
-    """All arrays side by side along their last axis; along another one they keep their width."""
+def is_last(run: Any, value: SizeList, axis: Value) -> bool | None:
+    """Is this the last axis of the arrays of a list? None where that is not known."""
     number = axis.dim.value if isinstance(axis, Int) else None
     ranks = run.list_ranks.get(value.variable, set())
     (rank,) = ranks if len(ranks) == 1 else (None,)
     if number is None or (number >= 0 and rank is None):
+        return None
+    return number in (-1, (rank or 0) - 1)
+
+
+def _joined(run: Any, value: SizeList, axis: Value) -> Value:
+    """All arrays side by side along their last axis; along another one they keep their width."""
+    last = is_last(run, value, axis)
+    if last is None:
         return Unknown(_CHANGED)
-    last = number in (-1, (rank or 0) - 1)
     tracker = run.tracker("features")
     text = f"sum({value.variable})" if last else f"{value.variable}[-1]"
     step = Track(tracker, Dim.opaque(text, frozenset({value.variable})))

@@ -177,7 +177,44 @@ class Annotated(nn.Module):
         return nn.Dense(2)(x)
 
 
+class Schedule(nn.Module):
+    """First values from numbers of fields that jax clips, compares and chooses among."""
+
+    low: float = 0.01
+    high: float = 0.99
+    decay: float = 2.0
+
+    @nn.compact
+    def __call__(self, t):
+        decay_value = jnp.log1p(jnp.expm1(self.decay)) if self.decay > 0 else -10.0
+        low_value = jax.scipy.special.logit((self.low - 0.001) / 0.998)
+        low = jnp.clip(self.low, 0.001, 0.998)
+        room, used = 0.999 - low, jnp.clip(self.high, low, 0.999) - low
+        part = jnp.where(room > 0, used / room, 0.0)
+        part_value = jax.scipy.special.logit(jnp.clip(part, 0.001, 0.999))
+        decay = self.param("decay", nn.initializers.constant(decay_value), ())
+        start = self.param("start", nn.initializers.constant(low_value), ())
+        span = self.param("span", nn.initializers.constant(part_value), ())
+        return jax.nn.sigmoid(start) + jax.nn.sigmoid(span) * (1 - jnp.exp(-decay * t))
+
+
+class ByEveryItem(nn.Module):
+    """A condition on an array of a field."""
+
+    sizes: Any = (4, 5)
+
+    @nn.compact
+    def __call__(self, x):
+        if jnp.all(jnp.asarray(self.sizes) > 3):
+            return nn.Dense(3)(x)
+        return nn.Dense(2)(nn.Dense(4)(x))
+
+
 CASES = [
+    ("Schedule", {}, [(5,)], {}),
+    ("Schedule", {"low": 0.5, "high": 0.2}, [(5,)], {}),
+    ("ByEveryItem", {}, [(2, 4)], {}),
+    ("ByEveryItem", {"sizes": (2, 5)}, [(2, 4)], {}),
     ("Pair", {}, [(2, 4)], {}),
     ("Perhaps", {}, [(2, 4)], {}),
     ("Perhaps", {"use_bias": False}, [(2, 4)], {}),

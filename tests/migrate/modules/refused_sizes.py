@@ -589,4 +589,64 @@ class Sized(nn.Module):
     return nn.Dense(features)(x)
 """,
     ),
+    "arrays that a loop over modules of setup puts in a list, the first of which is left out": (
+        "NNX114",
+        """class M(nn.Module):
+  count: int
+  def setup(self):
+    self.heads = [nn.Dense(4) for _ in range(self.count)]
+    self.projection = nn.Dense(7)
+  def __call__(self, x):
+    outs = []
+    for head in self.heads:
+      outs.append(head(x))
+    outs = outs[1:]
+    return self.projection(jnp.concatenate(outs, axis=-1))
+""",
+    ),
+    "arrays that a loop over modules of setup puts in a list, where a field says so": (
+        "NNX114",
+        """class M(nn.Module):
+  count: int
+  more: bool
+  def setup(self):
+    self.heads = [nn.Dense(4) for _ in range(self.count)]
+    self.projection = nn.Dense(7)
+  def __call__(self, x):
+    outs = [x]
+    if self.more:
+      for head in self.heads:
+        outs.append(head(x))
+    return self.projection(jnp.concatenate(outs, axis=-1))
+""",
+    ),
+    "arrays that a loop in a loop puts in a list": (
+        "NNX114",
+        """class M(nn.Module):
+  count: int
+  def setup(self):
+    self.heads = [nn.Dense(4) for _ in range(self.count)]
+    self.projection = nn.Dense(7)
+  def __call__(self, x):
+    outs = [x]
+    for k in range(2):
+      for head in self.heads:
+        outs.append(head(x) * k)
+    return self.projection(jnp.concatenate(outs, axis=-1))
+""",
+    ),
+    "arrays that are put in a list by numbers of items of several sizes": (
+        "NNX114",
+        """class M(nn.Module):
+  sizes: tuple
+  def setup(self):
+    self.heads = [nn.Dense(size) for size in self.sizes]
+    self.projection = nn.Dense(7)
+  def __call__(self, x):
+    outs = []
+    for i in range(len(self.sizes)):
+      outs.append(self.heads[i](x))
+    return self.projection(jnp.concatenate(outs, axis=-1))
+""",
+    ),
 }
