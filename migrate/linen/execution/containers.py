@@ -206,7 +206,9 @@ class Containers(Evaluation):
         each = flattened(node)  # what a pass adds
 
         def item(scope: Any) -> None:
-            results.append(self.evaluate(node.elt, scope))
+            found = self.evaluate(node.elt, scope)
+            sides = chains.either_in_pass(self, node, scope)
+            results.append(found if sides is None else Abs(sides, False, found.flags))
 
         def first(scope: Any) -> None:
             if each is not None:

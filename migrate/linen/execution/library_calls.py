@@ -13,7 +13,8 @@ from ..lists import grown_widths
 from ..lists.size_lists import SizeList, put_together, summed
 from ..modules import normalize_calls
 from ..modules.module_calls import Transformed, assume_rank
-from ..shapes import shapes
+from ..shapes import products, shapes
+from ..shapes.pooled_whole import pooled_whole
 from ..shapes.reshaped import is_loose, joined_rest, reshaped_width
 from ..values import rounding
 from ..values.arguments import Arguments, is_self
@@ -222,6 +223,10 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
     found = shapes.call(qualname, args, keywords)
     if isinstance(found, SomeNumber) and not qualname.startswith("math."):
         found = Unknown(found.why)  # `np.arange(i)` of a loop's number is none
+    if qualname in _POOLS and isinstance(found, Array):
+        found = pooled_whole(node, found)
+    if qualname in products.PRODUCTS and len(args) >= 2:
+        found = products.with_width(args[0], args[1], found)
     if isinstance(found, Unknown) and qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(args) > 1:
         found = reshaped_width(args[1:2], found)
     if qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(node.args) == 2 and isinstance(args[0], Array):

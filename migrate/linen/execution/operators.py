@@ -16,7 +16,7 @@ from ..modules import alternatives, factory_functions, fallback_factories
 from ..modules.choices import FactoryChoice, chosen
 from ..modules.given_functions import ChosenFunction
 from ..modules.lost_factories import one_of
-from ..shapes import shapes
+from ..shapes import products, shapes
 from ..values import bundles
 from ..values.dims import Dim
 from ..values.evaluation import Evaluation
@@ -102,6 +102,8 @@ class Operators(Evaluation):
         if isinstance(a, Int) and isinstance(b, Tup) and op == "+" and not right.static:
             return _ending(op, b)  # no number, as it turns out: `kernel_shape: int | Sequence[int]`
         result = shapes.binary(op, self.plain(a), self.plain(b))
+        if op == "@":
+            result = products.with_width(a, b, result)
         said = next((v for v in (a, b) if isinstance(v, Static)), None)
         if isinstance(result, Array) and said is not None:
             result = widened(self, result, said)

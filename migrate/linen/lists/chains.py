@@ -18,9 +18,9 @@ from typing import Any
 
 from ...trees import subtree
 from ..values.environment import Env
-from ..values.presence import Step
-from ..values.sites import Abs, Repeated
-from ..values.values import Int, Slice, Tup, Unknown, Value
+from ..values.presence import Step, step_of
+from ..values.sites import Abs, Function, Module, Repeated
+from ..values.values import Global, Int, Slice, Tup, Unknown, Value
 from .conditional_items import Sometimes, counted, filled, run_items
 
 
@@ -113,6 +113,24 @@ def repeated(run: Any, added: Value, turned: bool = False) -> Repeated:
     """The items that a loop adds, one in every pass."""
     grown = (run.running_loops[-1], tuple(run.path)) if run.running_loops else None
     return Repeated(added, run.loops[-1] if run.loops else None, turned=turned, grown=grown)
+
+
+def either_in_pass(run: Any, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, env: Env) -> Cycle | None:
+    """What `[nn.Dense(n) if i % 2 == 0 else nn.relu for i in range(k)]` adds in a pass, whose item was evaluated: either
+    side under its condition; None for other items.
+    """
+    item = node.elt
+    if not isinstance(item, ast.IfExp) or not isinstance(node, ast.ListComp) or len(node.generators) != 1:
+        return None
+    test, *sides = (run.evaluated.get(part) for part in (item.test, item.body, item.orelse))
+    if test is None or None in sides or not any(isinstance(side.value, Module) for side in sides):
+        return None
+    if not all(isinstance(side.value, Module | Function | Global) for side in sides):
+        return None
+    steps = step_of(run, item.test, test, "", env)
+    if steps is None:
+        return None
+    return Cycle(tuple(Sometimes(side.value, step) for side, step in zip(sides, steps)))
 
 
 def extended(run: Any, a: Value, b: Value) -> Value | None:
