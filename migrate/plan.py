@@ -99,6 +99,7 @@ class Plan:
     redirected: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # reference → the Linen copy that it gets
     warnings: list[tuple[str, str, Any, Any]] = dataclasses.field(default_factory=list)  # code, message, source, node
     templates: set[ast.Call] = dataclasses.field(default_factory=set)  # modules handed over outside of any: see `templates`
+    handed_over: set[ast.AST] = dataclasses.field(default_factory=set)  # what tables hold for fields of native classes
     taken: set[ast.AST] = dataclasses.field(default_factory=set)  # constructions that native classes do for functions
     lifted_aliases: dict[ast.AST, str] = dataclasses.field(default_factory=dict)  # `nn.vmap(Model)` → the class it becomes
     lifted_texts: list[Any] = dataclasses.field(default_factory=list, repr=False)  # what the writer keeps for itself

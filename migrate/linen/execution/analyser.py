@@ -97,6 +97,7 @@ class Analyser:
         self.call_fields: dict[str, set[str]] = {}  # class → its flags that the call takes, see `call_fields`
         self.constructed: set[str] = set()  # classes whose flags stay with the constructor
         self.reader: Any = None  # of the code outside of modules; see `outside`
+        self.given_by_tables: list[tuple[str, str, ast.expr]] = []  # class, field, what a table holds for it
         self.given_layers: list[tuple[str, Factory, ast.expr]] = []  # class, a factory that such code gives it, where
         self.asked_values: dict[str, dict[ast.expr, str]] = {}  # class → values that it asks for, see `asked_values`
         self.size_arguments: dict[str, frozenset[str]] = {}  # owner of a call → its arguments that are sizes themselves
@@ -350,6 +351,9 @@ class Analyser:
                 return bridged_results.result(execution, site, method)
             found = Unmigratable("NNX150", f"it contains {name}, which is not native: {error.reason}", site.node)
             found.inner = site.target
+            if error.field:  # what is made further on may give it one: `Block()` first, and then `Block(norm=nn.LayerNorm)`
+                execution.problems.append(found)
+                return Unknown(f"what {name}.{method} returns")
             raise found from error
         summary = called.summaries.get(method)
         if summary is None:

@@ -12,7 +12,7 @@ from ..lifted.lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
 from ..lifted.transform_choices import TransformChoice, lift_by_choice
 from ..lists import own_chains
 from ..lists.chains import Chain, Cycle
-from ..modules import detached_cells
+from ..modules import detached_cells, unknown_callees
 from ..modules.choices import FactoryChoice, construct_choice
 from ..modules.construction import construct, lifted_factory, partial_factory
 from ..modules.factory_functions import construct_by, maker
@@ -134,8 +134,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return follow(run, value, node, env)
     if qualname is not None and is_copy(qualname):
         raise Unmigratable("NNX150", f"it contains {qualname.rpartition('.')[2]}, which is a Linen copy", node)
-    if _from_field_call(value) or made_by_unknown(run, value, env) is not None:
-        raise Unmigratable("NNX138", f"what `{ast.unparse(func)}` makes is not known, and it is called", node)
+    if _from_field_call(value) or made_by_unknown(run, value, env, func) is not None:
+        raise unknown_callees.refusal(run, func, value, node, env)
     arguments = arguments_of(run, node, env)
     followed = call_outside(run, value, arguments) or call_plain(run, value, arguments, env)
     if followed is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...trees import subtree
 from ..lists import left_over
+from ..modules import lambda_factories
 from ..modules.reached import module_attribute
 from ..modules.self_calls import setup_side
 from ..shapes import shapes
@@ -135,6 +136,9 @@ class Expressions(Containers, Operators, Localization):
         return self.evaluate(node.value, env)
 
     def _eval_Lambda(self, node: ast.Lambda, env: Any) -> Abs:
+        factory = lambda_factories.factory_of(self, node, env)
+        if factory is not None:
+            return factory
         static = self._closed(node, env)
         if not static:
             self.look_inside(node, env)

@@ -239,7 +239,7 @@ def partial_factory(run: Any, node: ast.Call, env: Any) -> Abs:
             return Abs(several, arguments.static, arguments.flags)
         found_text: Abs = run._static_text(node, arguments.static, arguments.flags, env)
         return _partial_function(run, first, arguments, found_text)
-    kinds = [_partial_of(run, base, node, arguments, env) for base in first.value.kinds()]
+    kinds = [partial_of(run, base, node, arguments, env) for base in first.value.kinds()]
     found, static, flags = kinds[0]
     return Abs(dataclasses.replace(found, alternatives=tuple(kind for kind, _, _ in kinds[1:])), static, flags)
 
@@ -258,7 +258,7 @@ def _partial_choice(run: Any, choice: FactoryChoice, node: ast.Call, arguments: 
             reason = f"`{ast.unparse(node)}` is a partial of what a field holds, or of something else"
             raise Unmigratable("NNX132", reason, node)
         else:
-            sides.append(_partial_of(run, option, node, arguments, env)[0])
+            sides.append(partial_of(run, option, node, arguments, env)[0])
     return dataclasses.replace(choice, then=sides[0], orelse=sides[1])
 
 
@@ -274,7 +274,7 @@ def _partial_function(run: Any, first: Abs | None, arguments: Arguments, found: 
     return dataclasses.replace(found, value=said)
 
 
-def _partial_of(
+def partial_of(
     run: Any, base: Factory, node: ast.Call, arguments: Arguments, env: Any
 ) -> tuple[Factory, bool, frozenset[str]]:
     """One kind of factory with more arguments bound; whether all of them can be said in the constructor."""

@@ -126,7 +126,7 @@ def _tree(run: Any, body: Sequence[ast.stmt], inner: Env, call: _Call, target: a
 
 def _partial(run: Any, leaf: ast.Call, inner: Env, call: _Call, target: ast.FunctionDef, env: Env) -> Factory:
     """`nn.RMSNorm(*args, epsilon=eps, **kwargs)` as a partial of the layer, which nothing is left to give."""
-    from .construction import _partial_of
+    from .construction import partial_of
 
     factory = run.evaluate(leaf.func, inner).value
     if not isinstance(factory, Factory) or not factory.target or factory.field or factory.lifted or factory.variant:
@@ -157,8 +157,8 @@ def _partial(run: Any, leaf: ast.Call, inner: Env, call: _Call, target: ast.Func
     if (call.rest and not more) or (call.others and not any(k.arg is None for k in leaf.keywords)):
         raise _Other  # Python itself would refuse what is left over, or the function drops it
     base = (leaf.func, Abs(factory))
-    own, _, _ = _partial_of(run, factory, leaf, Arguments(leaf, [base, *positional], list(keywords)), inner)
-    found, _, _ = _partial_of(run, own, leaf, Arguments(leaf, [base, *more], list(others)), env)
+    own, _, _ = partial_of(run, factory, leaf, Arguments(leaf, [base, *positional], list(keywords)), inner)
+    found, _, _ = partial_of(run, own, leaf, Arguments(leaf, [base, *more], list(others)), env)
     return dataclasses.replace(found, node=None)
 
 

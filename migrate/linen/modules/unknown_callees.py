@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..values.sites import Static
+from ...trees import subtree
+from ..values.sites import Static, Unmigratable
 from ..values.values import Unknown, Value
 
 #: Packages whose functions make functions, but no Linen modules.
@@ -21,17 +23,57 @@ _LIBRARIES = frozenset({
 })  # fmt: skip
 
 
-def made_by_unknown(run: Any, value: Value, env: Any) -> str | None:
-    """The expression that made `value`, which is called, where nothing says what it makes; else None."""
-    if isinstance(value, Static):
-        maker = _callee(value.text)
-    elif isinstance(value, Unknown):
-        found = re.fullmatch(r"the result of `(.*)`", value.why, re.S)
-        maker = _parsed(found[1]) if found else None
-    else:
-        return None
+def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) -> Unmigratable:
+    """Why a class stays Linen that calls `func`, of which nothing says what made it."""
+    maker = _maker(value)
+    field = _root_field(run, maker)
+    known = run.project.qualname(env.source, maker) if maker is not None else None
+    what = f"what `{ast.unparse(func)}` makes is not known, and it is called"
+    if field and (run.fields[field].default is not None or _is_used(run.project, run.model.qualname)):
+        what = f"what its field `{field}` is given is not known, and it calls what that makes"
+    elif field:
+        what = f"no code here constructs it, so that nothing shows what its field `{field}` makes"
+    elif known is not None and run.project.definition(known) is None:
+        what = f"`{known}` is of a package that is not migrated with it, and what it makes is called"
+    found = Unmigratable("NNX138", what, node)
+    found.field = field
+    return found
+
+
+def _root_field(run: Any, maker: ast.expr | None) -> str:
+    """The field that `self.norm()`, or `self.blocks[0]()`, asks for a module; "" for anything else."""
+    root = maker
+    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(root, ast.Attribute) and isinstance(root.value, ast.Name) and root.value.id == "self":
+            return root.attr if root.attr in run.fields and root.attr not in run.attributes else ""
+        root = root.func if isinstance(root, ast.Call) else root.value
+    return ""
+
+
+def _is_used(project: Any, qualname: str) -> bool:
+    """Does code name a class of modules outside of its own definition?"""
+    name = qualname.rpartition(".")[2]
+    own = project.linen_classes[qualname].node
+    others = (d for source in project.files.values() for n, d in source.names.imports.items() if n != name)
+    if any(dotted.rpartition(".")[2] == name for dotted in others):
+        return True  # under another name
+    return any(
+        project.qualname(source, node) == qualname and own not in source.ancestors(node)
+        for source in project.files.values()
+        if name in source.words
+        for kind in (ast.Name, ast.Attribute)
+        for node in source.by_kind.get(kind, ())
+        if getattr(node, "id", getattr(node, "attr", "")) == name
+    )
+
+
+def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = None) -> str | None:
+    """The expression that made `value`, where nothing says what it makes; else None. `func` is what calls it."""
+    maker = _maker(value)
+    if func is not None and isinstance(maker, ast.Name) and _is_held_by_field(run, func, maker.id, env):
+        return maker.id
     if maker is None:
-        return None
+        return _made_of_items(run, func, env) if func is not None and isinstance(value, Static) else None
     known = run.project.qualname(env.source, maker)
     if known is not None:
         package, _, name = known.partition(".")
@@ -48,10 +90,65 @@ def made_by_unknown(run: Any, value: Value, env: Any) -> str | None:
     return ast.unparse(maker) if last[:1].isupper() else None
 
 
+def _is_held_by_field(run: Any, func: ast.expr, name: str, env: Any) -> bool:
+    """Does a name hold an item of a field: `for make in self.layers`, `first, last = self.layers`?"""
+    bound = env.get(name)
+    if bound is None or not isinstance(bound.value, Static):
+        return False
+    return _is_of_field(run, bound.value.text) or any(_goes_through_field(run, i, env) for i in _iterables(func, name, env))
+
+
+def _made_of_items(run: Any, func: ast.expr, env: Any) -> str | None:
+    """What calls the items of a field, where the results are called in turn: `[make() for make in self.layers]`."""
+    for iterable in _iterables(func, func.id, env) if isinstance(func, ast.Name) else ():
+        held = run.evaluated.get(iterable)
+        made = _parsed(held.value.text) if held is not None and isinstance(held.value, Static) else None
+        if isinstance(made, ast.ListComp | ast.GeneratorExp) and isinstance(made.elt, ast.Call):
+            called, targets = made.elt.func, [n for g in made.generators for n in subtree(g.target)]
+            of_fields = any(_goes_through_field(run, g.iter, env) for g in made.generators)
+            if of_fields and isinstance(called, ast.Name) and any(getattr(n, "id", "") == called.id for n in targets):
+                return ast.unparse(made.elt)
+    return None
+
+
+def _iterables(node: ast.expr, name: str, env: Any) -> Iterator[ast.expr]:
+    """What the loops around an expression go through that bind a name."""
+    for parent in env.source.ancestors(node):
+        loops: list[Any] = [parent] if isinstance(parent, ast.For) else getattr(parent, "generators", [])
+        for loop in loops:
+            if any(isinstance(n, ast.Name) and n.id == name for n in subtree(loop.target)):
+                yield loop.iter
+
+
+def _goes_through_field(run: Any, iterable: ast.expr, env: Any) -> bool:
+    """Are the items of a loop those of a field, by itself or with others: `zip(self.layers, sizes)`?"""
+    for node in subtree(iterable):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            if node.attr in run.fields:
+                return True
+        bound = env.get(node.id) if isinstance(node, ast.Name) else None
+        if bound is not None and isinstance(bound.value, Static) and _is_of_field(run, bound.value.text):
+            return True
+    return False
+
+
+def _is_of_field(run: Any, text: str) -> bool:
+    root = re.match(r"self\.(\w+)", text)
+    return root is not None and root[1] in run.fields
+
+
 def is_copy(qualname: str) -> bool:
     """Is it a class of a module of Linen copies that an earlier run made (`blocks_linen.Block`), also one out of sight?"""
     module, _, name = qualname.rpartition(".")
     return module.endswith("_linen") and name[:1].isupper()
+
+
+def _maker(value: Value) -> ast.expr | None:
+    """The expression whose call gave a value."""
+    if isinstance(value, Static):
+        return _callee(value.text)
+    found = re.fullmatch(r"the result of `(.*)`", value.why, re.S) if isinstance(value, Unknown) else None
+    return _parsed(found[1]) if found else None
 
 
 def _callee(text: str) -> ast.expr | None:
@@ -90,4 +187,4 @@ def _is_there(package: Path, name: str) -> bool:
     return (package / f"{name}.py").is_file() or (package / name).is_dir()
 
 
-__all__ = ["is_copy", "made_by_unknown"]
+__all__ = ["is_copy", "made_by_unknown", "refusal"]

@@ -24,6 +24,7 @@ from ..values.environment import Env
 from ..values.sites import Abs, Factory, Unmigratable
 from ..values.values import Unknown, Value
 from .given_outside import Template
+from .tables import Tables
 
 _MAX_DEPTH = 4
 _MAX_COMBINATIONS = 16
@@ -52,6 +53,7 @@ class _Reader:
         self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
         model = next(iter(analyser.classes), None)
         self.run = Execution(model, analyser) if model is not None else None
+        self.tables = Tables(project, self._scope, self._assigned)
 
     def constructions(self) -> list[tuple[SourceFile, ast.Call]]:
         """Calls outside of modules that may construct a module of the project or bind its arguments."""
@@ -73,7 +75,9 @@ class _Reader:
                 if model is not None:
                     places = [f.name for f in model.fields() if not f.kw_only]
                     given |= set(places[: len(node.args) - (called is not node.func)])
-                if given & self.factory_fields:
+                local = model is None and isinstance(called, ast.Name) and self._scope(called, source) is not None
+                more = None in given if model is not None else local and (None in given or bool(node.args))
+                if given & self.factory_fields or more:
                     found.append((source, node))
         return found
 
@@ -87,12 +91,15 @@ class _Reader:
             names = [f.name for f in model.fields() if not f.kw_only]
             given = call.args[1:] if self._is_partial(source, call) else call.args
             arguments = [*zip(names, given), *[(k.arg, k.value) for k in call.keywords if k.arg is not None]]
-            for name, node in arguments:
-                for kind in self.values(node, source, 0):
+            tables = [self.tables.entries(k.value, source) for k in call.keywords if k.arg is None]
+            held = [(str(key), node, home) for table in tables for key, node, home in table]
+            self.analyser.given_by_tables += [(value.target, key, node) for key, node, _ in held]
+            for name, node, where in [*[(name, node, source) for name, node in arguments], *held]:
+                for kind in self.values(node, where, 0):
                     if isinstance(kind, Factory):
                         if isinstance(kind.node, ast.expr) and kind.source is not None and not kind.variant:
                             self.analyser.given_layers.append((value.target, kind, node))
-                        self.analyser.gives(value.target, name, kind, (source, node))
+                        self.analyser.gives(value.target, name, kind, (where, node))
 
     def kind(self, template: Template) -> Kind:
         """What is known of a module that is handed over: its class, and the constants among its arguments."""
@@ -129,11 +136,21 @@ class _Reader:
             scope = self._scope(node, source)
             if scope is not None:
                 return [v for e, s in self._assigned(node, scope, source) for v in self.values(e, s, depth + 1)]
-        if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
+            node, source = self._chosen(node, source)
+        looked_up = [v for e, s in self.tables.looked_up(node, source) for v in self.values(e, s, depth + 1)]
+        if looked_up:
+            return looked_up
+        if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Lambda):
             return []
         if isinstance(node, ast.Call) and not self._is_partial(source, node) and not self._is_lifted(source, node):
             return self._returned(node, source, depth)
         return list(self._evaluated(node, source, depth))
+
+    def _chosen(self, node: ast.Name, source: SourceFile) -> tuple[ast.expr, SourceFile]:
+        """What a name of a file stands for, where that is looked up in a table: `Block = BLOCKS[flag]`."""
+        found = self.project.definition(self.project.qualname(source, node) or "")
+        value = found[1].value if found is not None and isinstance(found[1], ast.Assign) else None
+        return (value, found[0]) if found is not None and isinstance(value, ast.Subscript) else (node, source)
 
     def _returned(self, node: ast.Call, source: SourceFile, depth: int) -> list[object]:
         """The factories that a function of the project gives: `return partial(Block, width=width)`."""

@@ -131,6 +131,8 @@ def _asked(run: Any, site: Site) -> Dim | None:
     for kind in (site, *site.alternatives):
         if kind.kind == "layer" and not _says_features(kind):
             return None
+        if kind.kind == "class" and site.alternatives and not _can_say(run, kind.target):
+            return None
     for kind in (site, *site.alternatives):
         if kind.kind == "class":
             run.analyser.asked |= run.analyser.family(kind.target)  # a constructor may be inherited
@@ -139,6 +141,16 @@ def _asked(run: Any, site: Site) -> Dim | None:
     if site.in_setup:
         return Dim.opaque(f"self.{site.container}.{OUT}") if site.container and not site.loops else None
     return Dim.local(make_asked(run, site, "features", OUT))
+
+
+def _can_say(run: Any, target: str) -> bool:
+    """Does a class know how many features it gives? One that stays Linen is refused for itself."""
+    try:
+        summary = run.analyser.execution(target).summaries.get("__call__")
+    except Unmigratable:
+        return True
+    result = main_result(summary.result) if summary is not None else None
+    return not isinstance(result, Array) or result.shape.dim(-1) is not None
 
 
 def make_asked(run: Any, site: Site, stem: str, attribute: str) -> str:

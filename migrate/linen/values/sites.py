@@ -27,6 +27,7 @@ class Unmigratable(Exception):
         self.node = node
         self.inner = ""  # the class that this one contains and that is not native, where that is why
         self.wanted_ranks: tuple[str, ...] = ()  # arguments whose number of dimensions might have helped
+        self.field = ""  # the field that nothing has given a factory so far, where that is why
         self.lacks: tuple[Site, str] | None = None  # a module and an argument of its call whose size is not known
 
 

@@ -29,7 +29,9 @@ def rewrite(writer: ClassWriter) -> None:
         if _is_made_here(writer, node, source):
             continue
         layer = layers.lookup(factory.target)
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Lambda):
+            _put(writer, node, _of_lambda(writer, node, factory, source), source)
+        elif isinstance(node, ast.Call):
             _put(writer, node, partial_parts(writer, node, factory, source), source)
         elif layer is not None:
             parts = _bare(writer, layer)
@@ -87,6 +89,8 @@ def _is_value(writer: ClassWriter, node: ast.expr, factory: Factory, source: Sou
     """Is the mention a value of its own, not what a call calls or a partial is made of?"""
     if factory.variant and not isinstance(node, ast.Call):
         return False  # the class keeps its name
+    if isinstance(node, ast.Lambda):
+        return True
     if factory.lifted or writer.run.analyser.classes.get(factory.target) is not None:
         named = isinstance(node, ast.Call) and any(k.arg == "name" for k in node.keywords)
         return isinstance(node, ast.Call) and (named or bool(factory.calltime)) and not factory.lifted
@@ -134,6 +138,28 @@ def partial_parts(writer: ClassWriter, node: ast.Call, factory: Factory, source:
     if any(other != variants[0] for other in variants[1:]):
         raise Unmigratable("NNX163", f"`{ast.unparse(node.args[0])}` is of several kinds, whose partials differ", node)
     return variants[0]
+
+
+def _of_lambda(writer: ClassWriter, node: ast.Lambda, factory: Factory, source: SourceFile) -> Parts:
+    """`lambda: nn.LayerNorm(epsilon=1e-6)` → a partial, which sizes and random streams can be given to."""
+    call = node.body
+    assert isinstance(call, ast.Call)
+    partial = (writer.namer.name("functools.partial"),)
+    layer = layers.lookup(factory.target)
+    if layer is None or writer.run.analyser.classes.get(factory.target) is not None:
+        given: list[Parts] = [(source.span(a),) for a in call.args]
+        given += [(f"{k.arg}=", source.span(k.value)) for k in call.keywords]
+        target: Parts = (source.span(call.func),)
+        return joined(partial, [target, *given]) if given else target
+    pairs = [*zip([p.name for p in layer.parameters], factory.positional), *factory.args.items()]
+    said = {n: layers.Arg((source.span(b.node),), b.abs.value) for n, b in pairs if b.node is not None}
+    try:
+        built = layer.partial(said)
+    except layers.Unsupported as error:
+        raise Unmigratable(error.code, error.reason, node) from error
+    bound: list[Parts] = [(f"{k}=", *writer.text.named(p)) for k, p in built.keywords]
+    target = (_target(writer, built),)
+    return joined(partial, [target, *bound]) if bound else target
 
 
 def _without_name(node: ast.Call, source: SourceFile) -> Parts:

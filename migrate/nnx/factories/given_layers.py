@@ -9,7 +9,7 @@ The constructor of a native class calls what it is given as it would call the NN
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...catalog import layers
@@ -27,11 +27,10 @@ def write(plan: Plan, project: Project, by_path: Mapping[Any, FileContext]) -> N
     analyser = next((p.writer.analyser for p in plan.reported() if isinstance(_analyser(p.writer), Analyser)), None)
     if analyser is None:
         return
+    plan.handed_over.update(_for_native(plan, project, analyser.given_by_tables))
     given: dict[ast.expr, tuple[Factory, bool]] = {}
     for target, factory, where in analyser.given_layers:
-        decided = plan.classes.get(target)
-        fits = not analyser.kinds.is_dropped(where)
-        native = fits and decided is not None and decided.outcome is Outcome.NATIVE
+        native = not analyser.kinds.is_dropped(where) and _is_native(plan, target)
         if isinstance(factory.node, ast.expr):
             given[factory.node] = (factory, native and given.get(factory.node, (factory, True))[1])
     for node, (factory, native) in given.items():
@@ -40,6 +39,24 @@ def write(plan: Plan, project: Project, by_path: Mapping[Any, FileContext]) -> N
             parts = _said(project, factory.source, node, factory.target, by_path[factory.source.path])
             if parts:
                 by_path[factory.source.path].replace(node, *parts, code="NNX100")
+
+
+def _for_native(plan: Plan, project: Project, tables: Sequence[tuple[str, str, ast.expr]]) -> Iterator[ast.expr]:
+    """What tables hold for fields of native classes alone: no code asks the table for it."""
+    if not tables:
+        return
+    asked: set[object] = set()
+    for source in project.files.values():
+        for node in source.by_kind.get(ast.Subscript, ()):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant):
+                asked.add(node.slice.value)
+    linen = {id(value) for target, _, value in tables if not _is_native(plan, target)}
+    yield from (value for _, key, value in tables if key not in asked and id(value) not in linen)
+
+
+def _is_native(plan: Plan, target: str) -> bool:
+    decided = plan.classes.get(target)
+    return decided is not None and decided.outcome is Outcome.NATIVE
 
 
 def _analyser(writer: Any) -> Any:

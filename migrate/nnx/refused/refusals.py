@@ -13,7 +13,7 @@ from ...linen.modules import applied_models, detached_cells
 from ...linen.modules.self_calls import SELF_CALLS
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
-from ...linen.values.sites import Site, Unmigratable
+from ...linen.values.sites import Factory, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import of_kind, subtree
 from ..calls import cells
@@ -44,6 +44,7 @@ def nothing_left(text: ClassText) -> None:
     carries = [node for call, asked in run.initial_carries.items() for node in (call, asked.cell.node)]
     known = [*[s.node for s in run.sites], *run.first_draws, *run.constants, *run.sows, *run.variable_reads, *carries]
     known += [node for statement in run.uncalled for node in subtree(statement)]
+    known += [n.body for n, found in run.evaluated.items() if isinstance(n, ast.Lambda) and isinstance(found.value, Factory)]
     followed = {id(node) for node in known}
     for site in run.sites:
         made_once.refuse(site)

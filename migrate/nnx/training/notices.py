@@ -90,7 +90,7 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
     """Does the class go where its constructor may be called unseen?"""
     parents = flow.source_of[node].parents
     parent = parents[node]
-    if isinstance(parent, _NO_CALL):
+    if isinstance(parent, _NO_CALL) or not flow.plan.handed_over.isdisjoint((node, parent)):
         return False
     if isinstance(parent, ast.Tuple | ast.List) and isinstance(flow.value(node), ClassValue) and _unpacked(flow, parent):
         return False

@@ -35,6 +35,18 @@ REFUSED = {
         "NNX132",
         "for make in [partial(nn.Dense, 3), partial(nn.Dense, 4, False)]:\n  x = make()(x)\nreturn x",
     ),
+    "a transform or none of a layer that is made": (
+        "NNX130",
+        "wrap = nn.remat if self.big else (lambda cls: cls)\nreturn wrap(nn.Dense(3))(x)",
+    ),
+    "a transform or none with options": (
+        "NNX130",
+        "wrap = nn.remat if self.big else (lambda cls: cls)\nreturn wrap(nn.Dense, prevent_cse=False)(3)(x)",
+    ),
+    "a transform or none of what a field holds": (
+        "NNX130",
+        "norm = self.norm or nn.LayerNorm\nwrap = nn.remat if self.big else (lambda cls: cls)\nreturn wrap(norm)()(x)",
+    ),
     "perhaps none": ("NNX132", "cls = None\nif self.big:\n  cls = nn.LayerNorm\nif cls:\n  x = cls()(x)\nreturn x"),
     "a partial that holds what changes": (
         "NNX132",
@@ -108,3 +120,38 @@ class M(nn.Module):
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     plan = {c.qualname: c for c in result.classes}["m.M"]
     assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_whether_code_gives_a_field_anything_is_said(used: bool) -> None:
+    text = """from typing import Any
+from flax import linen as nn
+
+
+class Block(nn.Module):
+  norm: Any
+  @nn.compact
+  def __call__(self, x):
+    return self.norm()(nn.Dense(3)(x))
+"""
+    if used:
+        text += "\n\ndef make(norms):\n  return Block(norms())\n"
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX138"), plan.reason
+    said = "what its field `norm` is given is not known" if used else "no code here constructs it"
+    assert plan.reason is not None and plan.reason.startswith(said), plan.reason
+
+
+def test_a_class_of_another_package_is_named() -> None:
+    text = """from flax import linen as nn
+from elsewhere import blocks
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(blocks.Encoder(8)(x))
+"""
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX138"), plan.reason
+    assert plan.reason is not None and plan.reason.startswith("`elsewhere.blocks.Encoder` is of a package"), plan.reason

@@ -76,6 +76,7 @@ OTHERS = {
     "state_made_of_params_that_are_read_again": "NNX602",
     "apply_handed_beside_params": "NNX601",
     "apply_bound_to_the_loss_by_keyword": "NNX602",
+    "factories_out_of_tables": "NNX601",
     "a_bound_model_and_its_parts_taken_out": "NNX603",
     "decoding_with_a_cache_of_init": "NNX603",
     "decoding_with_a_stacked_cache": "NNX603",

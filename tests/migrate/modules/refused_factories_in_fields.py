@@ -1,0 +1,60 @@
+"""Factories that a field holds in a list: which of them makes what is not known to the constructor."""
+
+INDENT = 0
+HEAD = """from functools import partial
+from typing import Any
+
+from flax import linen as nn
+
+
+"""
+_LISTED = """class M(nn.Module):
+    layers: Any = (partial(nn.Dense, 4), partial(nn.Dense, 5))
+
+"""
+
+REFUSED = {
+    "a loop over them": (
+        "NNX138",
+        _LISTED
+        + """    @nn.compact
+    def __call__(self, x):
+        for make in self.layers:
+            x = make()(x)
+        return x
+""",
+    ),
+    "a loop over them and something else": (
+        "NNX138",
+        _LISTED
+        + """    @nn.compact
+    def __call__(self, x):
+        layers = self.layers
+        for i, (make, bias) in enumerate(zip(layers, (True, False))):
+            layer = make(use_bias=bias)
+            x = layer(x)
+        return x
+""",
+    ),
+    "under names of their own": (
+        "NNX138",
+        _LISTED
+        + """    @nn.compact
+    def __call__(self, x):
+        first, second = self.layers
+        return second()(first()(x))
+""",
+    ),
+    "made by setup": (
+        "NNX138",
+        _LISTED
+        + """    def setup(self):
+        self.made = [make() for make in self.layers]
+
+    def __call__(self, x):
+        for layer in self.made:
+            x = layer(x)
+        return x
+""",
+    ),
+}
