@@ -26,7 +26,7 @@ from ..values.presence import Known
 from ..values.scalars import gives_count
 from ..values.sites import Abs, Function, Module, Repeated, SelfModule, Static, Unmigratable
 from ..values.unpacking import dict_call
-from ..values.values import Array, Const, Int, Shape, SomeNumber, Tup, Unknown, Value
+from ..values.values import Array, Const, Global, Int, Shape, SomeNumber, Tup, Unknown, Value
 from .mapped_items import TREE_MAPS, over_items, over_tree
 from .type_tests import attribute_test, check_asked, check_kind_named, instance_test, refuse_shared, side_test
 
@@ -194,6 +194,10 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
             derived = _derived(qualname, arguments)
             if derived is not None or uses_modules(first.value):
                 return Abs(Transformed(first.value, derived=derived), False)
+        if first is not None and qualname == "jax.vmap" and isinstance(first.value, Global) and not run.in_setup:
+            axes = _vmapped_axes(arguments)
+            if axes is not None and shapes.known_call(first.value.name):
+                return Abs(Transformed(first.value, axes), first.static)
     if qualname == "flax.linen.merge_param" and len(arguments.positional) == 3:
         return _merge_param(run, arguments, env)
     if qualname == "flax.linen._canonicalize_tuple" and len(arguments.positional) == 1:

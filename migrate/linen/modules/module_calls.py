@@ -396,7 +396,7 @@ class Transformed(Value):
     value is given with the derivative.
     """
 
-    function: Function | Module
+    function: Function | Module | Global
     mapped: tuple[Value, Value] | None = None
     derived: tuple[int, bool] | None = None
 
@@ -404,6 +404,8 @@ class Transformed(Value):
 def call_transformed(run: Any, target: Transformed, node: ast.Call, env: Any) -> Abs:
     """A function under a transform of JAX's is called: `jax.vmap(f)(x)`."""
     arguments = arguments_of(run, node, env)
+    if isinstance(target.function, Global) and arguments.static:
+        return run._static_text(node, True, arguments.flags, env)  # type: ignore[no-any-return]
     values = [run.plain(a.value) for _, a in arguments.positional]
     if target.mapped is None or arguments.keywords or arguments.starred():
         if target.derived is None or arguments.starred():
@@ -434,6 +436,8 @@ def invoke(run: Any, function: Abs, values: Sequence[Value]) -> Value:
         if found.site.call is None:
             found.site.call = record
         return module_output(run, found.site, "__call__", record)
+    if isinstance(found, Global):
+        return shapes.call(found.name, values, {})
     if not isinstance(found, Function):
         return Unknown("a function that is not known")
     before = len(run.sites)
