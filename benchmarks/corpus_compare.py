@@ -8,6 +8,7 @@ Linen side even of a class that is not native; `-v` prints tracebacks.
 
 from __future__ import annotations
 
+import collections
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -43,8 +44,13 @@ class _StubMeta(type):
 
 
 class _Stub(metaclass=_StubMeta):
+    """Keeps what it is made of, as a tree: a distribution of a library that is not here is compared by its parameters."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
+        self.__dict__["_made_of"] = (args, kwargs)
+
+    def __init_subclass__(cls) -> None:
+        _register(cls)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # As a decorator it must hand back what it decorates.
@@ -60,6 +66,15 @@ class _Stub(metaclass=_StubMeta):
 
     def __iter__(self) -> Any:
         return iter(())
+
+
+def _register(cls: type) -> None:
+    import jax
+
+    def parts(stub: Any) -> tuple[Any, None]:
+        return stub.__dict__.get("_made_of", ((), {})), None
+
+    jax.tree_util.register_pytree_node(cls, parts, lambda _, of: cls(*of[0], **of[1]))
 
 
 class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -114,6 +129,7 @@ def shim_removed_names() -> None:
     give(flax.core, "NamedTuple", tuple)
     give(np, "product", np.prod)
     give(np, "float", float)
+    give(jax.interpreters.xla, "pytype_aval_mappings", collections.defaultdict(lambda: None))  # tensorflow_probability
     if not hasattr(jax, "linear_util"):
         import jax.extend.linear_util as linear_util
 
@@ -262,7 +278,8 @@ def compare(case: Any, linen_root: Path, nnx_root: Path, *, always_run: bool = F
 
 def forget(before: set[str], root: Path) -> None:
     """Drop the modules that were imported from `root` since `before`, and `root` from the path."""
-    sys.path.remove(str(root))
+    if str(root) in sys.path:
+        sys.path.remove(str(root))
     roots = {path.stem for path in root.glob("*")}
     for name in set(sys.modules) - before:
         if name.partition(".")[0] in roots:

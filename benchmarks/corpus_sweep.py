@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -85,8 +86,13 @@ def nnx_half(cls: Any, entry: dict[str, Any], found: tuple[Any, ...]) -> dict[st
     example, args, linen, variables, expected = found
     call = sides.bound_call(linen, args, example.call)
     try:
-        added = sides.evaluate_added(entry["added_arguments"], {**call, "self": linen})
+        try:
+            added = sides.evaluate_added(entry["added_arguments"], {**call, "self": linen})
+        except NameError as error:
+            return {"verdict": "unchecked", "detail": f"the constructor asks for the width of a value of the call: {error}"}
         keywords = guessing.realise(example.arguments, importlib.import_module)
+        if issubclass(cls, nnx.Linear | nnx.Conv | nnx.ConvTranspose) and "features" in keywords:  # a layer's subclass
+            keywords = {"in_features": args[0].shape[-1], "out_features": keywords.pop("features"), **keywords}
         model = sides.construct(cls, (), keywords, added, args, example.call)
     except Exception as error:
         return {"verdict": "broken", "detail": "construction: " + sides.last(error)}
@@ -125,17 +131,57 @@ def places(file: str, root: Path, folder: Path) -> list[Path]:
 
 
 def import_with_stubs(name: str, file: str, root: Path, folder: Path) -> Any:
-    """Import a module; what it wants and is not installed here is stubbed. Raises what importing it raises."""
+    """Import a module; what it wants and is not here is stubbed, with names that libraries have dropped since. Raises what
+    importing it raises. Names stay stubbed for the other side, so that it meets what the original met.
+    """
     sys.path[:0] = [str(place) for place in places(file, root, folder)]
-    for _ in range(30):
+    for _ in range(60):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
-            missing = (error.name or "").partition(".")[0]
-            if not missing or missing in ("flax", "jax") or any((place / missing).exists() for place in map(Path, sys.path)):
+            missing = error.name or ""
+            if _is_of_library(missing.partition(".")[0]):
+                sys.meta_path.insert(0, corpus_compare.StubFinder([missing]))
+            elif missing and not _is_here(missing.partition(".")[0]):
+                if own := _own_package(missing.partition(".")[0], file, root):
+                    sys.path.insert(0, str(own))
+                    continue
+                sys.meta_path.insert(0, corpus_compare.StubFinder([missing.partition(".")[0]]))
+            else:
                 raise
-            sys.meta_path.insert(0, corpus_compare.StubFinder([missing]))
+        except (ImportError, AttributeError) as error:
+            if "attempted relative import" in str(error) and folder != root:  # of a package without `__init__.py`
+                sys.path[:] = [place for place in sys.path if place not in (str(folder), str((root / file).parent))]
+                name, folder = ".".join(Path(file).with_suffix("").parts), root
+                sys.path.insert(0, str(root))
+                continue
+            found = _DROPPED.search(str(error))
+            owner = (found[2] or found[3]) if found else ""
+            if found is None or not _is_of_library(owner.partition(".")[0]):
+                raise
+            name_there = found[1] or found[4]
+            setattr(importlib.import_module(owner), name_there, getattr(corpus_compare._Stub, name_there))
     return importlib.import_module(name)
+
+
+# How Python says that a module has no such name.
+_DROPPED = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'|module '([\w.]+)' has no attribute '(\w+)'")
+
+
+def _is_here(name: str) -> bool:
+    return any((place / name).exists() or (place / f"{name}.py").exists() for place in map(Path, sys.path))
+
+
+def _own_package(name: str, file: str, root: Path) -> Path | None:
+    """The folder above `file` that has a package or module of this name: the project is run from there."""
+    above = [folder for folder in (root / file).parents if folder.is_relative_to(root)]
+    return next((f for f in above if (f / name).is_dir() or (f / f"{name}.py").exists()), None)
+
+
+def _is_of_library(name: str) -> bool:
+    """Of an installed package, which has other names today than the original knew."""
+    found = sys.modules.get(name)
+    return "site-packages" in str(getattr(found, "__file__", None) or getattr(found, "__path__", ""))
 
 
 def sweep(file: str, linen_root: Path, nnx_root: Path, only: list[str]) -> None:
@@ -172,7 +218,7 @@ def sweep(file: str, linen_root: Path, nnx_root: Path, only: list[str]) -> None:
             tell(one, verdict="unchecked", detail="the Linen side itself: " + sides.last(error))
     if not halves:
         return
-    for place in places(file, linen_root, folder):
+    for place in [Path(p) for p in sys.path if Path(p).is_relative_to(linen_root)]:
         corpus_compare.forget(before, place)
     name, folder = module_name(file, nnx_root)
     try:

@@ -14,7 +14,8 @@ from typing import Any
 def arrays(tree: Any) -> list[Any]:
     import jax
 
-    return [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
+    found = [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
+    return [leaf for leaf in found if not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)]
 
 
 def linen_key(path: Sequence[Any], known: Mapping[tuple[str, ...], Any]) -> tuple[str, ...]:

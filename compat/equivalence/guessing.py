@@ -14,6 +14,7 @@ import inspect
 import itertools
 import re
 import time
+import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -190,11 +191,12 @@ def values(name: str, hint: Any, width: int, owner: Any = None, depth: int = 0) 
     text = hint if isinstance(hint, str) else getattr(hint, "__name__", "") or str(hint)
     low = name.lower()
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if inner and type(None) in inner:  # optional
+    if inner and (type(None) in inner or origin in (typing.Union, types.UnionType)):
         for one in inner:
             if one is not type(None):
                 yield from values(name, one, width, owner, depth)
-        yield None
+        if type(None) in inner:
+            yield None
         return
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         yield from list(hint)
@@ -314,7 +316,8 @@ def calls(function: Any, width: int) -> Iterator[tuple[dict[str, Any], dict[str,
             if unset or (isinstance(p.default, bool) and _TRAINING.match(p.name)):
                 flags[p.name] = bool(_ON.search(p.name))
             continue
-        if "bool" in text or _ON.search(p.name) or re.match(r"(is_)?train(ing)?$|return_|output_|enable_dropout", p.name):
+        named = _ON.search(p.name) or re.match(r"(is_)?train(ing)?$|return_|output_|enable_dropout", p.name)
+        if named or _is_flag(p.annotation):
             flags[p.name] = bool(_ON.search(p.name))
             continue
         arrays.append((p.name, list(_shapes(p.name, text, width))))
@@ -330,6 +333,13 @@ def calls(function: Any, width: int) -> Iterator[tuple[dict[str, Any], dict[str,
             continue
         seen.add(str(chosen))
         yield dict(zip([name for name, _ in arrays], chosen)), flags
+
+
+def _is_flag(annotation: Any) -> bool:
+    """`bool`, or that or None; a union of all that is an array names bool types, too."""
+    if isinstance(annotation, str):
+        return re.fullmatch(r"(typing\.)?(Optional\[)?bool\]?( \| None)?", annotation) is not None
+    return bool(annotation in (bool, bool | None))
 
 
 def _shapes(name: str, annotation: str, width: int) -> Iterator[Any]:

@@ -186,6 +186,7 @@ class Execution(LoopExecution):
         self.list_widths: dict[str, set[Dim | None]] = {}  # and their last dimensions
         self.filled_lists: dict[str, Filled] = {}  # those that a loop over a list of setup fills, see `skip_lists`
         self.width_names: set[str] = set()  # what loops over lists of arrays bind
+        self.item_names: set[str] = set()  # names of such loops that are arrays in the call and widths in the constructor
         self.lost_ends: set[str] = set()  # lists of arrays whose end is not followed: see `list_ends`
         self.broken_lists: dict[str, str] = {}  # lists of arrays that the constructor cannot follow, and why
         self.unlooped: list[tuple[Block, str, Dim | None]] = []  # what loops that it lacks add to the widths of lists

@@ -85,6 +85,7 @@ def name_elements(run: Any, target: ast.expr, element: Abs, inner: Any) -> None:
     value = element.value
     if isinstance(value, SizeItem) and isinstance(target, ast.Name):
         # The constructor's loop runs over the sizes themselves.
+        run.item_names.add(target.id)
         if value.width is None:
             run.width_names.add(target.id)
         width = Dim.local(target.id) if value.width is None else value.width

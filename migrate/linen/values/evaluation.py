@@ -56,6 +56,7 @@ class Evaluation:
     in_setup: bool
     evaluated: dict[ast.AST, Abs]
     first_draws: dict[ast.AST, str]
+    item_names: set[str]
     starting: bool  # is what a variable starts from being said?
     apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed

@@ -132,6 +132,8 @@ class Localization(Evaluation):
             if substitute is not None:
                 needs |= substitute.needs
                 return put(LocalizedPart(substitute))
+            if node.id in self.item_names and isinstance(here.value, Array):
+                return False  # the constructor's loop has its width under this name
             if env.is_local(node.id):
                 needs.add(node.id)
                 return True

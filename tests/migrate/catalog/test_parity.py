@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nnx_migrate.migrate.nnx.generated import parity
@@ -123,3 +124,20 @@ def test_parts_are_in_the_wheel() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
     data = project["tool"]["setuptools"]["package-data"]
     assert "parity_parts/*.py.txt" in data["nnx_migrate.migrate.catalog"]
+
+
+def test_names_of_axes_are_linens_of_dicts_and_frozen_dicts() -> None:
+    """Equal by value and by kind: a tree map over them and another tree fails where one is frozen and the other is not."""
+    from flax.core import freeze
+    from flax.linen import partitioning
+
+    scope: dict[str, Any] = {}
+    exec(parity.render(["get_axis_names", "AxisMetadata"]), scope)
+    names = {"dense": {"kernel_axes": ("embed", "mlp"), "bias_axes": ("mlp",)}, "scale_axes": (None,)}
+    for kind in (dict, freeze):
+        found = []
+        linen = (partitioning.AxisMetadata, partitioning.get_axis_names)
+        for box, read in (linen, (scope["AxisMetadata"], scope["get_axis_names"])):
+            axes = {k: {n: box(v) for n, v in w.items()} if isinstance(w, dict) else box(w) for k, w in names.items()}
+            found.append(read(kind(axes)))
+        assert found[0] == found[1] and type(found[0]) is type(found[1])

@@ -143,4 +143,34 @@ def __call__(self, x):
   old = self.variable("stats", "old", lambda: mean.value)
   return x * old.value""",
     ),
+    "an initializer that is given an array of a list, whose width the constructor's loop has under that name": (
+        "NNX111",
+        """@nn.compact
+def __call__(self, x, y):
+  total = 0
+  for i, v in enumerate([x, y]):
+    total = total + v * self.param(f"w{i}", lambda key, of: jnp.ones(of.shape[-1:]), v)
+  return total""",
+    ),
+    "an initializer of the length of an array of a list": (
+        "NNX111",
+        """@nn.compact
+def __call__(self, x):
+  arrays = [x] if not isinstance(x, tuple) else x
+  total = 0
+  for i, v in enumerate(arrays):
+    total = total + v * self.param(f"w{i}", lambda key, n: n * jnp.ones(()), len(v))
+  return total""",
+    ),
+    "an initializer that reads an array of a list": (
+        "NNX111",
+        """@nn.compact
+def __call__(self, x, y):
+  total = 0
+  for i, v in enumerate([x, y]):
+    def first(key):
+      return v.mean(0)
+    total = total + v * self.param(f"w{i}", first)
+  return total""",
+    ),
 }
