@@ -20,22 +20,26 @@ from ...linen.execution.type_tests import asked_classes
 from ...linen.modules.bridged_results import told
 from ...linen.modules.lost_factories import factories_in
 from ...linen.project.classes import ClassModel
+from ...linen.values.presence import OptionalArray, whole_argument
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import BoundArg, ModuleField, Site, Static, Unmigratable
-from ...linen.values.values import Array, Const, Int, Value
+from ...linen.values.values import Array, Const, Int, Tup, Unknown, Value
 from ...trees import subtree
 from ..linen_copies import References
+from ..setup import setup_conditions
 from ..text.text_parts import joined
 
 if TYPE_CHECKING:
     from ...source import SourceFile
     from ..classes.class_text import ClassText
 
-_FLAGS = {"deterministic": "True", "train": "False", "training": "False", "is_training": "False"}
+_FLAGS = {"deterministic": "True", "train": "False", "training": "False", "is_training": "False",
+          "use_running_average": "True"}  # fmt: skip
 _INTEGER = re.compile(r"(^|_)(ids?|tokens?|indices|index|idx|labels?|segments?|positions?|targets?)$")
 # What reads the place of a module in its tree, or that somebody else's variables are there.
 _PLACE = {"path", "name", "scope", "parent", "variables", "sow", "perturb", "put_variable", "is_mutable_collection", "bind",
           "unbind", "clone", "copy", "share_scope", "get_variable", "has_variable", "has_rng"}  # fmt: skip
+_ARRAY = re.compile(r"\b(\w*Array|ndarray|Tensor)\b")
 _REPEATING = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.FunctionDef)
 _LOOKUPS = {"flax.linen.Embed", "jax.numpy.take", "jax.numpy.take_along_axis", "jax.nn.one_hot"}
 _PARTITIONING = re.compile(r"logical(?!_(and|or|not|xor)\b)|param_with_axes|variable_with_axes|scan_with_axes")
@@ -209,9 +213,9 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
     for position, value in enumerate(site.call.args):
         if position >= len(parameters):
             raise Unbridgeable("it is called with more arguments than it names")
-        examples.append((_example(text, parameters[position], value, traits),))
+        examples.append((_example(text, site, parameters[position], value),))
     for keyword, value in site.call.keywords.items():
-        examples.append((f"{keyword}=", _example(text, keyword, value, traits)))
+        examples.append((f"{keyword}=", _example(text, site, keyword, value)))
     examples.append(("rngs=rngs",))
     return joined((text.namer.parity("Bridged"),), examples)
 
@@ -252,33 +256,35 @@ def _of_modules(text: ClassText, bound: BoundArg) -> bool:
     return any(run.holds_module(v) or next(factories_in(v), None) is not None for v in values)
 
 
-def _may_be_none(text: ClassText, argument: str) -> bool:
+def _default(text: ClassText, argument: str) -> ast.Constant | None:
+    """The constant that an argument of the class's own call has where it is left out."""
     method = text.model.method("__call__")
     default = method.default(argument) if method is not None else None
-    return isinstance(default, ast.Constant) and default.value is None
+    return default if isinstance(default, ast.Constant) else None
 
 
-def _example(text: ClassText, name: str, value: Value, traits: Traits) -> str:
+def _may_be_none(text: ClassText, argument: str) -> bool:
+    default = _default(text, argument)
+    return default is not None and default.value is None
+
+
+def _is_said_an_array(text: ClassText, site: Site, argument: str, name: str) -> bool:
+    """Does an annotation, here or in the wrapped class, or the name say that an argument handed on is an array?"""
+    if "mask" in name or _INTEGER.search(name):
+        return True
+    model = text.analyser.classes.get(site.target)
+    here, there = text.model.method("__call__"), model.method("__call__") if model is not None else None
+    parameters = [p for m, word in ((here, argument), (there, name)) if m is not None for p in m.parameters if p.arg == word]
+    return any(p.annotation is not None and _ARRAY.search(ast.unparse(p.annotation)) for p in parameters)
+
+
+def _example(text: ClassText, site: Site, name: str, value: Value) -> str:
     """An argument of the first call as the constructor can give it: arrays by shape and type."""
     if isinstance(value, Array):
-        if not sayable(value.shape):
-            raise Unbridgeable(f"the shape of its input `{name}` is not known")
-        arguments = _arguments(value)
-        if any(_may_be_none(text, argument) for argument in arguments):
-            raise Unbridgeable(f"its input `{name}` may be None")
-        given = value.shape.lead is not None and bool(told(value.shape.lead.argument))
-        if not value.shape.dims and not given and arguments != _first_argument(text):
-            raise Unbridgeable(f"nothing shows that its input `{name}` is an array")
-        numpy = text.namer.name("jax.numpy")
-        if "mask" in name:
-            dtype = "bool"
-        elif _INTEGER.search(name):
-            dtype = f"{numpy}.int32"
-        elif traits.lookups:
-            raise Unbridgeable(f"`{name}` may be of integers")
-        else:
-            dtype = f"{numpy}.float32"
-        return f"{text.namer.name('jax.ShapeDtypeStruct')}({text.shape(value.shape)}, {dtype})"
+        return _array(text, site, name, value)
+    if isinstance(value, Tup) and type(value) is Tup and value.items:
+        items = [_example(text, site, f"{name}[{i}]", item) for i, item in enumerate(value.items)]
+        return f"[{', '.join(items)}]" if value.kind == "list" else f"({', '.join(items)}{',' * (len(items) == 1)})"
     if isinstance(value, Const) and (value.value is None or isinstance(value.value, bool | str | float)):
         return repr(value.value)
     if isinstance(value, Int):
@@ -287,7 +293,40 @@ def _example(text: ClassText, name: str, value: Value, traits: Traits) -> str:
         return _FLAGS[name]
     if isinstance(value, Static) and not value.deps:
         return text.own_text(value.text)
+    given = value.why.removeprefix("argument ") if type(value) is Unknown and value.why.startswith("argument ") else ""
+    default = _default(text, given)
+    if default is not None and isinstance(default.value, bool | str):
+        return repr(default.value)  # a flag that is handed on, as Linen's `init` has it where it is not given
     raise Unbridgeable(f"its input `{name}` is not known")
+
+
+def _array(text: ClassText, site: Site, name: str, value: Array) -> str:
+    """`jax.ShapeDtypeStruct(in_shape, jnp.float32)`, or None where an optional input is not given."""
+    if not sayable(value.shape):
+        raise Unbridgeable(f"the shape of its input `{name}` is not known")
+    arguments, whole = _arguments(value), whole_argument(value)
+    given = value.shape.lead is not None and bool(told(value.shape.lead.argument))
+    shown = given or arguments == _first_argument(text) or isinstance(value, OptionalArray)
+    shown = shown or ("[" in name and "[" in whole)  # of a tuple that is handed on in one
+    if not value.shape.dims and not shown and not _is_said_an_array(text, site, whole, name):
+        raise Unbridgeable(f"nothing shows that its input `{name}` is an array")
+    optional = {argument for argument in arguments if _may_be_none(text, argument)}
+    step = value.step if isinstance(value, OptionalArray) else None
+    if optional and step is None and optional != {whole}:
+        raise Unbridgeable(f"its input `{name}` may be None")
+    numpy = text.namer.name("jax.numpy")
+    if "mask" in name:
+        dtype = "bool"
+    elif _INTEGER.search(name):
+        dtype = f"{numpy}.int32"
+    elif site.traits.lookups:
+        raise Unbridgeable(f"`{name}` may be of integers")
+    else:
+        dtype = f"{numpy}.float32"
+    said = f"{text.namer.name('jax.ShapeDtypeStruct')}({text.shape(value.shape)}, {dtype})"
+    if step is not None:
+        return f"{said} if {setup_conditions.step_text(text, step, site)} else None"
+    return f"{said} if {setup_conditions.is_given(text, whole)} else None" if optional else said
 
 
 __all__ = ["Traits", "Unbridgeable", "bridged"]

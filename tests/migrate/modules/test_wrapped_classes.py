@@ -126,6 +126,8 @@ def test_a_class_that_could_tell_is_not_wrapped(what: str) -> None:
         "nn.remat(Inner)()(x)",
         "Inner(**kw)(x)",
         "Inner()(z)",
+        "Inner()((z, n))",
+        "Inner()(n if x.ndim > 2 else x)",
         "Inner()(n)",
         "Inner().other(x)",
     ],
