@@ -24,6 +24,22 @@ from ..values.sites import Abs, AnyFactory, Block, Branch, Factory, Localized, S
 from ..values.values import Const, Value
 
 _BUILTINS = frozenset(dir(builtins))
+_NO_QUESTION = (
+    ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp,
+    ast.GeneratorExp,
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Here:
+    """A place in a compact method: what its names hold there, and the loops around it."""
+
+    names: Mapping[str, Abs | None]
+    loops: tuple[ast.AST, ...]
+
+    def holds(self, run: Any, env: Any) -> bool:
+        """Is this that place, or one where the names hold the same?"""
+        return self.loops == tuple(run.running_loops) and all(env.get(n) is held for n, held in self.names.items())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,6 +52,7 @@ class FactoryChoice(AnyFactory):
     then: Value
     orelse: Value
     home: SourceFile | None = None  # the file whose names the condition means, where it is not the text that stands there
+    here: Here | None = None  # where the condition asks for names of the method: it is the same only there
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -55,11 +72,22 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     if all(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
         return Several(options)
     said = said_where_made(run, test, localized, text, env)
-    if said is None:
+    here = _here(run, test, localized, env) if said is None else None
+    if said is None and here is None:
         return Several(options)
-    own, localized, text, home = said
-    made = FactoryChoice(own, localized, text, then, orelse, home)
+    own, localized, text, home = said or (test, localized, text, None)
+    made = FactoryChoice(own, localized, text, then, orelse, home, here)
     return _by_kind(made) or made
+
+
+def _here(run: Any, test: ast.expr, localized: Localized | None, env: Any) -> Here | None:
+    """The place of a compact method whose names a condition asks for: `kind == "conv"` in a loop over kinds."""
+    if localized is None or run.in_setup or run.apart or not caller_words.in_method(env):
+        return None
+    if any(isinstance(n, _NO_QUESTION) for n in subtree(test)):
+        return None
+    names = {n.id for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"}
+    return Here({name: env.get(name) for name in names}, tuple(run.running_loops))
 
 
 def said_where_made(
@@ -226,6 +254,9 @@ def construct_choice(
     if choice.home is not None and choice.home is not env.source:
         what = f"`{ast.unparse(node.func)}` is chosen by `{ast.unparse(choice.test)}`, which means something else here"
         raise Unmigratable("NNX132", what, node)
+    if choice.here is not None and not choice.here.holds(run, env):
+        what = f"`{ast.unparse(node.func)}` is chosen by `{ast.unparse(choice.test)}`, which may have changed by then"
+        raise Unmigratable("NNX132", what, node)
     lifted = lifted_or_not(choice)
     named = any(k.arg == "name" for k in node.keywords)
     if lifted is not None and (run.in_setup or named):
@@ -318,7 +349,7 @@ def map_choice(choice: FactoryChoice, change: Callable[[Factory], Factory]) -> F
 def lifted_or_not(choice: FactoryChoice) -> Factory | None:
     """`nn.remat(Block) if test else Block`: one factory whose transform has a condition."""
     a, b = choice.then, choice.orelse
-    if not isinstance(a, Factory) or not isinstance(b, Factory) or bool(a.field) != bool(b.field):
+    if choice.here is not None or not isinstance(a, Factory) or not isinstance(b, Factory) or bool(a.field) != bool(b.field):
         return None
     more, less, holds = (a, b, True) if len(a.lifted) > len(b.lifted) else (b, a, False)
     around = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] is pair[1], zip(more.lifted, less.lifted)))

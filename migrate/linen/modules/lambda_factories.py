@@ -27,6 +27,8 @@ def factory_of(run: Any, node: ast.Lambda, env: Any) -> Abs | None:
     names = [n.id for value in given for n in subtree(value) if isinstance(n, ast.Name) and n.id != "self"]
     if any(env.get(name) is not None for name in names):
         return None  # asked for when it is called: it may mean something else by then
+    if not all(_makes_nothing(run, n, env) for value in given for n in subtree(value) if isinstance(n, ast.Call)):
+        return None
     from .construction import partial_of
 
     base = run.evaluate(call.func, env)
@@ -35,13 +37,16 @@ def factory_of(run: Any, node: ast.Lambda, env: Any) -> Abs | None:
         return None
     if layers.lookup(factory.target) is None and run.analyser.classes.get(factory.target) is None:
         return None
-    mark = len(run.sites)
     positional = [(call.func, base), *[(a, run.evaluate(a, env)) for a in call.args]]
     arguments = Arguments(call, positional, [(k.arg, k.value, run.evaluate(k.value, env)) for k in call.keywords])
-    if len(run.sites) > mark:
-        return None
     found, static, flags = partial_of(run, factory, call, arguments, env)
     return Abs(dataclasses.replace(found, node=node), static, flags)
+
+
+def _makes_nothing(run: Any, call: ast.Call, env: Any) -> bool:
+    """Is it a call of a library's function, such as one that gives an initializer?"""
+    name = run.project.qualname(env.source, call.func) or ""
+    return name.startswith(("jax.", "numpy.", "flax.linen.initializers.", "functools."))
 
 
 def _is_of_field(run: Any, node: ast.Lambda, env: Any) -> bool:

@@ -11,6 +11,7 @@ import ast
 import collections
 import dataclasses
 import itertools
+import keyword
 from collections.abc import Iterator, Mapping
 
 from ...edits import Parts
@@ -481,7 +482,7 @@ def _fresh_name(run: Execution, name: str) -> str:
     used = {n.id for m in run.model.methods().values() for n in m.nodes if isinstance(n, ast.Name)}
     used |= set(run.fields)
     stem = f"{name}s"
-    while stem in used:
+    while stem in used or keyword.iskeyword(stem):
         stem += "_"
     return stem
 

@@ -28,6 +28,14 @@ class ByDefault(nn.Module):
         return self.norm()(nn.Dense(3)(x))
 
 
+class WithAnInitializer(nn.Module):
+    head: Callable = lambda: nn.Dense(2, bias_init=nn.initializers.constant(0.5))
+
+    @nn.compact
+    def __call__(self, x):
+        return self.head()(nn.relu(x))
+
+
 class OfSetup(nn.Module):
     norm: Callable = lambda: nn.GroupNorm(num_groups=2)
 
@@ -100,6 +108,7 @@ class Functions(nn.Module):
 
 CASES = [
     ("ByDefault", {}, [(2, 3)], {}),
+    ("WithAnInitializer", {}, [(2, 3)], {}),
     ("OfSetup", {}, [(2, 3)], {}),
     ("Given", {}, [(2, 3)], {}),
     ("GivenFurtherOn", {}, [(2, 3)], {}),

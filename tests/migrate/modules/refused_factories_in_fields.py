@@ -57,4 +57,14 @@ REFUSED = {
         return x
 """,
     ),
+    "a lambda that makes layers within one": (
+        "NNX138",
+        """class M(nn.Module):
+    head: Any = lambda: nn.Sequential([nn.Dense(4), nn.relu])
+
+    @nn.compact
+    def __call__(self, x):
+        return self.head()(x)
+""",
+    ),
 }

@@ -35,6 +35,42 @@ REFUSED = {
         "NNX132",
         "for make in [partial(nn.Dense, 3), partial(nn.Dense, 4, False)]:\n  x = make()(x)\nreturn x",
     ),
+    "a kind of the last pass, after the loop": (
+        "NNX132",
+        "for kind in self.kind:\n  cls = nn.LayerNorm if kind == 'a' else nn.RMSNorm\nreturn cls()(x)",
+    ),
+    "a kind of a pass whose name has changed": (
+        "NNX132",
+        """for kind in self.kind:
+  cls = nn.LayerNorm if kind == 'a' else nn.RMSNorm
+  kind = 'b'
+  x = cls()(x)
+return x""",
+    ),
+    "a kind of a pass in a loop within it": (
+        "NNX132",
+        """for kind in self.kind:
+  cls = nn.LayerNorm if kind == 'a' else nn.RMSNorm
+  for kind in self.kind:
+    x = cls()(x)
+return x""",
+    ),
+    "a kind of the pass before": (
+        "NNX138",
+        """cls = nn.LayerNorm
+for kind in self.kind:
+  x = cls()(x)
+  cls = nn.LayerNorm if kind == 'a' else nn.RMSNorm
+return x""",
+    ),
+    "a kind by what a call says": (
+        "NNX138",
+        """kinds = list(self.kind)
+for i in range(2):
+  cls = nn.LayerNorm if kinds.pop() == 'a' else nn.RMSNorm
+  x = cls()(x)
+return x""",
+    ),
     "a transform or none of a layer that is made": (
         "NNX130",
         "wrap = nn.remat if self.big else (lambda cls: cls)\nreturn wrap(nn.Dense(3))(x)",
