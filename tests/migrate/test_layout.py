@@ -46,6 +46,14 @@ def test_brackets_within_brackets() -> None:
     assert lines[:3] == ["x = outer(", "    inner(", f"        {LONG},"] and max(map(len, lines)) <= 100
 
 
+def test_the_brackets_of_what_is_called_come_first_where_it_is_too_long() -> None:
+    assert _shortened(f"one = merge({LONG}, {LONG}, {LONG})(x, train=False, deterministic=True)\n").splitlines() == [
+        "one = merge(",
+        *[f"    {LONG},"] * 3,
+        ")(x, train=False, deterministic=True)",
+    ]
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -524,7 +524,7 @@ class Flow:
         if isinstance(function, ClassValue) and (node in self.plan.templates or node in self.plan.taken):
             return ANY  # it becomes a partial of the class; a layer that the caller has made
         if isinstance(function, ClassValue):
-            self.site_classes[node] = function.qualnames
+            self.site_classes[node] = flow_classes.constructible(self, node, function.qualnames)
             self.site_source[node] = source
             return Model(frozenset([node]))
         if isinstance(function, Method):

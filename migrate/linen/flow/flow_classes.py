@@ -219,6 +219,20 @@ def state_method(flow: Flow, state: State, name: str) -> Value:
     return Function(frozenset([method]), bound=1)
 
 
+def constructible(flow: Flow, call: ast.Call, names: frozenset[str]) -> frozenset[str]:
+    """Those of several module classes that have fields for all that a call gives; the others it could not construct.
+
+    `getattr(models, config.model)(num_classes=10, dtype=dtype)` makes none of the blocks in the file.
+    """
+    if len(names) < 2:
+        return names
+    given = {keyword.arg for keyword in call.keywords} - {None, "name", "parent"}
+    number = sum(not isinstance(argument, ast.Starred) for argument in call.args)
+    known = {name: flow.plan.classes[name].fields for name in names if name in flow.plan.classes}
+    found = {name for name in names if name not in known or (given <= {*known[name]} and number <= len(known[name]))}
+    return frozenset(found) or names
+
+
 def definition(flow: Flow, name: str | None) -> tuple[str, ast.ClassDef] | None:
     """The module and definition of a class of the project that is no module class."""
     where = flow.project.definition(name) if name else None

@@ -80,9 +80,11 @@ class _Breaker:
         text = f"{before}{self.line[start:end]}{after}"
         if not depth or not _is_long(text, self.old, self.limit):
             return [text]
-        for node in self.nodes:
-            bounds = _bounds(node, self.line) if _width(node) >= _WORTH else None
-            if bounds is None or bounds[0] < start or bounds[-1] >= end or "#" in self.line[bounds[-1] : end]:
+        found = [(n, b) for n in self.nodes if _width(n) >= _WORTH and (b := _bounds(n, self.line)) is not None]
+        # `merge(...)(x)`, where what is called is too long by itself: its own brackets may do.
+        found.sort(key=lambda f: _is_call_of_call(f[0]) and len(before) + f[1][0] + 1 - start > self.limit)
+        for node, bounds in found:
+            if bounds[0] < start or bounds[-1] >= end or "#" in self.line[bounds[-1] : end]:
                 continue
             indent = text[: len(text) - len(text.lstrip())]
             alone = isinstance(node, ast.Tuple) and len(node.elts) == 1
@@ -131,6 +133,10 @@ def same_tree(one: ast.AST, other: ast.AST) -> bool:
         elif repr(mine) != repr(its):
             return False
     return True
+
+
+def _is_call_of_call(node: Bracketed) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Call)
 
 
 def _width(node: Bracketed) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...edits import Span
 from ...linen.flow.flow_values import ClassValue, Collection, Method, Model, Symbol, Variables
 from ...trees import subtree
 from . import collections
@@ -68,12 +69,37 @@ def dictionary(form: _Functional, call: ast.Call, graphdef: str, made: tuple[str
     names = source.names
     bound = names.bound_in(scope) if (scope := form.function(call)) is not None else set(names.definitions)
     line = f"{source.newline}{source.indent_of(statement)}{target.id} = "
-    if bound.isdisjoint(form.parts):
+    if bound.isdisjoint(form.parts) and _only_items(form, target):
+        form.replace(statement, f"{graphdef}, {', '.join(form.parts)} = ", *made)
+    elif bound.isdisjoint(form.parts):
         items = ", ".join(f"'{part}': {part}" for part in form.parts)
         form.replace(statement, f"{graphdef}, {', '.join(form.parts)} = ", *made, f"{line}{{{items}}}")
     else:
         said = ", ".join(f"'{part}'" for part in form.parts)
         form.replace(statement, f"{graphdef}, *{target.id} = ", *made, f"{line}dict(zip(({said}), {target.id}))")
+
+
+def _only_items(form: _Functional, name: ast.Name) -> bool:
+    """Is the dictionary only asked for its items by the function that makes it? These are named as they are, then."""
+    symbol, source = form.bound_once(name), form.source(name)
+    if form.function(name) is None and any(reader is not source for reader in form.readers(source.module)):
+        return False
+    items = []
+    for read in form.flow.occurrences(symbol) if symbol is not None else ():
+        item = form.parent(read)
+        key = item.slice.value if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Constant) else None
+        if read is name:
+            continue
+        if not (isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and key in form.parts):
+            return False
+        holder = form.parent(item)
+        given = isinstance(holder, ast.keyword) and form.flow.creates_state(form.parent(holder))  # type: ignore[arg-type]
+        if not (given or isinstance(holder, ast.Dict | ast.Assign)) or form.function(read) is not form.function(name):
+            return False
+        items.append((item, str(key)))
+    for item, key in items:
+        form.replace(item, key)
+    return bool(items)
 
 
 def check_dictionary(form: _Functional, node: ast.Dict) -> None:
@@ -139,6 +165,9 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         return
     name = _before(form, call, model)
     state = f"{context.name('flax.nnx.state')}({name}, {context.name(KINDS['batch_stats'])})"
+    if _apart(form, call, f"{{'batch_stats': {state}}}"):
+        form.replace(call, f"{name}{method}(", *inputs, ")")
+        return
     bare = isinstance(form.parent(call), ast.Assign | ast.Return)
     form.replace(
         call, f"{'' if bare else '('}{name}{method}(", *inputs, f"), {{'batch_stats': {state}}}{'' if bare else ')'}"
@@ -175,6 +204,27 @@ def _mutable(form: _Functional, call: ast.Call, mutable: ast.expr) -> bool:
     names = mutable.elts if isinstance(mutable, ast.List | ast.Tuple) else [mutable]
     if [n.value if isinstance(n, ast.Constant) else None for n in names] != ["batch_stats"] or len(form.parts) == 1:
         raise Unsupported(call, "mutable collections")
+    return True
+
+
+def _apart(form: _Functional, call: ast.Call, updates: str) -> bool:
+    """Gives `updates` of `y, updates = model.apply(...)` a statement of its own behind the call's, if anybody reads them."""
+    statement, source = form.statement(call), form.source(call)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or form.parent(call) is not statement:
+        return False
+    output, name = target.elts
+    span, line = source.span(target), source.line_span(statement)
+    behind = source.text[source.full_span(statement).end : line.end].strip()
+    if not isinstance(name, ast.Name) or isinstance(output, ast.Starred) or source.text[span.start] == "(":
+        return False
+    if (behind and not behind.startswith("#")) or not source.text[: line.end].endswith("\n"):
+        return False
+    form.replace_span(statement, Span(source.span(output).end, span.end), "")
+    read = [n for n in form.flow.occurrences(form.flow.symbol(source, name)) if not isinstance(n.ctx, ast.Store)]
+    if read or form.function(call) is None:
+        said = f"{source.indent_of(statement)}{name.id} = {updates}{source.newline}"
+        form.replace_span(statement, Span(line.end, line.end), said)
     return True
 
 

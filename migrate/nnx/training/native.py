@@ -252,6 +252,8 @@ class _Native(Rewrite):
         self.init_model = base
         if any(k.arg in (None, "method", "mutable", "rngs") for k in self.init_keywords) or not self.init.args:
             raise Unsupported(self.init, "init of another method")
+        inputs = [*self.init.args[1:], *[k.value for k in self.init_keywords]]
+        self.dropped.update(n for given in inputs for n in subtree(given))  # `jnp.ones(shape, model.dtype)`: sizes are left
         self.home = self.function(self.init)
         statement = self.statement(self.init)
         self.init_statement = statement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ...context import FileContext
 from ...diagnostics import defect
@@ -329,13 +329,14 @@ class Rewrite:
             names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
             if not names <= given.keys():
                 raise Unsupported(call, f"{argument.name} comes from {argument.origin}, which this call does not give")
-            inside = (n for name in names for n in subtree(given[name]) if isinstance(n, ast.expr))
-            if any(isinstance(self.flow.value(n), Tracked) for n in inside):
-                raise Unsupported(call, f"{argument.name} comes from what a model gives")
+            inside = [n for name in names for n in subtree(given[name]) if isinstance(n, ast.expr)]
             try:
-                said = _Inputs(given, self.flow).visit(tree)
+                said = _Inputs(given, self.flow, self._one_tuple).visit(tree)
             except IndexError:
                 raise Unsupported(call, f"{argument.name} is of an input that this call does not give") from None
+            tracked = {ast.dump(n) for n in inside if isinstance(self.flow.value(n), Tracked)}
+            if tracked and any(ast.dump(n) in tracked for n in ast.walk(said)):
+                raise Unsupported(call, f"{argument.name} comes from what a model gives")
             out.append(f"{argument.name}={ast.unparse(said)}")
             trees.append(said)
         if not drawn_inputs.as_often(self, [*args, *[k.value for k in keywords]], trees, again=again):
@@ -396,9 +397,10 @@ class Rewrite:
 class _Inputs(ast.NodeTransformer):
     """Puts a call's inputs for the parameter names; the shape of an array of ones or zeros is read off its text."""
 
-    def __init__(self, given: dict[str, ast.expr], flow: Flow) -> None:
+    def __init__(self, given: dict[str, ast.expr], flow: Flow, one_tuple: Callable[[ast.expr], ast.Tuple | None]) -> None:
         self.given = given
         self.flow = flow
+        self.one_tuple = one_tuple  # of a name
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         base = node.value
@@ -425,6 +427,10 @@ class _Inputs(ast.NodeTransformer):
             shape = node.args[0]
             if isinstance(shape, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in shape.elts):
                 return shape.elts
+            named = self.one_tuple(shape)
+            if named is not None:
+                count = len(named.elts)
+                return [ast.Subscript(shape, ast.Constant(index - count), ast.Load()) for index in range(count)]
         return None
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:

@@ -42,7 +42,9 @@ def test_old_statistics_are_kept(kit) -> None:
     done = kit.migrate(LOOP, kit.NORMED)
     assert done.codes == ["NNX602"]
     assert "(4, 5)" in done.after and "nnx.Param, nnx.BatchStat)" in done.after
-    assert "variables = {'params': params, 'batch_stats': batch_stats}" in done.after
+    assert "params=params" in done.after and "batch_stats=batch_stats" in done.after and "variables" not in done.after
+    assert "\n  out = merged(" in done.after
+    assert "\n  updates = {'batch_stats': nnx.state(merged, nnx.BatchStat)}\n" in done.after
     assert "merged = linen_parity.keyed(nnx.merge(graphdef, params, stats, copy=True), dropout=key)" in done.after
     before, after = done.both()
     assert len(set(before["losses"])) > 10

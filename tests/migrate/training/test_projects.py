@@ -220,3 +220,51 @@ def test_classes_of_one_name_that_call_their_inputs_differently_are_said() -> No
     result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
     said = [d.message for file in result.files for d in file.diagnostics if d.severity.value == "warning"]
     assert len(said) == 1 and "several classes called Net may be constructed here" in said[0], said
+
+
+# As the imagenet example makes its model: of a file with the blocks, too, initialized by a jitted function of a named shape.
+NAMED_MODELS = MODELS.replace(
+    "class CNN",
+    """class Block(nn.Module):
+  filters: int
+  norm: type[nn.Module] = nn.LayerNorm
+
+  @nn.compact
+  def __call__(self, x, skip):
+    return self.norm()(nn.Conv(self.filters, (3, 3), kernel_init=ramp)(x)) + skip
+
+class CNN""",
+).replace("  classes: int = 3\n", "  classes: int = 3\n  dtype: type = jnp.float32\n")
+NAMED = """
+def make(name, **kwargs):
+  model_cls = getattr(models, name)
+  return model_cls(classes=3, dtype=jnp.float32, **kwargs)
+
+def initialized(key, size, model):
+  input_shape = (1, size, size, 1)
+  @jax.jit
+  def init(*args):
+    return model.init(*args)
+  variables = init({'params': key}, jnp.ones(input_shape, model.dtype))
+  return variables['params']
+
+def create(key, image_shape):
+  cnn = make('CNN')
+  params = initialized(key, 8, cnn)
+"""
+
+
+def test_a_class_by_name_of_a_file_that_has_its_blocks(tmp_path: Path) -> None:
+    start, end = TRAIN.index("def create"), TRAIN.index("  return train_state.TrainState")
+    train = (TRAIN[:start] + NAMED.lstrip() + TRAIN[end:]).replace("EXTRA\n", "")
+    texts = {"models.py": NAMED_MODELS, "steps.py": STEPS, "train.py": train}
+    result = migrate_project([SourceFile.parse(Path(name), name[:-3], text) for name, text in texts.items()])
+    assert [plan.outcome.value for plan in result.classes] == ["native", "native"]
+    after = {file.path.name: file.after or "" for file in result.files}
+    after.update({path.name: text for path, text in result.created.items()})
+    codes = {d.code: d.help for file in result.files for d in file.diagnostics if d.code.startswith("NNX60")}
+    assert "NNX603" not in codes, codes
+    assert "in_features=input_shape[-1]" in after["train.py"]
+    before, now = run(tmp_path / "before", texts), run(tmp_path / "after", after)
+    assert len(set(before)) == 3
+    assert max(abs(a - b) for a, b in zip(before, now, strict=True)) < 1e-5
