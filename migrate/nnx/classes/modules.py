@@ -317,7 +317,7 @@ def _decide_class(
     if text is None:
         assert failure is not None
         if name in analyser.bridging:
-            failure = failure if failure.code == "NNX150" else first
+            failure = failure if failure.code == "NNX150" or first is None else _although_wrapped(first, failure)
             analyser.bridging.discard(name)
             analyser.forget(name, tried)
         elif tried:
@@ -358,6 +358,13 @@ def _decide_class(
         details=details,
     )
     plan.classes[name].writer = text
+
+
+def _although_wrapped(first: Unmigratable, failure: Unmigratable) -> Unmigratable:
+    """Why a class stays Linen that contains one which could be wrapped, but for what follows from its result."""
+    found = Unmigratable(first.code, f"{first.reason}; and although it can be wrapped: {failure.reason}", first.node)
+    found.inner = first.inner
+    return found
 
 
 def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigratable]) -> None:
