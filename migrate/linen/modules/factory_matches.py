@@ -28,7 +28,9 @@ def returned(run: Any, node: ast.Match, env: Env) -> Abs | None:
     if caller_words.in_method(env) or not isinstance(node.subject, ast.Name | ast.Attribute):
         return None
     patterns = [_values(case.pattern) for case in node.cases]
-    if any(case.guard is not None for case in node.cases) or None in patterns or patterns.index(()) != len(patterns) - 1:
+    if any(case.guard is not None for case in node.cases) or None in patterns:
+        return None
+    if patterns[-1] != () or () in patterns[:-1]:  # a value that no case has
         return None
     if not all(isinstance(_only(case.body), ast.Return | ast.Raise) for case in node.cases):
         return None

@@ -15,6 +15,7 @@ from ..calls import drawn, sown
 from ..factories import outside_chains
 from ..fields import field_comments, frozen_fields, inherited_fields, kept_fields, post_init
 from ..refused import imported_in_methods
+from ..setup import own_arguments
 from ..text.text_parts import length
 from . import agreeing, collection_names, constructor_text, inheritance, rank_checks, shared_scopes, unused_locals
 
@@ -80,8 +81,12 @@ def write(writer: ClassWriter) -> None:
     lines = [*imported_in_methods.lines(writer, [*lines, *compact]), *lines]
     everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else streams)]
     if setup is not None:
-        head = Span(source.full_span(setup.node).start, source.span(setup.node.body[0]).start)
         first = setup.node.body[0]
+        start, opened = source.full_span(setup.node).start, source.span(first).start
+        plain = {f.name for f in fields if f.init and f.name not in handed and _stored_value(writer, f) == (f.name,)}
+        plain -= writer.other_names.keys() | writer.run.call_fields | writer.run.held.keys()
+        begins = own_arguments.drop(writer, plain)  # behind lines that go with the head
+        head = Span(start, begins or opened)
         doc: list[Part] = []
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             doc = [source.span(first), newline, source.indent_of(first)]
@@ -89,8 +94,8 @@ def write(writer: ClassWriter) -> None:
             if len(setup.node.body) == 1:
                 doc = [source.span(first)]
             else:
-                head = Span(head.start, source.span(setup.node.body[1]).start)
-        comment = source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : head.end]
+                head = Span(head.start, begins or source.span(setup.node.body[1]).start)
+        comment = source.text[source.text.find(":", _signature_end(source, setup.node)) + 1 : opened]
         inner = source.indent_of(first)
         opening: list[Part] = [*signature, newline, inner, *doc]
         for line in lines:
