@@ -15,6 +15,7 @@ In Linen the module is a dataclass with these fields first; what NNX's modules d
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from ..edits import EditSet, Span
 from ..linen.project.index import Project
@@ -41,7 +42,8 @@ def _may_move(project: Project, source: SourceFile, given: ast.ClassDef, model: 
         return False
     if given.col_offset or model.col_offset or set(_names(given)) & set(_names(model)):
         return False
-    return all(_is_plain(s) for s in _body(given)) and _is_only_derived_from(project, source, given)
+    said = {n for whole in _all_fields(project, source, given) for n in subtree(whole)}
+    return all(_is_plain(s) for s in _body(given)) and only_derived_from(project, source, given, said)
 
 
 def _is_plain(statement: ast.stmt) -> bool:
@@ -72,9 +74,8 @@ def _names(node: ast.ClassDef) -> list[str]:
     return found
 
 
-def _is_only_derived_from(project: Project, source: SourceFile, given: ast.ClassDef) -> bool:
-    """Does all code that names the class derive from it, or go through its fields where these can be said?"""
-    said = {n for whole in _all_fields(project, source, given) for n in subtree(whole)}
+def only_derived_from(project: Project, source: SourceFile, given: ast.ClassDef, said: Collection[ast.AST] = ()) -> bool:
+    """Does all code that names the class derive from it, but for the nodes `said`?"""
     qualname = f"{source.module}.{given.name}"
     for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
         if given.name not in other.words:
@@ -130,4 +131,4 @@ def _start(source: SourceFile, statement: ast.stmt) -> int:
     return min(source.line_span(n).start for n in (statement, *getattr(statement, "decorator_list", ())))
 
 
-__all__ = ["with_own_fields"]
+__all__ = ["only_derived_from", "with_own_fields"]

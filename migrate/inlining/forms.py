@@ -4,7 +4,8 @@ Each form is the same Linen program, with the same names: a class that `setup` h
 loop fills is a comprehension, `layer_0`, `layer_1` are the items of a list `layer`, and parameters that `setup` keeps
 are made at the beginning of the one method that reads them, as `setup` runs whenever a method does. A layer whose `setup`
 is another class's looks its ids up as the layer does. `match` is `if` where its patterns are values, and
-`if w := self.width:` is two statements. What a plain dataclass gives a class stands in it.
+`if w := self.width:` is two statements. What a plain dataclass gives a class stands in it, and what a base's `setup` makes
+for derived classes alone in theirs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..linen.lifted.lifting import LIFTED
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
+from .base_setups import with_setup_moved
 from .callees import NotInlined, is_class, read_elsewhere
 from .dataclass_bases import with_own_fields
 from .layer_text import looked_up
@@ -51,7 +53,7 @@ def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
     rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, at_the_call, looked_up)
     before = source
-    for plainer in (with_own_fields, as_conditions, as_statements):
+    for plainer in (with_own_fields, as_conditions, as_statements, with_setup_moved):
         while isinstance(found := source.names.definitions.get(name), ast.ClassDef):
             text = plainer(project, source, found)
             if text is None:

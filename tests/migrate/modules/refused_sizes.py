@@ -649,4 +649,37 @@ class Sized(nn.Module):
     return self.projection(jnp.concatenate(outs, axis=-1))
 """,
     ),
+    "what a base's setup makes for derived classes, where code asks for the base": (
+        "NNX110",
+        """class M(nn.Module):
+  width: int
+  def setup(self):
+    self.dense = nn.Dense(self.width)
+
+
+class Net(M):
+  def __call__(self, x):
+    return self.dense(x)
+
+
+def is_ours(module):
+  return isinstance(module, M)
+""",
+    ),
+    "what a base's setup makes for derived classes, one of which adds to it": (
+        "NNX110",
+        """class M(nn.Module):
+  width: int
+  def setup(self):
+    self.dense = nn.Dense(self.width)
+
+
+class Net(M):
+  def setup(self):
+    super().setup()
+    self.norm = nn.LayerNorm()
+  def __call__(self, x):
+    return self.norm(self.dense(x))
+""",
+    ),
 }
