@@ -6,6 +6,7 @@ from ..values.dims import Dim
 from ..values.values import Array, Axes, Const, Int, Pieces, ShapeOf, Tup, Unknown, Value
 from .shape_args import Call, int_of, is_number, rule
 from .shape_arith import MAX_ITEMS, binary, from_python, real, to_int, to_python, truth, value_stop
+from .shape_index import unpack
 from .shape_numpy import fold_sizes
 from .shape_ops import Stop, stop
 
@@ -117,6 +118,11 @@ def _sequence(call: Call) -> Value:
         return ShapeOf(value.shape, kind)
     if isinstance(value, Axes):
         return value
+    lead = value.shape.lead if isinstance(value, Array) else None
+    first = value.shape.dims if isinstance(value, Array) and lead is None else lead.head if lead is not None else ()
+    rows = first[0] if first and (lead is None or lead.known) else None
+    if rows is not None and rows.value is not None and rows.value <= MAX_ITEMS:  # `q, k, v = tuple(qkv)`
+        return Tup(unpack(value, rows.value), kind)
     raise value_stop(value, f"{kind} of what is not a sequence of known length")
 
 

@@ -57,7 +57,32 @@ class Norm(nn.Module):
         return nn.Dense(3)(x)
 
 
+class Attention(nn.Module):
+    """Queries, keys and values taken from a tuple of an array, normed as a field says."""
+
+    heads: int = 2
+    norm: str = "layer"
+
+    @nn.compact
+    def __call__(self, x):
+        b, n, c = x.shape
+        qkv = nn.Dense(c * 3)(x).reshape(b, n, 3, self.heads, c // self.heads).transpose(2, 0, 3, 1, 4)
+        q, k, v = tuple(qkv)
+        match self.norm:
+            case "layer":
+                q, k = nn.LayerNorm()(q), nn.LayerNorm()(k)
+            case "rms":
+                q = nn.RMSNorm()(q)
+                k = nn.RMSNorm()(k)
+            case _:
+                raise ValueError(f"Unknown norm `{self.norm}`")
+        x = nn.softmax(q @ k.transpose(0, 1, 3, 2)) @ v
+        return nn.Dense(c)(x.transpose(0, 2, 1, 3).reshape(b, n, c))
+
+
 CASES = [
+    ("Attention", {}, [(2, 3, 4)], {}),
+    ("Attention", {"norm": "rms"}, [(2, 3, 4)], {}),
     ("Mixer", {"kind": "dense"}, [(2, 5, 3)], {}),
     ("Mixer", {"kind": "conv"}, [(2, 5, 3)], {}),
     ("Norm", {}, [(2, 5)], {}),
