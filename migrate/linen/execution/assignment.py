@@ -73,12 +73,13 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
                     renamed = Static(name, frozenset(names), value.value.sequence)
                 value = dataclasses.replace(value, value=renamed)
     run.assigned = dict.fromkeys(targets, value_node)
+    read = caller_words.reading(targets, value_node, env)
     for target in targets:
         bind(run, target, value, env)
         if copied and not value.static and isinstance(target, ast.Tuple):
             for name in sorted(names):
                 env.names[name] = named_after(name, env.names[name].value)
-    caller_words.note_local(targets, value_node, env)
+    caller_words.note_local(read, targets, value_node, env)
     for name in names:
         if copied or run.in_setup:
             env.local.add(name)

@@ -263,7 +263,8 @@ def construct_choice(
         return construct(run, lifted, node, env, arguments=arguments)
     outer = run.block
     then, orelse = Block(), Block()
-    outer.steps.append(Branch(choice.localized, then, orelse, env.source, choice.text, ast.unparse(choice.test)))
+    localized, text = _as_made(choice, env)
+    outer.steps.append(Branch(localized, then, orelse, env.source, text, ast.unparse(choice.test)))
     results: list[Abs] = []
     nothing = run.nothing.setdefault(node, [])
     if not known:
@@ -302,6 +303,21 @@ def construct_choice(
     a, b = results[0].value, results[1].value
     text, deps = run.self_text(choice.test, env)
     return Abs(decided(either(run, a, b, node), text, deps, a, b), False)
+
+
+def _as_made(choice: FactoryChoice, env: Any) -> tuple[Localized | None, str]:
+    """The condition as the constructor asks it where the module is made: in terms of the fields where a name that it was
+    asked by is bound again."""
+    at: Any = env if caller_words.in_method(env) else caller_words.home_of(env)
+    while at is not None and at.method is None:
+        at = at.parent
+    if choice.localized is None or choice.here is not None or at is None:
+        return choice.localized, choice.text
+    bound = [n.id for n in subtree(at.method.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    own = any(isinstance(n, ast.Name) and n.id != "self" and at.get(n.id) is not None for n in subtree(choice.test))
+    if own or not any(bound.count(name) > 1 for name in choice.localized.needs):
+        return choice.localized, choice.text
+    return None, ast.unparse(choice.test)
 
 
 def _possible(option: Value, known: tuple[tuple[str, bool], ...]) -> Value:

@@ -22,11 +22,20 @@ def note(inner: Env, nodes: dict[str, ast.expr], caller: Env) -> None:
     inner.words = {name: (node, caller, inner.names[name]) for name, node in nodes.items() if name in inner.names}
 
 
-def note_local(targets: list[ast.expr], node: ast.expr, env: Env) -> None:
-    """Remember what a function reads under a name of its own: `kind = config.model.norm`."""
+def reading(targets: list[ast.expr], node: ast.expr, env: Env) -> Env | None:
+    """What names hold before `kind = config.model.norm` or `kind = kind.lower()`; None for other assignments."""
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name) or not _only_reads(node):
+        return None
+    before = env.copy()
+    before.words = dict(env.words)
+    return before
+
+
+def note_local(read: Env | None, targets: list[ast.expr], node: ast.expr, env: Env) -> None:
+    """Remember what a function reads under a name of its own; `read`: what its names held when it did."""
     target = targets[0]
-    if len(targets) == 1 and isinstance(target, ast.Name) and _only_reads(node):
-        env.words[target.id] = (node, env.copy(), env.names[target.id])
+    if read is not None and isinstance(target, ast.Name):
+        env.words[target.id] = (node, read, env.names[target.id])
 
 
 def _only_reads(node: ast.expr) -> bool:
@@ -122,4 +131,4 @@ def home_of(env: Env) -> Env | None:
     return at
 
 
-__all__ = ["asks_own_names", "home_of", "in_method", "note", "note_local", "said"]
+__all__ = ["asks_own_names", "home_of", "in_method", "note", "note_local", "reading", "said"]

@@ -152,7 +152,68 @@ class HeldBySetupOfNames(nn.Module):
         return self.layer(5)(x)
 
 
+class AnotherByThen(nn.Module):
+    """The name that a condition asks for is another thing when the module is made."""
+
+    first: Any
+    second: Any
+
+    @nn.compact
+    def __call__(self, x):
+        kind = self.first.model.kind
+        Block = Plain if kind == "plain" else Gated
+        kind = self.second.model.kind
+        x = Block(3)(x)
+        return 2 * x if kind == "plain" else x
+
+
+class AnotherByThenInBranches(nn.Module):
+    first: Any
+    second: Any
+
+    @nn.compact
+    def __call__(self, x):
+        kind = self.first.model.kind
+        if kind == "plain":
+            Block = Plain
+        elif kind == "gated":
+            Block = Gated
+        else:
+            raise ValueError(kind)
+        kind = self.second.model.kind
+        x = Block(3)(x)
+        x = 2 * x if kind == "plain" else x
+        return Block(2, name="last")(x)
+
+
+def made_of(kind):
+    kind = kind.lower()
+    match kind:
+        case "plain":
+            return Plain
+        case _:
+            return Gated
+
+
+class AnotherByThenOfAFunction(nn.Module):
+    first: Any
+    second: Any
+
+    @nn.compact
+    def __call__(self, x):
+        kind = self.first.model.kind
+        Block = made_of(kind)
+        kind = self.second.model.kind
+        x = Block(3)(x)
+        return 2 * x if kind == "plain" else x
+
+
 CASES = [
+    *[
+        (name, {"first": config(kind=first), "second": config(kind=second)}, [(2, 3)], {})
+        for first, second in (("plain", "gated"), ("gated", "plain"))
+        for name in ("AnotherByThen", "AnotherByThenInBranches", "AnotherByThenOfAFunction")
+    ],
     *[("ReadInTwoSteps", {"config": config(kind=kind)}, [(2, 3)], {}) for kind in ("Plain", "gated")],
     *[
         (
