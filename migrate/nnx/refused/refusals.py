@@ -21,7 +21,7 @@ from ..classes import names_in_messages, templates
 from ..classes.inheritance import plain_bases, refuse_overriding_mixins
 from ..setup import made_once
 from ..text.text_parts import short
-from . import made_boxes, protocols, tables_of_makers
+from . import default_modules, made_boxes, protocols, tables_of_makers
 from .class_decorators import lifts
 
 if TYPE_CHECKING:
@@ -216,6 +216,7 @@ def refuse(text: ClassText) -> None:
                 _refuse_layer(text, base)
                 continue
             raise Unmigratable("NNX160", f"it inherits from {base}", text.model.node)
+    default_modules.refuse(text)
     made_boxes.refuse(text)
     _refuse_metaclass(text)
     _refuse_mixins(text)

@@ -736,4 +736,43 @@ class Two(M):
     return self._out(x)
 """,
     ),
+    "a field with a module as its default": (
+        "NNX127",
+        """class Inner(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+class M(nn.Module):
+  inner: nn.Module = Inner()
+  @nn.compact
+  def __call__(self, x):
+    return self.inner(x)
+""",
+    ),
+    "a field with a class of modules as its factory": (
+        "NNX127",
+        """import dataclasses
+
+
+class M(nn.Module):
+  norm: nn.Module = dataclasses.field(default_factory=nn.LayerNorm)
+  @nn.compact
+  def __call__(self, x):
+    return self.norm(x)
+""",
+    ),
+    "a field with a function that makes a module as its factory": (
+        "NNX127",
+        """import dataclasses
+
+
+class M(nn.Module):
+  dense: nn.Module = dataclasses.field(default_factory=lambda: nn.Dense(4))
+  @nn.compact
+  def __call__(self, x):
+    return self.dense(x)
+""",
+    ),
 }
