@@ -195,6 +195,8 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
     orelse, b = _emit(text, step.orelse, depth + 1, set() if step.raises is False else live)
     if not then and not orelse:
         return [], live
+    if step.raises is None and _generated(then) == _generated(orelse) is not None:  # one layer, whichever way it is called
+        return [(inner - 1, parts) for inner, parts in then], a | b
     text.needs = set()
     negative = False
     question = asked(step.text)
@@ -225,6 +227,14 @@ def _emit_branch(text: ClassText, step: Branch, depth: int, live: set[str]) -> t
         lines.append((depth, ("if not ", *test, ":") if alone else ("if not (", *bare(test), "):")))
         lines += orelse
     return lines, a | b | text.needs
+
+
+def _generated(lines: list[tuple[int, Parts]]) -> list[tuple[int, str]] | None:
+    """Lines of which nothing is text of the class, where that may mean one thing here and another there."""
+    said = [(depth, [part for part in parts if isinstance(part, str)]) for depth, parts in lines]
+    if any(len(mine) < len(parts) for (_, mine), (_, parts) in zip(said, lines, strict=True)):
+        return None
+    return [(depth, "".join(mine)) for depth, mine in said]
 
 
 def _as_elif(lines: list[tuple[int, Parts]], depth: int) -> list[tuple[int, Parts]]:

@@ -402,6 +402,14 @@ class _Inputs(ast.NodeTransformer):
         self.flow = flow
         self.one_tuple = one_tuple  # of a name
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """`(1, 28, 28, 1)` for the whole shape of `jnp.ones((1, 28, 28, 1))`."""
+        given = self._input(node.value) if node.attr == "shape" else None
+        if self._shape(given) is None or not isinstance(given, ast.Call):
+            return self.generic_visit(node)
+        shape = given.args[0]
+        return copy.deepcopy(ast.Tuple(shape.elts, ast.Load()) if isinstance(shape, ast.List) else shape)
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         base = node.value
         index = _number(node.slice)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .components import Component
     from .native import _Native
 
+_LINE = 100  # characters, as many as constructors of modules may have in one
 # What nnx.Optimizer has itself, and what a TrainState has.
 _TAKEN = {"step", "tx", "opt_state", "params", "apply_fn", "wrt", "graph", "model", "update", "replace", "create"}
 
@@ -157,19 +158,25 @@ def write_class(form: _Native, found: StateClass) -> None:
     first = found.fields[0].statement
     indent = form.source(first).indent_of(first)
     unit = indent[len(form.source(node).indent_of(node)) :] or "    "
-    signature: list[Part | ast.AST] = []
-    for field in found.fields:
-        signature += [", ", f"{field.name}: ", field.statement.annotation]
-        if field.default is not None:
-            signature += [" = ", field.default]
     module, transformation = context.name("flax.nnx.Module"), context.name("optax.GradientTransformation")
     body = [f"super().__init__(model, tx, wrt={context.name('flax.nnx.Param')})"]
     for field in found.fields:
         arrays = f"{context.name('jax.tree.map')}({context.name('jax.numpy.asarray')}, {field.name})"
         value = field.name if field.static else f"{context.name('flax.nnx.data')}({arrays})"
         body.append(f"self.{field.name} = {value}")
-    lines = "".join(f"\n{indent}{unit}{line}" for line in body)
-    form.replace(first, f"def __init__(self, model: {module}, tx: {transformation}, *", *signature, f"):{lines}")
+    own = ["self", f"model: {module}", f"tx: {transformation}", "*"]
+    said = [form.text(field.statement) for field in found.fields]
+    long = len(f"{indent}def __init__({', '.join([*own, *said])}):") > _LINE
+    newline = form.source(node).newline
+    inner = f"{newline}{indent}{unit}{unit if len(unit) < 4 else ''}"
+    between = f",{inner}" if long else ", "
+    parts: list[Part | ast.AST] = [f"def __init__({inner if long else ''}", between.join(own)]
+    for field in found.fields:
+        parts += [between, f"{field.name}: ", field.statement.annotation]
+        if field.default is not None:
+            parts += [" = ", field.default]
+    lines = "".join(f"{newline}{indent}{unit}{line}" for line in body)
+    form.replace(first, *parts, f",{newline}{indent}" if long else "", f"):{lines}")
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and statement is not first:
             form.delete(statement)

@@ -61,7 +61,11 @@ def argument(form: _Native, call: ast.Call, node: ast.AST) -> bool:
         second = form.optimizers[symbol]
         form.visible(node, symbol, second)
     if node in call.args:
-        form.replace(node, f"{mine}, {second}" if second else mine)
+        source = form.source(node)
+        before = source.text[: source.span(node).start]
+        line = before.rpartition("\n")[2]
+        alone = not line.strip() and source.text[source.span(node).end :].partition("\n")[0].strip() == ","
+        form.replace(node, f"{mine},{source.newline + line if alone else ' '}{second}" if second else mine)
     else:
         keyword = next(k for k in call.keywords if k.value is node)
         form.replace(keyword, f"{model}={mine}, {optimizer}={second}" if second else f"{model}={mine}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -331,3 +333,56 @@ def test_a_step_that_may_be_negative_has_a_sign(kit, read: str, signed: bool) ->
     assert done.codes == ["NNX601"]
     assert (".step[...].astype(int)" in done.after) is signed
     compare(done, "losses", "steps")
+
+
+LAID_OUT = """
+class TrainState(train_state.TrainState):
+  target_params: flax.core.FrozenDict
+  counts: jnp.ndarray
+model = MLP(4)
+key = jax.random.key(0)
+x = jnp.sin(jnp.arange(20.0)).reshape(4, 5)
+params = model.init(key, jnp.ones([1, 5]))['params']
+state = TrainState.create(
+    apply_fn=model.apply, params=params, tx=optax.adam(0.1), target_params=params, counts=jnp.zeros((2,)))
+@jax.jit
+def update(state, x, scale):
+  target = model.apply({'params': state.target_params}, x)
+  def loss_fn(params):
+    return jnp.mean((model.apply({'params': params}, x) * scale - target - 1) ** 2)
+  loss, grads = jax.value_and_grad(loss_fn)(state.params)
+  state = state.apply_gradients(grads=grads)
+  state = state.replace(counts=state.counts + 1)
+  return state, loss
+losses = []
+for _ in range(10):
+  state, loss = update(
+    state,
+    x,
+    2.0,
+  )
+  losses.append(float(loss))
+"""
+
+
+def test_arguments_and_fields_stand_on_lines_of_their_own(kit) -> None:
+    done = kit.migrate(LAID_OUT, kit.MLP)
+    assert done.codes == ["NNX601"], done.after
+    assert "  loss = update(\n    model,\n    optimizer,\n    x,\n    2.0,\n  )\n" in done.after
+    assert "      *,\n      target_params: flax.core.FrozenDict,\n      counts: jnp.ndarray,\n  ):\n" in done.after
+    assert "nnx.merge(nnx.graphdef(model), optimizer.target_params)(x)" in done.after
+    before, after = done.both()
+    assert len(set(before["losses"])) == 10
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+def test_the_whole_shape_of_an_input_of_ones(kit) -> None:
+    whole = dataclasses.replace(
+        kit.MLP,
+        sizes={"in_shape": "x.shape"},
+        nnx=kit.MLP.nnx.replace("in_features: int", "in_shape").replace("in_features", "in_shape[-1]"),
+    )
+    done = kit.migrate(SCRIPT, whole)
+    assert done.codes == ["NNX601"] and "in_shape=(1, 5)" in done.after
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
