@@ -348,6 +348,8 @@ class Analyser:
         except Unmigratable as error:
             if execution.model.qualname in self.bridging:
                 site.bridged = error.reason
+                if site.target in self.running:  # a class that contains itself is no wrapper, whose shape can be asked for
+                    return Unknown(f"what {name} gives, which contains itself")
                 return bridged_results.result(execution, site, method)
             found = Unmigratable("NNX150", f"it contains {name}, which is not native: {error.reason}", site.node)
             found.inner = site.target

@@ -37,9 +37,11 @@ def result(run: Any, site: Site, method: str) -> Value:
         return nothing
     if site.in_setup:
         known = bool(site.container) and not site.loops
+        site.renders[OUT_SHAPE] = known
         return Array(Shape.argument(f"=self.{site.container}.{OUT_SHAPE}")) if known else nothing
     if "block" not in site.renders or (site.factory is not None and site.factory.field):
         return nothing
+    site.renders[OUT_SHAPE] = True
     return Array(Shape.argument(f"={make_asked(run, site, 'shape', OUT_SHAPE)}"))
 
 

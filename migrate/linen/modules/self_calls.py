@@ -80,6 +80,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         shaped = shape_value is not None and _is_shape(run, shape_value)
         if site.several or (not shaped and isinstance(first, Array)):  # `lambda *_: w`: it says the shape itself
             site.shape = first
+    else:
+        site.several = _may_make_several(init[1].value, shape_value)
     site.origin = len(run.sites)
     run.sites.append(site)
     if not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
@@ -146,6 +148,11 @@ def _array_of(run: Any, shape: Value | None, init: Value) -> Value:
             return Array(Shape((shape.dim,)))
         return Array(Shape.unknown())
     return Array(Shape.unknown())
+
+
+def _may_make_several(init: Value, shape: Value | None) -> bool:
+    """What a field is given may make several arrays, where no shape is asked of it."""
+    return isinstance(init, Static) and not isinstance(shape, Tup | ShapeOf)
 
 
 def _is_shape(run: Any, value: Value | None) -> bool:
@@ -222,6 +229,8 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         site.shape = shapes.call(init.name, args, given) if isinstance(init, Global) else Unknown("variable")
     else:
         site.shape = Unknown("variable")
+    if rest and not site.lazy:
+        site.several |= _may_make_several(rest[0][1].value, rest[-1][1].value if len(rest) > 1 else None)
     if drawn and not site.lazy:  # the constructor draws these, and no call does
         run.sites[mark:] = [s for s in run.sites[mark:] if s.node not in drawn]
         run.used_streams = streams

@@ -10,6 +10,7 @@ from ...catalog import layers
 from ...edits import Parts, Span
 from ...linen.execution.needed_sizes import enough
 from ...linen.modules import own_methods, settled_fields
+from ...linen.modules.bridged_results import OUT_SHAPE
 from ...linen.modules.module_calls import layer_arg
 from ...linen.modules.normalize_calls import FeatureShape
 from ...linen.values.presence import NoneAtFirst, OptionalArray, whole_argument
@@ -168,10 +169,13 @@ def _listed(site: Site, parts: Parts) -> list[Parts]:
 
 def _class(text: ClassText, site: Site) -> Parts:
     called = text.plans.get(site.target)
+    name = site.target.rpartition(".")[2]
+    if called is not None and called.details is not None and site.renders.get(OUT_SHAPE):
+        raise Unmigratable("NNX124", f"{name}, whose result decides sizes here, contains this class", site.node)
     if called is None or called.details is None:
         if text.model.qualname in text.analyser.bridging and text.references is not None:
             return bridging.bridged(text, site, text.references, site.bridged)
-        found = Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
+        found = Unmigratable("NNX150", f"it contains {name}, which is not native", site.node)
         found.inner = site.target
         raise found
     callee, arguments, added = _class_call(text, site)

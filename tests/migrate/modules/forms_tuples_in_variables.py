@@ -1,5 +1,7 @@
 """Parameters and variables that hold tuples or dicts of arrays, which indexing would reach into."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
@@ -57,9 +59,32 @@ class Assigned(nn.Module):
         return x * pair.value[1] + pair.value[0] + y
 
 
-NUMBERED = ("Factored", "Kept", "Assigned")  # the way back has no tuples
+def window(key, channels, size):
+    return jnp.full((channels,), size / 2), jnp.linspace(0.1, 1.0, channels)
+
+
+def one(key, channels, size):
+    return jnp.full((channels, 1), size / 2).T
+
+
+class Windowed(nn.Module):
+    """Its field decides what the parameter holds."""
+
+    start: Callable
+    size: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        window = self.param("window", self.start, x.shape[-1], self.size)
+        seen = self.variable("seen", "last", self.start, None, x.shape[-1], self.size)
+        return sum(x * part for part in window) + sum(seen.value)
+
+
+NUMBERED = ("Factored", "Kept", "Assigned", "Windowed")  # the way back has no tuples
 CASES = [
     ("Factored", {"features": 3}, [(2, 4)], {}),
     ("Kept", {}, [(2, 4)], {}),
     ("Assigned", {}, [(2, 4)], {}),
+    ("Windowed", {"start": window}, [(2, 4)], {}),
+    ("Windowed", {"start": one}, [(2, 4)], {}),
 ]

@@ -3,6 +3,18 @@
 HEAD = "from typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
+    "a class that contains itself, whose result decides sizes": (
+        "NNX150",
+        """class M(nn.Module):
+  depth: int = 2
+  @nn.compact
+  def __call__(self, x):
+    h = nn.Dense(4)(x)
+    if self.depth > 0:
+      h = M(self.depth - 1, name='sub')(h)
+    return nn.Dense(x.shape[-1])(h)
+""",
+    ),
     "an initializer that is none by its parameters and makes a box": (
         "NNX181",
         """class M(nn.Module):
