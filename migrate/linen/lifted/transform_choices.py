@@ -10,7 +10,7 @@ import dataclasses
 from typing import Any
 
 from ...source import SourceFile
-from ..modules.choices import FactoryChoice, said_where_made
+from ..modules.choices import FactoryChoice, Here, check_here, place_of, said_where_made
 from ..modules.construction import lifted_factory
 from ..values.arguments import arguments_of
 from ..values.nothing_made import gives_back
@@ -29,6 +29,7 @@ class TransformChoice(Value):
     then: Value
     orelse: Value
     home: SourceFile | None = None
+    here: Here | None = None
 
 
 def chosen_transform(
@@ -39,7 +40,10 @@ def chosen_transform(
     if not all(is_transform(s) or gives_back(s) for s in sides) or not any(is_transform(s) for s in sides):
         return None
     said = said_where_made(run, test, localized, text, env)
-    return TransformChoice(said[0], said[1], said[2], then, orelse, said[3]) if said is not None else None
+    if said is not None:
+        return TransformChoice(said[0], said[1], said[2], then, orelse, said[3])
+    here = place_of(run, test, localized, env)
+    return TransformChoice(test, localized, text, then, orelse, here=here) if here is not None else None
 
 
 def is_transform(value: Value) -> bool:
@@ -50,6 +54,7 @@ def is_transform(value: Value) -> bool:
 
 def lift_by_choice(run: Any, choice: TransformChoice, node: ast.Call, env: Any) -> Abs:
     """What a class is that such a choice is given."""
+    check_here(run, choice, node, env)
     arguments = arguments_of(run, node, env)
     if len(arguments.positional) != 1 or arguments.keywords or arguments.starred():
         raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is a transform by a condition, given options", node)
@@ -57,7 +62,7 @@ def lift_by_choice(run: Any, choice: TransformChoice, node: ast.Call, env: Any) 
     if not isinstance(given.value, Factory) or given.value.field:
         raise Unmigratable("NNX130", f"`{ast.unparse(node.func)}` is a transform by a condition, of no class", node)
     sides = [_lifted(run, option, node, given, env) for option in (choice.then, choice.orelse)]
-    found = FactoryChoice(choice.test, choice.localized, choice.text, sides[0], sides[1], choice.home)
+    found = FactoryChoice(choice.test, choice.localized, choice.text, sides[0], sides[1], choice.home, choice.here)
     return Abs(found, given.static, given.flags)
 
 

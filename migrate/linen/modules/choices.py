@@ -72,7 +72,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     if all(isinstance(o, Factory) and o.field for o in options) and not _of_one_field(then, orelse):
         return Several(options)
     said = said_where_made(run, test, localized, text, env)
-    here = _here(run, test, localized, env) if said is None else None
+    here = place_of(run, test, localized, env) if said is None else None
     if said is None and here is None:
         return Several(options)
     own, localized, text, home = said or (test, localized, text, None)
@@ -80,7 +80,7 @@ def chosen(run: Any, test: ast.expr, localized: Localized | None, text: str, the
     return _by_kind(made) or made
 
 
-def _here(run: Any, test: ast.expr, localized: Localized | None, env: Any) -> Here | None:
+def place_of(run: Any, test: ast.expr, localized: Localized | None, env: Any) -> Here | None:
     """The place of a compact method whose names a condition asks for: `kind == "conv"` in a loop over kinds."""
     if localized is None or run.in_setup or run.apart or not caller_words.in_method(env):
         return None
@@ -88,6 +88,13 @@ def _here(run: Any, test: ast.expr, localized: Localized | None, env: Any) -> He
         return None
     names = {n.id for n in subtree(test) if isinstance(n, ast.Name) and n.id != "self"}
     return Here({name: env.get(name) for name in names}, tuple(run.running_loops))
+
+
+def check_here(run: Any, choice: Any, node: ast.Call, env: Any) -> None:
+    """Refuse a choice by names of a method where these hold something else."""
+    if choice.here is not None and not choice.here.holds(run, env):
+        what = f"`{ast.unparse(node.func)}` is chosen by `{ast.unparse(choice.test)}`, which may have changed by then"
+        raise Unmigratable("NNX132", what, node)
 
 
 def said_where_made(
@@ -254,9 +261,7 @@ def construct_choice(
     if choice.home is not None and choice.home is not env.source:
         what = f"`{ast.unparse(node.func)}` is chosen by `{ast.unparse(choice.test)}`, which means something else here"
         raise Unmigratable("NNX132", what, node)
-    if choice.here is not None and not choice.here.holds(run, env):
-        what = f"`{ast.unparse(node.func)}` is chosen by `{ast.unparse(choice.test)}`, which may have changed by then"
-        raise Unmigratable("NNX132", what, node)
+    check_here(run, choice, node, env)
     lifted = lifted_or_not(choice)
     named = any(k.arg == "name" for k in node.keywords)
     if lifted is not None and (run.in_setup or named):
@@ -380,7 +385,6 @@ def lifted_or_not(choice: FactoryChoice) -> Factory | None:
 
 
 __all__ = [
-    "RAISED", "FactoryChoice", "by_fields", "check_unchanged", "chosen", "construct_choice", "in_constructor",
-    "lifted_or_not", "map_choice",
-    "or_raises", "said_where_made", "words_of_class",
+    "RAISED", "FactoryChoice", "Here", "by_fields", "check_here", "check_unchanged", "chosen", "construct_choice",
+    "in_constructor", "lifted_or_not", "map_choice", "or_raises", "place_of", "said_where_made", "words_of_class",
 ]  # fmt: skip

@@ -84,7 +84,35 @@ class WithAPolicy(nn.Module):
         return wrap(Layer)(2, name="b")(x)
 
 
+class BehindTheFirst(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(self.n):
+            wrap = nn.remat if i > 0 else (lambda cls: cls)
+            x = wrap(Layer)(3)(x)
+        return x
+
+
+class AnotherByThen(nn.Module):
+    """The name that the condition asks for is another thing when the modules are made."""
+
+    first: bool
+    second: bool
+
+    @nn.compact
+    def __call__(self, x):
+        flag = self.first
+        wrap = nn.remat if flag else (lambda cls: cls)
+        flag = self.second
+        x = wrap(Layer)(3)(x)
+        return wrap(nn.Dense)(2)(x) if flag else x
+
+
 CASES = [
+    ("BehindTheFirst", {}, [(2, 4)], {}),
+    *[("AnotherByThen", {"first": a, "second": b}, [(2, 4)], {}) for a in (True, False) for b in (True, False)],
     *[("OfSetup", {"config": config(c)}, [jnp.array([[1, 2]])], {}) for c in (True, False)],
     *[("Listed", {"config": config(c)}, [(2, 4)], {}) for c in (True, False)],
     *[("Compact", {"checkpoint": c}, [(2, 4)], {}) for c in (True, False)],
