@@ -18,8 +18,13 @@ from ..values.sites import Abs, Factory
 
 def factory_of(run: Any, node: ast.Lambda, env: Any) -> Abs | None:
     """The partial that a lambda is, where it stands for a field's value; None for any other."""
+    return as_partial(run, node, env) if _is_of_field(run, node, env) else None
+
+
+def as_partial(run: Any, node: ast.Lambda, env: Any) -> Abs | None:
+    """The partial that a lambda is, which takes nothing and makes a layer; None for any other."""
     call = node.body
-    if ast.unparse(node.args) or not isinstance(call, ast.Call) or not _is_of_field(run, node, env):
+    if ast.unparse(node.args) or not isinstance(call, ast.Call):
         return None
     given = [*call.args, *[k.value for k in call.keywords]]
     if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg in (None, "name", "parent") for k in call.keywords):
@@ -64,4 +69,4 @@ def _is_of_field(run: Any, node: ast.Lambda, env: Any) -> bool:
     return run.analyser.classes.get(run.project.qualname(env.source, called)) is not None
 
 
-__all__ = ["factory_of"]
+__all__ = ["as_partial", "factory_of"]

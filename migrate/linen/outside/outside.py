@@ -16,6 +16,7 @@ from ...trees import of_kind, subtree
 from ..execution.analyser import Analyser
 from ..execution.execute import Execution
 from ..lifted import lifted_aliases
+from ..modules import lambda_factories
 from ..modules.passed import Kind, constant_of
 from ..project.classes import ClassModel
 from ..project.index import Project
@@ -140,11 +141,18 @@ class _Reader:
         looked_up = [v for e, s in self.tables.looked_up(node, source) for v in self.values(e, s, depth + 1)]
         if looked_up:
             return looked_up
-        if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Lambda):
+        if isinstance(node, ast.Lambda) and self.run is not None:
+            made = lambda_factories.as_partial(self.run, node, Env({}, source)) if self._is_plain(node, source) else None
+            return [made.value] if made is not None else []
+        if not isinstance(node, ast.Name | ast.Attribute | ast.Call):
             return []
         if isinstance(node, ast.Call) and not self._is_partial(source, node) and not self._is_lifted(source, node):
             return self._returned(node, source, depth)
         return list(self._evaluated(node, source, depth))
+
+    def _is_plain(self, node: ast.Lambda, source: SourceFile) -> bool:
+        """Does a lambda name nothing that a function binds?"""
+        return all(self._scope(n, source) is None for n in subtree(node) if isinstance(n, ast.Name))
 
     def _chosen(self, node: ast.Name, source: SourceFile) -> tuple[ast.expr, SourceFile]:
         """What a name of a file stands for, where that is looked up in a table: `Block = BLOCKS[flag]`."""

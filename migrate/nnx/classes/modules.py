@@ -25,7 +25,7 @@ from ...progress import counted
 from ...source import SourceFile
 from .. import linen_copies
 from ..calls import drawn, sown
-from ..factories import given_layers, helper_functions, outside_chains
+from ..factories import factories, given_layers, helper_functions, outside_chains
 from ..factories.field_kinds import Misfit, OtherSizes
 from ..fields import kept_fields
 from ..lifted import lifted_aliases, lifted_functions
@@ -568,6 +568,7 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
             continue
         templates.rewrite(text, contexts, copied)
         plan.taken.update(helper_functions.taken(text.run))
+        plan.taken.update(factories.taken(text))
         for collection in sorted(text.collections):
             context.variable_types[collection] = text.variable_type(collection)
     lifted_aliases.write(plan.lifted_texts, by_path)

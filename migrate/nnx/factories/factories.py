@@ -18,6 +18,7 @@ from ..text import elsewhere
 from ..text.text_parts import joined
 
 if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
     from ..classes.class_write import ClassWriter
 
 
@@ -39,6 +40,14 @@ def rewrite(writer: ClassWriter) -> None:
                 what = f"`{ast.unparse(node)}` is compared, or a key, and NNX has no class that is its like"
                 raise Unmigratable("NNX133", what, node)
             _put(writer, node, parts, source)
+
+
+def taken(text: ClassText) -> Iterator[ast.AST]:
+    """What lambdas construct that a native class is given: they are partials, and construct nothing themselves."""
+    for field in text.run.fields:
+        for kind in text.run.analyser.kinds.mentions(text.model, field):
+            if isinstance(kind.node, ast.Lambda):
+                yield kind.node.body
 
 
 def _put(writer: ClassWriter, node: ast.expr, parts: Parts, source: SourceFile) -> None:
