@@ -47,6 +47,22 @@ def tried_again(
     a class is first asked for it and for those that use it alone, as if the others stayed what they are: most trials end
     there. What is kept in the end is decided for all.
     """
+    first, why = plan, dict[str, str]()
+    found = _tried(project, plan, decide, why)
+    for name, reason in why.items():
+        left = (first if found is None else found.decided.plan).classes.get(name)
+        if left is not None and left.outcome is Outcome.BRIDGED and left.reason not in reason:
+            left.reason += reason
+    return found
+
+
+def _tried(
+    project: Project,
+    plan: Plan,
+    decide: Callable[[Project, Mapping[str, ClassPlan] | None], Decided],
+    why: dict[str, str],
+) -> Inlined | None:
+    """As `tried_again`. `why`: what is to be added to the reasons of the classes of which nothing came."""
     native = _native(plan)
     wanted: dict[str, set[Key]] = {}
     given_up: set[str] = set()
@@ -54,9 +70,9 @@ def tried_again(
     rounds, whole = 0, False
     users = _Users(project)
     while True:
-        if rounds < MAX_ROUNDS and _more_wanted(project, plan, wanted, given_up):
+        if rounds < MAX_ROUNDS and _more_wanted(project, plan, wanted, given_up, why):
             rounds += 1
-            sources = _rewritten(project, wanted, given_up)
+            sources = _rewritten(project, wanted, given_up, why)
             if not wanted:
                 return None
         elif now is None or not wanted or not wanted.keys() <= _native(plan):
@@ -137,7 +153,9 @@ class _Users:
         return _without(plan.classes, using | (seen - kept))
 
 
-def _more_wanted(project: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str]) -> bool:
+def _more_wanted(
+    project: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str], why: dict[str, str]
+) -> bool:
     """Want more of the functions that stand behind what `plan` leaves Linen, and give up where that leads nowhere; is
     anything else to be tried than before?"""
     more = False
@@ -149,6 +167,9 @@ def _more_wanted(project: Project, plan: Plan, wanted: dict[str, set[Key]], give
         keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
         if keys <= wanted.get(found.qualname, set()):
             given_up.add(found.qualname)
+            if found.qualname in wanted:
+                what = "in another form" if wanted[found.qualname] == {FORM} else "with the text of what it calls"
+                why[found.qualname] = f" ({what}: {found.reason})"
             more |= wanted.pop(found.qualname, None) is not None
         else:
             wanted.setdefault(found.qualname, set()).update(keys)
@@ -210,7 +231,9 @@ def _is_shared(project: Project, qualname: str, method: str) -> bool:
     return False
 
 
-def _rewritten(project: Project, wanted: dict[str, set[Key]], given_up: set[str]) -> dict[str, SourceFile]:
+def _rewritten(
+    project: Project, wanted: dict[str, set[Key]], given_up: set[str], why: dict[str, str]
+) -> dict[str, SourceFile]:
     """The project's files with the functions' text; classes that cannot have it are given up."""
     sources = dict(project.files)
     for name in list(wanted):
@@ -221,7 +244,9 @@ def _rewritten(project: Project, wanted: dict[str, set[Key]], given_up: set[str]
             if FORM in wanted[name]:
                 source = _other_form(project, source, info.node.name, wanted[name])
             sources[module] = inlined(project, source, info.node.name, wanted[name])
-        except NotInlined:
+        except NotInlined as error:
+            if wanted[name] != {FORM}:
+                why[name] = f" (a function's text cannot stand in the class: {error})"
             _drop(wanted, given_up, {name})
     return sources
 

@@ -155,3 +155,36 @@ def test_a_trial_decides_what_uses_the_class_and_the_rest_only_when_it_helps(
     assert asked.count(every) == whole and asked[0] == every
     assert all(names == {"Model", "Above"} for names in asked[1 : len(asked) - (whole == 2)])
     assert (len(asked) > 2) == (whole == 2)
+
+
+LOOP = "def make(x, n{more}):\n  for i in range(n):\n    x = nn.relu(nn.Dense(4)(x))\n  return {last}\n\n\n"
+WHY = {
+    "the function's text cannot stand there": (
+        LOOP.format(more=", sizes=[]", last="x"),
+        "make(make(x, self.n), 2)",
+        "(a function's text cannot stand in the class: it has a default that may change)",
+    ),
+    "its text makes something that cannot be followed": (
+        LOOP.format(more="", last="nn.Dense(int(x.sum()))(x)"),
+        "make(x, self.n)",
+        "(with the text of what it calls: `features` of Dense is `int(x.sum())`",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WHY)
+def test_the_reason_says_what_came_of_the_functions_text(what: str) -> None:
+    function, call, why = WHY[what]
+    model = f"class M(nn.Module):\n  n: int\n  @nn.compact\n  def __call__(self, x):\n    return {call}\n"
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", f"from flax import linen as nn\n\n\n{function}{model}")])
+    (plan,) = result.classes
+    assert plan.outcome == "bridged" and why in plan.reason, plan.reason
+
+
+def test_the_reason_says_what_came_of_conditions_for_a_match_statement() -> None:
+    text = (
+        "from flax import linen as nn\n\n\nclass M(nn.Module):\n  kind: str\n  @nn.compact\n  def __call__(self, x):\n"
+        "    match self.kind:\n      case 'wide':\n        x = nn.Dense(int(x.sum()))(x)\n    return x\n"
+    )
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
+    assert "(in another form: `features` of Dense is `int(x.sum())`" in plan.reason, plan.reason
