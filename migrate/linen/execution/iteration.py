@@ -340,6 +340,11 @@ def _total(run: Any, loop: Any, name: str) -> Dim | None:
     if isinstance(over, Static) and isinstance(loop.target, ast.Name):
         return Dim.opaque(f"sum({over.text})", over.deps)
     called = loop.iter.func.id if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) else ""
+    if called == "enumerate" and isinstance(loop.target, ast.Tuple):
+        each, inner = loop.target.elts[-1], _same_items(run, loop.iter)
+        items = run.evaluated[inner].value if inner is not loop.iter and inner in run.evaluated else None
+        named = isinstance(each, ast.Name) and each.id == name
+        return Dim.opaque(f"sum({items.text})", items.deps) if named and isinstance(items, Static) else None
     places = [i for i, part in enumerate(getattr(loop.target, "elts", ())) if isinstance(part, ast.Name) and part.id == name]
     if called != "zip" or loop.iter.keywords or len(places) != 1:
         return None

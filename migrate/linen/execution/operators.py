@@ -9,7 +9,7 @@ from typing import Any
 
 from ..evidence.ranks import asked_rank
 from ..lifted.transform_choices import chosen_transform
-from ..lists import chains
+from ..lists import added_arrays, chains
 from ..lists.conditional_items import all_of, asks_what_changes
 from ..lists.size_lists import before_statement
 from ..modules import alternatives, factory_functions, fallback_factories
@@ -78,6 +78,9 @@ class Operators(Evaluation):
         if (self.holds_module(a) or self.holds_module(b)) and op == "+":
             return self.extended(a, b, node)
         if op == "+":
+            pieces = added_arrays.added(self, a, b)
+            if pieces is not None:
+                return pieces
             joined = bundles.added(a, self.plain(b) if isinstance(b, Tup) else b, node)
             if joined is not None:
                 return joined

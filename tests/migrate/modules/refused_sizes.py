@@ -682,4 +682,26 @@ class Net(M):
     return self.norm(self.dense(x))
 """,
     ),
+    "a list of arrays behind another, to which one more is put": (
+        "NNX110",
+        """class M(nn.Module):
+  sizes: tuple
+  @nn.compact
+  def __call__(self, x, ids):
+    parts = [x] + [nn.Embed(size, 4)(ids[..., i]) for i, size in enumerate(self.sizes)]
+    parts.append(2 * x)
+    return nn.Dense(3)(jnp.concatenate(parts, axis=-1))
+""",
+    ),
+    "a list of arrays behind another, of which one is replaced": (
+        "NNX110",
+        """class M(nn.Module):
+  sizes: tuple
+  @nn.compact
+  def __call__(self, x, ids):
+    parts = [x] + [nn.Embed(size, 4)(ids[..., i]) for i, size in enumerate(self.sizes)]
+    parts[0] = nn.Dense(7)(x)
+    return nn.Dense(3)(jnp.concatenate(parts, axis=-1))
+""",
+    ),
 }

@@ -1,0 +1,40 @@
+"""Lists of arrays one behind the other, joined: numbers beside an embedding of each category."""
+
+from typing import Sequence
+
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Tabular(nn.Module):
+    sizes: Sequence[int] = (3, 5)
+    layers: Sequence[int] = (4, 6)
+
+    @nn.compact
+    def __call__(self, numbers, categories):
+        ids = jnp.abs(categories).astype(jnp.int32) % 3
+        parts = [numbers] + [nn.Embed(size, 4)(ids[..., i]) for i, size in enumerate(self.sizes)]
+        x = jnp.concatenate(parts, axis=-1)
+        for width in self.layers:
+            x = nn.relu(nn.Dense(width)(x))
+        return nn.Dense(2)(x)
+
+
+class OfTheirSizes(nn.Module):
+    """Each embedding as wide as it has entries; arrays on both sides."""
+
+    sizes: Sequence[int] = (3, 5)
+
+    @nn.compact
+    def __call__(self, numbers, categories):
+        ids = jnp.abs(categories).astype(jnp.int32) % 3
+        embedded = [nn.Embed(size, size)(ids[..., i]) for i, size in enumerate(self.sizes)]
+        parts = [numbers, numbers * 2] + embedded + [jnp.sin(numbers)]
+        return nn.Dense(2)(jnp.concatenate(parts, axis=-1))
+
+
+CASES = [
+    ("Tabular", {}, [(7, 4), (7, 2)], {}),
+    ("OfTheirSizes", {}, [(7, 4), (7, 2)], {}),
+    ("Tabular", {"sizes": (4, 4, 4)}, [(2, 7, 4), (2, 7, 3)], {}),
+]
