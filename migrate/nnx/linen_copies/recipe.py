@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...edits import Span
+from ...linen.modules.local_classes import bound_twice
 from ...linen.project.classes import Classes
 from ...source import SourceFile
 from ...trees import subtree
@@ -111,7 +112,10 @@ class Kitchen:
         found = self.project.definition(key)
         assert found is not None
         node = found[1]
-        if node not in source.tree.body or name in source.names.imports or _bindings(source, name) > 1:
+        model = self.classes.get(key)  # of several class statements that nothing sees but the last, it is the last
+        last = model is not None and model.node is node and not bound_twice(self.project, model)
+        again = name in source.names.imports or (_bindings(source, name) > 1 and not last)
+        if node not in source.tree.body or again:
             raise Uncopyable(f"{name} is not bound just once, at the top level of {source.path.name}")
         if isinstance(node, ast.ClassDef) and key in self.project.linen_classes:
             if any(not self._is_plain_keyword(source, k) for k in node.keywords):

@@ -963,3 +963,54 @@ def test_modules_given_to_a_copy_stay_modules(made: str, tmp_path: Path) -> None
     result = migrate(before, tmp_path / "after")
     assert outcomes(result)["ModuleDict"] == "bridged"
     assert_same(load(before, "given").run(), load(tmp_path / "after", "given").run())
+
+
+TWICE = """import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Block(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(2)(x)
+
+
+class Block(nn.Module):
+  width: int = 3
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.tanh(nn.Dense(self.width)(x))
+
+
+class Odd(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Block(5)(x) * len(self.path)
+
+
+class Outer(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Odd()(x) + Block(5)(x)
+
+
+def run():
+  x = jnp.ones((2, 4))
+  return Outer().init_with_output(jax.random.key(0), x)
+"""
+
+
+def test_the_last_of_several_classes_of_one_name_is_copied() -> None:
+    result = migrate_project([SourceFile.parse(Path("twice.py"), "twice", TWICE)])
+    assert {c.qualname: str(c.outcome) for c in result.classes}["twice.Block"] == "native"
+    texts = {path.stem: text for path, text in result.created.items()} | {"twice": result.files[0].after or ""}
+    assert texts["twice_linen"].count("class Block(nn.Module):") == 1 and "width: int = 3" in texts["twice_linen"]
+    before = sys.modules["twice_before"] = ModuleType("twice_before")
+    exec(TWICE, before.__dict__)
+    for name, text in texts.items():
+        sys.modules[name] = ModuleType(name)
+        exec(text, sys.modules[name].__dict__)
+    for left, right in zip(jax.tree.leaves(before.run()), jax.tree.leaves(sys.modules["twice"].run()), strict=True):
+        np.testing.assert_array_equal(left, right)
