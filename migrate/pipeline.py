@@ -233,6 +233,7 @@ def _end(node: ast.AST) -> str:
 def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
     from .nnx.generated.imports import finish_imports
     from .nnx.generated.layout import shortened
+    from .nnx.generated.quotes import quoted
     from .nnx.generated.settled_conditions import simplified
 
     source = context.source
@@ -241,7 +242,7 @@ def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
         text = context.edits.render()
         if text != source.text or context.new_imports:
             text = finish_imports(source, text, context.new_imports, keep=keep)
-            text = shortened(source, simplified(source, text))
+            text = shortened(source, quoted(source, simplified(source, text)))
             parse_text(text)
     except (Conflict, SyntaxError, RecursionError) as error:
         diagnostics.append(
