@@ -171,7 +171,9 @@ def _class(text: ClassText, site: Site) -> Parts:
     called = text.plans.get(site.target)
     name = site.target.rpartition(".")[2]
     if called is not None and called.details is not None and site.renders.get(OUT_SHAPE):
-        raise Unmigratable("NNX124", f"{name}, whose result decides sizes here, contains this class", site.node)
+        stays = Unmigratable("NNX124", f"{name}, whose result decides sizes here, contains this class", site.node)
+        stays.inner = site.target
+        raise stays
     if called is None or called.details is None:
         if text.model.qualname in text.analyser.bridging and text.references is not None:
             return bridging.bridged(text, site, text.references, site.bridged)

@@ -307,6 +307,8 @@ def _decide_class(
         if failure.inner not in plan.classes:  # it stays Linen: wrapped, if it can be
             analyser.bridging.add(name)
             analyser.wrapped.add(failure.inner)
+        elif failure.code == "NNX124":  # it was wrapped, and has become native since
+            analyser.wrapped.discard(failure.inner)
         analyser.forget(name, tried)
         try:
             text, failure, tried = _attempt(model, analyser, plan, inner, references)
@@ -362,6 +364,8 @@ def _decide_class(
 
 def _although_wrapped(first: Unmigratable, failure: Unmigratable) -> Unmigratable:
     """Why a class stays Linen that contains one which could be wrapped, but for what follows from its result."""
+    if failure.reason in first.reason:
+        return first
     found = Unmigratable(first.code, f"{first.reason}; and although it can be wrapped: {failure.reason}", first.node)
     found.inner = first.inner
     return found
