@@ -8,18 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...trees import subtree
-from ..lists import (
-    agreeing,
-    all_but_last,
-    along_setup,
-    chains,
-    grown_widths,
-    last_pass,
-    list_items,
-    list_loops,
-    size_lists,
-    skip_lists,
-)
+from ..lists import agreeing, all_but_last, along_setup, chains, last_pass, list_items, list_loops, size_lists, skip_lists
+from ..lists.grown_widths import note_unlooped
 from ..lists.left_over import leave_behind
 from ..lists.loop_counters import body_of, counter_of
 from ..lists.loop_names import hidden_by
@@ -196,8 +186,7 @@ class LoopExecution(Expressions):
                 self.loops.pop()
         skip_lists.note(self, node, block, env)
         if not kept:
-            grown_widths.note_unlooped(self, node, block, outer)
-            size_lists.broken(self, size_lists.changed_in(block.steps), size_lists.UNLOOPED)
+            note_unlooped(self, node, block, outer)
         if lists is not None:
             lists.check(before)
         if not kept and any(s.kind != "rng" for s in self.sites[mark:]):

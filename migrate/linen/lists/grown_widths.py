@@ -76,5 +76,7 @@ def _of_passes(run: Any, loop: ast.For | ast.comprehension, body: Block, variabl
 
 def note_unlooped(run: Any, loop: ast.For | ast.comprehension, body: Block, around: Block) -> None:
     """A loop that the constructor does not have: what it adds to lists is not in theirs, but may be known."""
-    for variable in size_lists.changed_in(body.steps):
+    changed = size_lists.changed_in(body.steps)
+    for variable in changed:
         run.unlooped.append((around, variable, _of_passes(run, loop, body, variable)))
+    size_lists.broken(run, changed, size_lists.UNLOOPED)
