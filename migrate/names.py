@@ -14,6 +14,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 # Public re-exports: the module a name is defined in → the name people use. Longest prefix wins.
 _CANONICAL_MODULES = {
+    "jax.api": "jax",  # of jax 0.2
     "flax.linen.linear": "flax.linen",
     "flax.linen.activation": "flax.linen",
     "flax.linen.attention": "flax.linen",

@@ -444,7 +444,9 @@ def lookup(dotted: str) -> tuple[Gone, str | None] | None:
         head, _, _ = head.rpartition(".")
         entry = BY_NAME.get(head)
         if entry is not None and entry.module:
-            return entry, f"{entry.new}{dotted[len(head) :]}" if entry.new else None
+            moved = f"{entry.new}{dotted[len(head) :]}" if entry.new else None
+            again = BY_NAME.get(moved) if moved else None
+            return (again, again.new) if again is not None else (entry, moved)  # what it moved to may be gone by now
         if entry is not None:  # an attribute of a class that moved: the class' own node is replaced
             return None
     return None

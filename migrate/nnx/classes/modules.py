@@ -68,10 +68,9 @@ def decide(
     outside.learn(project, analyser)
     _execute_all(analyser, asked)
     aliases = lifted_aliases.aliases_of(project)
+    references = linen_copies.References(project)
     reasons: dict[str, Unmigratable] = {**lifted_aliases.refused(project, aliases), **unselected}
-    for model in classes:
-        if linen_copies.is_copy_module(model.source):
-            reasons[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
+    reasons.update(linen_copies.of_earlier_runs(classes, references))
     for name, known in (apart or {}).items():
         if known.outcome is not Outcome.NATIVE:
             reasons.setdefault(name, Unmigratable(known.code, known.reason))
@@ -79,7 +78,6 @@ def decide(
     if boxes.reason is not None:
         _all_stay(classes, reasons, boxes.reason)
     loaded = _loaded_attributes(project)
-    references = linen_copies.References(project)
     given = dict(reasons)
     while True:
         texts: dict[str, ClassText] = {}

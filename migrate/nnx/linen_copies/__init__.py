@@ -10,7 +10,7 @@ Linen after all, `recipe` says what such a module is made of, `write` makes its 
 """
 
 from .references import References
-from .settle import Copies, is_copy_module, settle
+from .settle import Copies, is_copy_module, of_earlier_runs, settle
 from .write import add_plans, applies, copy_sources, finish, write
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "copy_sources",
     "finish",
     "is_copy_module",
+    "of_earlier_runs",
     "settle",
     "write",
 ]

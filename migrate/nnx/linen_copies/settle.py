@@ -30,6 +30,23 @@ def is_copy_module(source: SourceFile) -> bool:
     return MARK in source.text[:4000] and source.path.stem.endswith(SUFFIX)
 
 
+def of_earlier_runs(classes: Classes, references: References) -> dict[str, Unmigratable]:
+    """The copies that an earlier run made, and the classes that it made them for: these stay what they are, or the second
+    run would wrap what the first had reason to keep."""
+    found: dict[str, Unmigratable] = {}
+    copies = {model.qualname for model in classes if is_copy_module(model.source)}
+    for model in classes if copies else ():
+        if model.qualname in copies:
+            found[model.qualname] = Unmigratable("NNX178", "it is a Linen copy that an earlier run made")
+            continue
+        used = next((r for r in references.within(model.source, model.node) if r.key in copies), None)
+        if used is not None:
+            why = f"it uses `{ast.unparse(used.node)}`, a Linen copy that an earlier run made for it"
+            why += "; with the original in its place it is migrated again"
+            found[model.qualname] = Unmigratable("NNX178", why, used.node)
+    return found
+
+
 @dataclasses.dataclass
 class Copies:
     """The plan of all copies. Keys are the canonical names of the originals."""

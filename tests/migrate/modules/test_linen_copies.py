@@ -225,6 +225,38 @@ def test_a_second_run_leaves_the_copies_alone(tmp_path: Path) -> None:
     assert sorted(outcomes(again)) == ["Given", "Model", "Odd", "Wrapper"]  # the copies are no classes of the user's
 
 
+def test_a_second_run_does_not_wrap_what_the_first_kept_copies_for(tmp_path: Path) -> None:
+    blocks = """import flax.linen as nn
+from elsewhere import mixed
+
+
+class Inner(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return mixed(nn.Dense(3)(x))
+"""
+    model = """import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from blocks import Inner
+
+
+class Outer(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(4)(Inner()(x))
+
+
+def f(key):
+    return Outer().init(key, jnp.ones((2, 5)))
+"""
+    first = migrate(write(tmp_path / "before", {"blocks.py": blocks, "model.py": model}), tmp_path / "once")
+    assert outcomes(first) == {"Inner": "native", "Outer": "bridged"}  # the width of what `mixed` returns is not known
+    again = migrate_project(sources(tmp_path / "once"))
+    assert [file.path.name for file in again.files if file.after != file.before] == [] and again.created == {}
+    assert {c.qualname: c.code for c in again.classes} == {"model.Outer": "NNX178"}
+
+
 def test_without_bridging_nothing_is_copied(tmp_path: Path) -> None:
     result = migrate(write(tmp_path / "before", PACKAGE), tmp_path / "after", Options(bridge=False))
     assert result.created == {} and set(outcomes(result).values()) == {"manual"}

@@ -98,3 +98,22 @@ def test_a_device_method_of_the_projects_own_is_left() -> None:
     text = "import jax\n\n\nclass Box:\n    def device(self):\n        return 'cpu'\n\n\nprint(Box().device())\n"
     (file,) = migrate_project([SourceFile.parse(pathlib.Path("p.py"), "p", text)]).files
     assert not file.diagnostics
+
+
+def test_names_of_modules_that_moved_to_names_that_are_gone_too() -> None:
+    text = """import jax
+from jax.api import tree_map as tm, device_put_sharded
+
+
+def shard(xs):
+    devices = jax.local_devices()
+    return jax.api.device_put_sharded(xs, devices), device_put_sharded(xs, devices), tm(jax.api.tree_leaves, xs)
+"""
+    after = migrate_project([SourceFile.parse(pathlib.Path("m.py"), "m", text)]).files[0].after
+    assert after is not None and "api" not in after and "device_put_sharded" not in after
+    again = migrate_project([SourceFile.parse(pathlib.Path("m.py"), "m", after)]).files[0].after
+    assert again == after
+    space: dict[str, object] = {}
+    exec(after, space)
+    once, twice, leaves = space["shard"]([jax.numpy.ones(3)] * len(jax.local_devices()))  # type: ignore[operator]
+    assert once.shape == twice.shape == (len(jax.local_devices()), 3) and len(leaves) == len(jax.local_devices())
