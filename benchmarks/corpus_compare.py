@@ -42,6 +42,12 @@ class _StubMeta(type):
 
     __ror__ = __or__
 
+    def __setitem__(cls, key: Any, value: Any) -> None:
+        """A table of a library, in which a module registers something."""
+
+    def __iter__(cls) -> Any:
+        return iter(())
+
 
 class _Stub(metaclass=_StubMeta):
     """Keeps what it is made of, as a tree: a distribution of a library that is not here is compared by its parameters."""
