@@ -8,7 +8,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...trees import subtree
-from ..lists import agreeing, all_but_last, along_setup, chains, last_pass, list_items, list_loops, size_lists, skip_lists
+from ..lists import (
+    agreeing,
+    all_but_last,
+    along_setup,
+    chains,
+    last_pass,
+    list_items,
+    list_loops,
+    size_lists,
+    skip_lists,
+    walks,
+)
 from ..lists.grown_widths import note_unlooped
 from ..lists.left_over import leave_behind
 from ..lists.loop_counters import body_of, counter_of
@@ -280,7 +291,7 @@ class LoopExecution(Expressions):
         for site in made:
             if not site.in_setup:
                 around = {self.joined_loops.get(loop, loop) for loop in site.loops}
-                if around.isdisjoint((step, *self.loops)) and _picks(site, target):
+                if around.isdisjoint((step, *self.loops)) and walks.picks(site, target):
                     self._agree_all(site, start, inner, phis)
                 continue
             assert site.call is not None
@@ -299,10 +310,10 @@ class LoopExecution(Expressions):
                 reason = ""
                 if (sliced and not short) or (not ordered and not list_items.in_order(self, item, own)):
                     reason = "a list whose sizes change is not called in its order"
-                elif not ordered and not _runs_along(self, item, target, iterator, short):
+                elif not ordered and not walks.runs_along(self, item, target, iterator, short):
                     reason = "the loop that calls a list whose sizes change is not a loop over the list"
                 if reason:
-                    if not (_picks(item, target) and agreeing.agree(self, site, tracker, first, following)):
+                    if not (walks.picks(item, target) and agreeing.agree(self, site, tracker, first, following)):
                         raise Unmigratable("NNX114", reason, site.node)
                     continue
                 if first is not None and following is not None:
@@ -579,34 +590,6 @@ def _is_enumerate(iterator: ast.expr) -> bool:
         and bool(iterator.args)
         and not isinstance(iterator.args[0], ast.Starred)
     )
-
-
-def _runs_along(run: Any, site: Site, target: ast.expr, iterator: ast.expr, short: bool) -> bool:
-    """Does a loop go through the list that holds a module, item by item? `short`: but for the last one."""
-    held = {n.attr for n in subtree(iterator) if isinstance(n, ast.Attribute)}
-    if site.container in held:
-        return True
-    named = [run.evaluated[n].value for n in subtree(iterator) if isinstance(n, ast.Name) and n in run.evaluated]
-    lists = [value for value in named if isinstance(value, Repeated) and value.in_order and not value.part]
-    if any(site in run.modules_in(value) for value in lists):  # `layers = self.layers`
-        return True
-    made = site.loops[-1].node.iter if site.loops else None
-    same = made is not None and (ast.unparse(made) == ast.unparse(iterator) or list_items.as_many(made, iterator))
-    counters = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
-    indices = [
-        node.func.slice.id
-        for node, _, _ in site.calls
-        if isinstance(node.func, ast.Subscript) and isinstance(node.func.slice, ast.Name)
-    ]
-    return (same or short) and len(indices) == len(site.calls) and set(indices) <= counters
-
-
-def _picks(site: Site, target: ast.expr) -> bool:
-    """Is a module of a list called by something other than what a loop binds: by a number that is computed?"""
-    bound = {n.id for n in subtree(target) if isinstance(n, ast.Name)}
-    called = [node.func for node, _, _ in site.calls]
-    names = [func.slice if isinstance(func, ast.Subscript) else func for func in called]
-    return all(not (isinstance(name, ast.Name) and name.id in bound) for name in names)
 
 
 def _no_iterator(env: Env) -> Localized:
