@@ -178,9 +178,23 @@ class Decoder(nn.Module):
     return out(2)(norm(name='norm')(x))
 
 
+class ByFormerWidth(nn.Module):
+  """By the width that the input had before a layer changed it, under a name that stays what it was."""
+
+  @nn.compact
+  def __call__(self, x, mask):
+    width = x.shape[-1]
+    block = Wide if width > 4 else Counted
+    x = nn.Dense(8)(x)
+    axes = {'params': 0, 'batch_stats': 0}
+    layers = nn.scan(block, variable_axes=axes, split_rngs={'params': True, 'dropout': True}, in_axes=ALL, length=2)
+    return layers(8, name='layers')(x, mask, False)[0]
+
+
 SHAPES = [(2, 3, 8), (2, 3)]
 CONFIGS = [Config(), Config('normed', 'minimal'), Config(scan=False, policy='full'), Config('normed', scan=False)]
 CASES = [
   *[(name, {'wide': wide}, SHAPES, {}) for name in ('Plain', 'Unnamed', 'UnderRemat', 'Twice', 'OfSetup') for wide in (True, False)],
+  *[('ByFormerWidth', {}, [(2, 3, width), (2, 3)], {}) for width in (3, 8)],
   *[('Decoder', {'config': config}, SHAPES, {}) for config in CONFIGS],
 ]

@@ -229,11 +229,10 @@ REFUSED = {
 """,
     ),
     "one of two stacks by what the input had been": (
-        "NNX138",
+        "NNX132",
         """  @nn.compact
   def __call__(self, x):
-    width = x.shape[-1]
-    block = Sower if width > 3 else Drop
+    block = Sower if x.shape[-1] > 3 else Drop
     x = nn.Dense(2)(x)
     return nn.vmap(block, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)()(x)
 """,
