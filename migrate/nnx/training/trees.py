@@ -247,8 +247,7 @@ def module_of(form: _Native, node: ast.Attribute) -> str:
         raise Unsupported(node, "a field of a state that is not under a name")
     name, context = form.model_of(node.value), form.context(node)
     nnx = {word: context.name(f"flax.nnx.{word}") for word in ("merge", "graphdef", "as_pure", "state", "Not", "Param")}
-    plan, rest = form.plan, ""
-    if plan.collections - {"params"} or plan.rng_streams or plan.unnamed_streams or plan.sown or plan.arrays:
-        rest = f", {nnx['as_pure']}({nnx['state']}({name}, {nnx['Not']}({nnx['Param']})))"
+    # Not without the rest where the model has params alone: fields may hold arrays, which are state, too.
+    rest = f"{nnx['as_pure']}({nnx['state']}({name}, {nnx['Not']}({nnx['Param']})))"
     held = state_fields.attribute(form, node.value, node.attr)
-    return f"{nnx['merge']}({nnx['graphdef']}({name}), {held}{rest})"
+    return f"{nnx['merge']}({nnx['graphdef']}({name}), {held}, {rest})"
