@@ -9,6 +9,7 @@ Linen side even of a class that is not native; `-v` prints tracebacks.
 from __future__ import annotations
 
 import collections
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -54,9 +55,7 @@ class _Stub(metaclass=_StubMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.__dict__["_made_of"] = (args, kwargs)
-
-    def __init_subclass__(cls) -> None:
-        _register(cls)
+        _register(type(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # As a decorator it must hand back what it decorates.
@@ -74,7 +73,9 @@ class _Stub(metaclass=_StubMeta):
         return iter(())
 
 
+@functools.cache
 def _register(cls: type) -> None:
+    """Make a class a pytree, once it has instances: a dataclass that derives from a stub registers itself, and has none."""
     import jax
 
     def parts(stub: Any) -> tuple[Any, None]:
