@@ -43,7 +43,7 @@ from ..values.sites import (
 from ..values.values import Array, Global, Tup, Unknown, Value
 from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
-from .library_calls import builtin_call, library_call
+from .package_calls import builtin_call, library_call
 from .plain_objects import call_plain, made_object
 from .value_methods import method_of_value
 

@@ -27,7 +27,7 @@ from ..project.classes import ClassModel, Field, Method
 from ..values.environment import Env, Returned
 from ..values.sites import Abs, AnyFactory, Block, BoundArg, Unmigratable
 from ..values.values import Global, Unknown
-from .library_calls import OF_MODULES
+from .package_calls import OF_MODULES
 
 if TYPE_CHECKING:
     from .execute import Execution
