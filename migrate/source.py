@@ -19,6 +19,11 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends, as `ast` counts them."""
+    return _LINE.findall(text)
+
+
 @dataclasses.dataclass(frozen=True)
 class SourceFile:
     """A parsed file. `module` is its dotted import name; notebooks and percent scripts arrive as plain text too."""
@@ -86,7 +91,7 @@ class SourceFile:
     @functools.cached_property
     def lines(self) -> list[str]:
         """The text's lines with their ends, as `ast` counts them; the last one may be empty."""
-        found = _LINE.findall(self.text)
+        found = lines_of(self.text)
         if self.text[-1:] in ("", "\n", "\r"):
             found.append("")
         return found

@@ -80,6 +80,28 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def same_tree(one: ast.AST, other: ast.AST) -> bool:
+    """Are two trees the same program, wherever their nodes stand? What comparing `ast.dump` says, several times faster."""
+    waiting: list[tuple[Any, Any]] = [(one, other)]
+    for mine, its in waiting:  # grows while it is walked
+        if mine.__class__ is not its.__class__:
+            return False
+        if isinstance(mine, ast.AST):
+            for name in mine._fields:
+                a, b = getattr(mine, name, None), getattr(its, name, None)
+                if isinstance(a, ast.AST | list):
+                    waiting.append((a, b))
+                elif a is not b and repr(a) != repr(b):  # 0.0 and -0.0, 1 and True differ
+                    return False
+        elif isinstance(mine, list):
+            if len(mine) != len(its):
+                return False
+            waiting.extend(zip(mine, its, strict=True))
+        elif repr(mine) != repr(its):
+            return False
+    return True
+
+
 def said(node: ast.AST) -> str:
     """`ast.unparse`, quickly for what is mostly asked about: names and attributes."""
     if isinstance(node, ast.Name):

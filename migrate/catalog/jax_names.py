@@ -35,6 +35,7 @@ def _manual(old: str, removed: str, note: str, *, module: bool = False) -> Gone:
     return Gone(old, None, removed, "manual", note, module)
 
 
+_STACKED = "stack the arrays and jax.device_put them with a NamedSharding over a mesh of the devices"
 GONE: tuple[Gone, ...] = (
     *_family(
         "tree",
@@ -266,6 +267,8 @@ GONE: tuple[Gone, ...] = (
     ),
     _manual("jax.experimental.loops", "0.3.16", "write it with jax.lax.fori_loop or while_loop", module=True),
     _manual("jax.experimental.jax2tf", "0.10.0", "export with jax.export and load with tf.XlaCallModule", module=True),
+    _manual("jax.device_put_replicated", "0.10.0", _STACKED),
+    _manual("jax.device_put_sharded", "0.10.0", _STACKED),
     _manual("jax.lax.tie_in", "0.4.29", "drop the call: tie_in(x, y) is y"),
     _manual("jax.lax.infeed", "0.7.0", "feed arrays as arguments, or call back with jax.experimental.io_callback"),
     _manual("jax.lax.outfeed", "0.7.0", "return arrays, or call back with jax.experimental.io_callback"),

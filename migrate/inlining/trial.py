@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..linen.project.index import Project
 from ..plan import ClassPlan, Outcome, Plan
-from ..source import SourceFile
+from ..source import SourceFile, lines_of
 from ..trees import subtree
 from . import forms
 from .callees import Callee, NotInlined, callee, calls_in, makes
@@ -309,7 +309,7 @@ def as_it_was(project: Project, result: RunResult) -> RunResult:
 
 def _old_lines(old: str, new: str) -> Iterator[int]:
     """The line of the old text that each line of the new one stands for, from 1."""
-    matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
     for tag, start, end, first, last in matcher.get_opcodes():
         for at in range(first, last):
             yield start + (at - first if tag == "equal" else 0) + 1 if start < end or tag == "equal" else max(start, 1)

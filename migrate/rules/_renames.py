@@ -15,7 +15,7 @@ from ..catalog.jax_names import BY_NAME, EXPRESSIONS, Gone, lookup
 from ..context import FileContext
 from ..diagnostics import Severity
 from ..rule import Rule
-from . import _host_callback
+from . import _host_callback, device_put_copies
 
 # Family → rule code; filled in by the rule files.
 CODES = {
@@ -27,8 +27,6 @@ CODES = {
     "core": "NNX808",
     "manual": "NNX811",
 }
-# Names that are gone, too, and whose calls another rule writes anew.
-_CALLED = frozenset({"jax.device_put_replicated", "jax.device_put_sharded"})
 _done: weakref.WeakSet[FileContext] = weakref.WeakSet()
 
 
@@ -87,9 +85,12 @@ class _File:
                 longer = f"{dotted}.{parent.attr}"
                 if lookup(longer) is not None or longer.startswith(_CONSTRUCTORS):
                     continue  # the longer chain is the one that is known
-            root = self._root(node)
-            if root in kept or self._is_known_alias(node):
-                continue  # the import names the new path, or an alias is rewritten where it is made
+            if self._is_known_alias(node):
+                continue  # an alias is rewritten where it is made
+            found = lookup(dotted)
+            still_there = isinstance(node, ast.Name) or found is None or found[0].module
+            if self._root(node) in kept and still_there:
+                continue  # the import names the new path
             self._use(node, dotted)
 
     def _dotted(self, node: ast.Name | ast.Attribute) -> str | None:
@@ -164,8 +165,9 @@ class _File:
         parent = self.ctx.source.parents.get(node)
         if dotted == "jax.lax.tie_in" and isinstance(parent, ast.Call) and len(parent.args) == 2:
             return  # another rule's
-        if new_name in _CALLED and isinstance(parent, ast.Call) and node is parent.func and len(parent.args) == 2:
-            return  # likewise, under the name of a module that moved
+        if entry.old in device_put_copies.ARGUMENTS and isinstance(parent, ast.Call) and node is parent.func:
+            if device_put_copies.arguments(parent, entry.old) is not None:
+                return  # likewise
         if entry.old == _host_callback.MODULE and _host_callback.calls(self.ctx):
             return
         if new_name is None:
@@ -208,7 +210,7 @@ class _File:
                         lines.append("import jax")
                     continue
                 stay.append(alias)
-                if found is not None:
+                if found is not None and found[0].old not in device_put_copies.ARGUMENTS:  # most of their uses are rewritten
                     self._manual(node, found[0])
                 continue
             new = found[1]
@@ -222,7 +224,8 @@ class _File:
                 continue
             module, _, tail = new.rpartition(".")
             if alias.asname or tail == alias.name or local in self._exported:
-                lines.append(f"from {module} import {tail}" + (f" as {local}" if local != tail else ""))
+                lead = f"from {module} import" if module else "import"  # `from jax import api as j` is `import jax as j`
+                lines.append(f"{lead} {tail}" + (f" as {local}" if local != tail else ""))
                 kept.add(local)
         if not changed:
             return set()

@@ -6,6 +6,7 @@ import ast
 
 from ..context import FileContext
 from ..rule import Example, Rule
+from ..trees import subtree
 
 RULE = Rule(
     code="NNX806",
@@ -75,23 +76,38 @@ def check(before, after):
 )
 
 
+ARGUMENTS = {"jax.device_put_replicated": ("x", "devices"), "jax.device_put_sharded": ("shards", "devices")}
+
+
+def arguments(call: ast.Call, name: str) -> tuple[ast.expr, ast.expr] | None:
+    """What is copied and where to, of a call of one of these; None where it cannot be told apart."""
+    given: dict[str | None, ast.expr] = dict(zip(ARGUMENTS[name], call.args, strict=False))
+    given.update((keyword.arg, keyword.value) for keyword in call.keywords)
+    if len(given) != len(call.args) + len(call.keywords) or given.keys() != set(ARGUMENTS[name]):
+        return None
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    value, devices = (given[argument] for argument in ARGUMENTS[name])
+    return value, devices
+
+
 @RULE.register(ast.Call, ends=frozenset({"device_put_replicated", "device_put_sharded"}))
 def device_put_copies(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     name = ctx.qualname(node.func)
-    if name not in ("jax.device_put_replicated", "jax.device_put_sharded"):
-        return
-    given = [*node.args, *[k.value for k in node.keywords]]
-    if len(given) != 2 or any(isinstance(a, ast.Starred) for a in given):
+    given = arguments(node, name) if name in ARGUMENTS else None
+    if name is None or given is None:
         return
     value, devices = given
     put, stack = ctx.name("jax.device_put"), ctx.name("jax.numpy.stack")
     mesh = f"{ctx.name('jax.NamedSharding')}({ctx.name('jax.sharding.Mesh')}("
     spec = f", ('devices',)), {ctx.name('jax.P')}('devices'))), "
     tree = ctx.name("jax.tree.map")
+    said = {n.id for n in subtree(devices) if isinstance(n, ast.Name)}
+    x = next(stem for stem in ("x", "leaf", "leaf_") if stem not in said)  # the lambda says `devices`, too
     if name.endswith("replicated"):
-        lead = f"{tree}(lambda x: {put}({stack}([x] * len({ctx.text(devices)})), {mesh}"
+        lead = f"{tree}(lambda {x}: {put}({stack}([{x}] * len({ctx.text(devices)})), {mesh}"
         ctx.replace(node, lead, ctx.span(devices), spec, ctx.span(value), ")", code=RULE.code)
     else:
-        lead = f"{tree}(lambda *x: {put}({stack}(x), {mesh}"
+        lead = f"{tree}(lambda *{x}: {put}({stack}({x}), {mesh}"
         ctx.replace(node, lead, ctx.span(devices), f"{spec}*", ctx.span(value), ")", code=RULE.code)

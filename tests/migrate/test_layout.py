@@ -6,8 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
-from nnx_migrate.migrate.nnx.generated.layout import same_tree, shortened
+from nnx_migrate.migrate.nnx.generated.layout import shortened
 from nnx_migrate.migrate.source import SourceFile
+from nnx_migrate.migrate.trees import same_tree
 
 LONG = "a_rather_long_name_of_an_argument"
 
@@ -104,6 +105,11 @@ def test_line_ends_of_the_file_are_kept() -> None:
 def test_files_of_two_spaces_go_four_deeper_as_their_authors_do() -> None:
     out = _shortened(f"x = f({LONG}, {LONG}, {LONG}, {LONG})\n", "if x:\n  pass\n")
     assert out.splitlines()[1] == f"    {LONG},"
+
+
+def test_form_feeds_end_no_lines() -> None:
+    lines = _shortened(f"y = 1\n\x0c\nz = '\u2028'\nx = f({LONG}, {LONG}, {LONG}, {LONG})\n").split("\n")
+    assert lines[3:6] == ["x = f(", f"    {LONG},", f"    {LONG},"]
 
 
 OTHERS = ["x = [1.0, f(-0.0)]", "x = [True, f(0.0)]", "x = [1, f(0.0, 0)]", "x = [1, f(a=0.0)]", "x = [1]"]

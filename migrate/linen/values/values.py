@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from .dims import Atom, Dim, DimLike, Render
+from .dim_text import Render
+from .dims import Atom, Dim, DimLike
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

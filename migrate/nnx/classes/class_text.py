@@ -22,7 +22,8 @@ from ...linen.lists.chains import Chain
 from ...linen.modules.bridged_results import OUT_SHAPE, told
 from ...linen.modules.passed import attribute_name, held_modules
 from ...linen.values.constant_text import condition
-from ...linen.values.dims import ATOM, Atom, Dim, level_of
+from ...linen.values.dim_text import ATOM, level_of
+from ...linen.values.dims import Atom, Dim
 from ...linen.values.merging import Either
 from ...linen.values.presence import asked
 from ...linen.values.sites import (

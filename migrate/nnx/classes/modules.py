@@ -69,8 +69,8 @@ def decide(
     _execute_all(analyser, asked)
     aliases = lifted_aliases.aliases_of(project)
     references = linen_copies.References(project)
-    reasons: dict[str, Unmigratable] = {**lifted_aliases.refused(project, aliases), **unselected}
-    reasons.update(linen_copies.of_earlier_runs(classes, references))
+    earlier = linen_copies.of_earlier_runs(classes, references)
+    reasons: dict[str, Unmigratable] = {**earlier, **lifted_aliases.refused(project, aliases), **unselected}
     for name, known in (apart or {}).items():
         if known.outcome is not Outcome.NATIVE:
             reasons.setdefault(name, Unmigratable(known.code, known.reason))

@@ -10,10 +10,9 @@ import ast
 import dataclasses
 import itertools
 from collections.abc import Container, Sequence
-from typing import Any
 
-from ...source import SourceFile
-from ...trees import parse_text, subtree
+from ...source import SourceFile, lines_of
+from ...trees import parse_text, same_tree, subtree
 
 _LEAST, _MOST = 100, 120  # characters that a line may have: as many as the file's own, within these
 _WORTH = 40  # characters of brackets that are worth breaking
@@ -26,14 +25,15 @@ def shortened(source: SourceFile, text: str) -> str:
     """The new text of a file, with its long lines broken; as it is where that would not be the same program."""
     old = set(source.text.splitlines())
     limit = max(_LEAST, min(_MOST, max(map(len, old), default=0)))
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     long = {n for n, line in enumerate(lines) if _is_long(line.rstrip("\r\n"), old, limit)}
     if not long:
         return text
     tree = parse_text(text)
     for number, nodes in _on_lines(tree, long).items():
-        breaker = _Breaker(source, old, limit, lines[number].rstrip("\r\n"), nodes)
-        lines[number] = breaker.broken()
+        line = lines[number].rstrip("\r\n")
+        found = [(n, bounds) for n in nodes if _width(n) >= _WORTH and (bounds := _bounds(n, line)) is not None]
+        lines[number] = _Breaker(source, old, limit, line, found).broken()
     broken = "".join(lines)
     try:
         return broken if broken != text and same_tree(tree, parse_text(broken)) else text
@@ -63,13 +63,13 @@ def _on_lines(tree: ast.Module, long: Container[int]) -> dict[int, list[Brackete
 
 @dataclasses.dataclass(frozen=True)
 class _Breaker:
-    """One long line: `nodes` are what has brackets on it, the widest first."""
+    """One long line: `nodes` are what has brackets on it and where these stand (see `_bounds`), the widest first."""
 
     source: SourceFile
     old: Container[str]
     limit: int
     line: str
-    nodes: Sequence[Bracketed]
+    nodes: Sequence[tuple[Bracketed, list[int]]]
 
     def broken(self) -> str:
         """The lines in its place."""
@@ -80,10 +80,9 @@ class _Breaker:
         text = f"{before}{self.line[start:end]}{after}"
         if not depth or not _is_long(text, self.old, self.limit):
             return [text]
-        found = [(n, b) for n in self.nodes if _width(n) >= _WORTH and (b := _bounds(n, self.line)) is not None]
         # `merge(...)(x)`, where what is called is too long by itself: its own brackets may do.
-        found.sort(key=lambda f: _is_call_of_call(f[0]) and len(before) + f[1][0] + 1 - start > self.limit)
-        for node, bounds in found:
+        late = {n for n, bounds in self.nodes if _is_call_of_call(n) and len(before) + bounds[0] + 1 - start > self.limit}
+        for node, bounds in sorted(self.nodes, key=lambda found: found[0] in late):
             if bounds[0] < start or bounds[-1] >= end or "#" in self.line[bounds[-1] : end]:
                 continue
             indent = text[: len(text) - len(text.lstrip())]
@@ -111,28 +110,6 @@ class _Breaker:
         text = found.strip().removesuffix(",").rstrip()
         start += len(found) - len(found.lstrip())
         return start, start + len(text)
-
-
-def same_tree(one: ast.AST, other: ast.AST) -> bool:
-    """Are two trees the same program, wherever their nodes stand? What comparing `ast.dump` says, several times faster."""
-    waiting: list[tuple[Any, Any]] = [(one, other)]
-    for mine, its in waiting:  # grows while it is walked
-        if mine.__class__ is not its.__class__:
-            return False
-        if isinstance(mine, ast.AST):
-            for name in mine._fields:
-                a, b = getattr(mine, name, None), getattr(its, name, None)
-                if isinstance(a, ast.AST | list):
-                    waiting.append((a, b))
-                elif a is not b and repr(a) != repr(b):  # 0.0 and -0.0, 1 and True differ
-                    return False
-        elif isinstance(mine, list):
-            if len(mine) != len(its):
-                return False
-            waiting.extend(zip(mine, its, strict=True))
-        elif repr(mine) != repr(its):
-            return False
-    return True
 
 
 def _is_call_of_call(node: Bracketed) -> bool:
@@ -180,4 +157,4 @@ def _items(node: Bracketed) -> list[tuple[int, int]]:
     return [(n.col_offset, n.end_col_offset or 0) for n in found]
 
 
-__all__ = ["same_tree", "shortened"]
+__all__ = ["shortened"]

@@ -14,8 +14,8 @@ import ast
 import re
 from typing import Any
 
-from ...source import SourceFile
-from ...trees import parse_text, subtree
+from ...source import SourceFile, lines_of
+from ...trees import parse_text, same_tree, subtree
 
 _ROUNDS = 20
 _SETTLED = re.compile(r"\s*(if .*\bnot False|\w+ = False\s*$)")
@@ -37,7 +37,7 @@ def simplified(source: SourceFile, text: str) -> str:
 def _step(text: str, old: set[str]) -> str | None:
     """The text with one condition less, or one name of an answer less."""
     tree = parse_text(text)
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     for holder in subtree(tree):
         for field in ("body", "orelse", "finalbody"):
             block: Any = getattr(holder, field, None)
@@ -72,7 +72,7 @@ def _do(holder: ast.AST, block: Any, place: int, node: ast.If | ast.Assign) -> N
 
 def _is(text: str, tree: ast.Module) -> bool:
     try:
-        return ast.dump(parse_text(text)) == ast.dump(tree)
+        return same_tree(parse_text(text), tree)
     except SyntaxError:
         return False
 

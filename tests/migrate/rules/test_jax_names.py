@@ -117,3 +117,38 @@ def shard(xs):
     exec(after, space)
     once, twice, leaves = space["shard"]([jax.numpy.ones(3)] * len(jax.local_devices()))  # type: ignore[operator]
     assert once.shape == twice.shape == (len(jax.local_devices()), 3) and len(leaves) == len(jax.local_devices())
+
+
+STACKED = """import jax
+from jax import api as japi, device_put_replicated, device_put_sharded as put
+
+
+def shard(x, tree, parts):
+    by_name = put(devices=x.devices, shards=parts)
+    again = device_put_replicated(tree, x.devices)
+    moved = japi.device_put_replicated(devices=x.devices, x=tree)
+    return by_name, again, moved, japi.tree_map(lambda leaf: 2 * leaf, tree)
+
+
+def left(parts):
+    return [put, japi.device_put_sharded(*parts)]
+"""
+
+
+def test_copies_to_devices_by_name_and_by_names_of_their_arguments() -> None:
+    result = migrate_project([SourceFile.parse(pathlib.Path("m.py"), "m", STACKED)]).files[0]
+    assert result.after is not None and "import jax as japi" in result.after and "tree_map" not in result.after
+    marked = [d.line for d in result.diagnostics if d.code == "NNX811"]
+    assert marked == [13, 13], result.diagnostics  # those that are no calls with both arguments
+    again = migrate_project([SourceFile.parse(pathlib.Path("m.py"), "m", result.after)]).files[0]
+    assert again.after == result.after
+    space: dict[str, object] = {}
+    text = result.after.replace("from jax import device_put_sharded as put\n", "put = None\n")
+    exec(text, space)
+    devices = jax.local_devices()
+    where = type("Where", (), {"devices": devices})()
+    tree = {"w": jax.numpy.arange(3.0)}
+    found = space["shard"](where, tree, [tree] * len(devices))  # type: ignore[operator]
+    for copied in found[:3]:
+        assert copied["w"].shape == (len(devices), 3) and copied["w"].sharding.device_set == set(devices)
+    assert found[3]["w"].tolist() == [0, 2, 4]
