@@ -71,7 +71,7 @@ class _File:
     ctx: FileContext
 
     def rewrite(self) -> None:
-        kept: set[str] = set()  # local names whose import line takes over the new path: their uses stay
+        kept: dict[str, tuple[str, str]] = {}  # local names whose import line takes over the new path: the old and the new
         source = self.ctx.source
         for node in [*source.by_kind.get(ast.ImportFrom, ()), *source.by_kind.get(ast.Import, ())]:
             assert isinstance(node, ast.ImportFrom | ast.Import)
@@ -87,10 +87,9 @@ class _File:
                     continue  # the longer chain is the one that is known
             if self._is_known_alias(node):
                 continue  # an alias is rewritten where it is made
-            found = lookup(dotted)
-            still_there = isinstance(node, ast.Name) or found is None or found[0].module
-            if self._root(node) in kept and still_there:
-                continue  # the import names the new path
+            old, new = kept.get(self._root(node), ("", ""))
+            if old and (dotted == old or lookup(f"{new}{dotted.removeprefix(old)}") is None):
+                continue  # the import names the new path, and there it is
             self._use(node, dotted)
 
     def _dotted(self, node: ast.Name | ast.Attribute) -> str | None:
@@ -185,17 +184,17 @@ class _File:
         )
 
     # imports ---------------------------------------------------------------------------------------------------
-    def _import(self, node: ast.ImportFrom | ast.Import) -> set[str]:
-        """Rewrite one import statement; answers the local names whose uses need no change."""
+    def _import(self, node: ast.ImportFrom | ast.Import) -> dict[str, tuple[str, str]]:
+        """Rewrite one import statement; answers the local names whose uses need no change, with their old and new paths."""
         if isinstance(node, ast.ImportFrom):
             if node.level or not (node.module or "").startswith("jax") or any(a.name == "*" for a in node.names):
-                return set()
+                return {}
             pairs = [(alias, f"{node.module}.{alias.name}") for alias in node.names]
         else:
             pairs = [(alias, alias.name) for alias in node.names]
         stay: list[ast.alias] = []
         lines: list[str] = []
-        kept: set[str] = set()
+        kept: dict[str, tuple[str, str]] = {}
         changed = False
         plain = isinstance(node, ast.Import)
         for alias, dotted in pairs:
@@ -218,7 +217,7 @@ class _File:
             if isinstance(node, ast.Import):
                 if alias.asname:
                     lines.append(f"import {new} as {alias.asname}")
-                    kept.add(local)
+                    kept[local] = dotted, new
                 else:  # its uses are rewritten and bring their own import; it also made `jax` known
                     lines.append("import jax")
                 continue
@@ -226,9 +225,9 @@ class _File:
             if alias.asname or tail == alias.name or local in self._exported:
                 lead = f"from {module} import" if module else "import"  # `from jax import api as j` is `import jax as j`
                 lines.append(f"{lead} {tail}" + (f" as {local}" if local != tail else ""))
-                kept.add(local)
+                kept[local] = dotted, new
         if not changed:
-            return set()
+            return {}
         self._write(node, stay, lines)
         return kept
 

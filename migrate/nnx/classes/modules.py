@@ -19,7 +19,7 @@ from ...linen.outside.made_outside import work_unbound
 from ...linen.project.classes import Classes, ClassModel
 from ...linen.project.index import Project
 from ...linen.project.own_boxes import own_boxes
-from ...linen.values.sites import Site, Unmigratable
+from ...linen.values.sites import Unmigratable
 from ...plan import ClassPlan, Outcome, Plan
 from ...progress import counted
 from ...source import SourceFile
@@ -32,7 +32,7 @@ from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
-from . import asking, rank_checks, stack_axes, taken_for_granted, templates
+from . import asking, held_state, rank_checks, stack_axes, taken_for_granted, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 
@@ -122,17 +122,6 @@ def decide(
             plan.templates.update(templates.calls(texts[model.qualname]))
     linen_copies.add_plans(project, plan, copies)
     return copies
-
-
-def _makes_late(text: ClassText) -> bool:
-    """Are there variables that the first call makes: of the class's own methods, or of attention that decodes?"""
-    return any(site.lazy for site in text.run.sites) or any(code == "NNX207" for code, _, _ in text.notes)
-
-
-def _below(made: list[Site], plan: Plan) -> list[ClassPlan]:
-    """The plans of the classes that a class makes."""
-    targets = {kind.target for site in made for kind in (site, *site.alternatives) if kind.kind == "class"}
-    return [plan.classes[name] for name in targets & plan.classes.keys()]
 
 
 def _all_stay(classes: Classes, reasons: dict[str, Unmigratable], why: str) -> None:
@@ -342,13 +331,13 @@ def _decide_class(
         required_fields=tuple(f.name for f in model.fields() if f.default is None and f.factory is None),
         added_arguments=tuple(a for a, _, _ in details.added),
         needs_rngs=True,
-        collections=_collections(made, plan),
-        rng_streams=_streams(made, run.used_streams, plan),
+        collections=held_state.collections(made, plan),
+        rng_streams=held_state.streams(made, run.used_streams, plan),
         shared_streams=stack_axes.shared_streams(made, plan.classes),
         unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
-        late=_makes_late(text) or any(below.late for below in _below(made, plan)),
-        arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in _below(made, plan)),
+        late=held_state.makes_late(text) or any(below.late for below in held_state.below(made, plan)),
+        arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in held_state.below(made, plan)),
         applied_by=applied_models.methods(model),
         methods=tuple(n for n in model.methods() if not n.startswith("_") and n != "setup"),
         call_arguments=tuple(p.arg for p in method.positional) if method is not None else (),
@@ -390,38 +379,6 @@ def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigr
         details=variant.details(),
         writer=variant,
     )
-
-
-def _collections(sites: list[Site], plan: Plan) -> frozenset[str]:
-    from ...catalog import layers
-
-    found: set[str] = set()
-    for site in sites:
-        if site.kind == "param":
-            found.add("params")
-        elif site.kind == "variable":
-            found.add(site.target)
-        elif site.kind == "layer":
-            layer = layers.lookup(site.target)
-            found |= layer.collections if layer is not None else set()
-        elif site.kind == "class" and site.traits is not None:
-            found |= site.traits.collections
-        elif site.kind == "class" and site.target in plan.classes:
-            found |= plan.classes[site.target].collections
-    return frozenset(found)
-
-
-def _streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
-
-    found = set(own)
-    for site in sites:
-        if site.kind == "layer":
-            found |= drawn.streams_of(site)
-        elif site.kind == "class" and site.traits is not None:
-            found |= site.traits.streams
-        elif site.kind == "class" and site.target in plan.classes:
-            found |= plan.classes[site.target].rng_streams
-    return frozenset(found)
 
 
 def _of_variable(project: Project, source: SourceFile, node: ast.expr) -> bool:

@@ -1,0 +1,55 @@
+"""What a class and the modules that it makes hold: collections, random streams, and variables of the first call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...catalog import layers
+from ...linen.values.sites import Site
+from ...plan import ClassPlan, Plan
+from ..calls import drawn
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+
+def makes_late(text: ClassText) -> bool:
+    """Are there variables that the first call makes: of the class's own methods, or of attention that decodes?"""
+    return any(site.lazy for site in text.run.sites) or any(code == "NNX207" for code, _, _ in text.notes)
+
+
+def below(made: list[Site], plan: Plan) -> list[ClassPlan]:
+    """The plans of the classes that a class makes."""
+    targets = {kind.target for site in made for kind in (site, *site.alternatives) if kind.kind == "class"}
+    return [plan.classes[name] for name in targets & plan.classes.keys()]
+
+
+def collections(sites: list[Site], plan: Plan) -> frozenset[str]:
+    """The collections of variables that stand in these, however deep."""
+    found: set[str] = set()
+    for site in sites:
+        if site.kind == "param":
+            found.add("params")
+        elif site.kind == "variable":
+            found.add(site.target)
+        elif site.kind == "layer":
+            layer = layers.lookup(site.target)
+            found |= layer.collections if layer is not None else set()
+        elif site.kind == "class" and site.traits is not None:
+            found |= site.traits.collections
+        elif site.kind == "class" and site.target in plan.classes:
+            found |= plan.classes[site.target].collections
+    return frozenset(found)
+
+
+def streams(sites: list[Site], own: set[str], plan: Plan) -> frozenset[str]:
+    """The random streams that a class draws from: `own`, and those of what it makes."""
+    found = set(own)
+    for site in sites:
+        if site.kind == "layer":
+            found |= drawn.streams_of(site)
+        elif site.kind == "class" and site.traits is not None:
+            found |= site.traits.streams
+        elif site.kind == "class" and site.target in plan.classes:
+            found |= plan.classes[site.target].rng_streams
+    return frozenset(found)
