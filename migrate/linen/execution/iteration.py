@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import Any
 
 from ...trees import subtree
@@ -112,7 +113,22 @@ def name_elements(run: Any, target: ast.expr, element: Abs, inner: Any) -> None:
         return
     if isinstance(value, Static) and value.text.startswith("\0"):
         element = Abs(Unknown("loop variable"), False, element.flags)
+    elif isinstance(value, Tup):
+        name = target.id if isinstance(target, ast.Name) and element.static else ""
+        element = dataclasses.replace(element, value=_items_said(value, name, frozenset({name})))
     run.bind(target, element, inner)
+
+
+def _items_said(value: Value, text: str, deps: frozenset[str]) -> Value:
+    """The items of a tuple that a loop binds under one name: `pair[0]`, `pair[1]`; unknown without a text."""
+    if isinstance(value, Tup):
+        items = [_items_said(item, text and f"{text}[{i}]", deps) for i, item in enumerate(value.items)]
+        return dataclasses.replace(value, items=tuple(items))
+    if not isinstance(value, Static) or not value.text.startswith("\0"):
+        return value
+    if not text:
+        return Unknown("loop variable")
+    return Int(Dim.opaque(text, deps)) if value == COUNT else Static(text, deps)
 
 
 def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | None:

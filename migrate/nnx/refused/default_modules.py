@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 from ...catalog import layers
 from ...linen.project.classes import Field
 from ...linen.values.sites import Unmigratable
+from ...source import SourceFile
+from ...trees import subtree
 from ..text.text_parts import short
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
+
+_MAX_DEPTH = 4
 
 
 def refuse(text: ClassText) -> None:
@@ -29,19 +33,28 @@ def refuse(text: ClassText) -> None:
 
 def _made(text: ClassText, field: Field) -> ast.expr | None:
     """What makes a module where nothing is given."""
-    if isinstance(field.default, ast.Call) and _is_module(text, field, field.default.func):
+    if isinstance(field.default, ast.Call) and _is_module(text, field.source, field.default.func):
         return field.default
-    factory = field.factory
-    if isinstance(factory, ast.Lambda):
-        made = factory.body
-        return factory if isinstance(made, ast.Call) and _is_module(text, field, made.func) else None
-    if isinstance(factory, ast.Call) and text.run.project.qualname(field.source, factory.func) == "functools.partial":
-        return factory if factory.args and _is_module(text, field, factory.args[0]) else None
-    return factory if factory is not None and _is_module(text, field, factory) else None
+    return field.factory if field.factory is not None and _makes(text, field.source, field.factory) else None
 
 
-def _is_module(text: ClassText, field: Field, node: ast.expr) -> bool:
-    name = text.run.project.qualname(field.source, node) or ""
+def _makes(text: ClassText, source: SourceFile, node: ast.expr, depth: int = 0) -> bool:
+    """Does calling this make modules: a class of them, a function that calls one, or a partial of these?"""
+    project = text.run.project
+    if isinstance(node, ast.Call) and project.qualname(source, node.func) == "functools.partial" and node.args:
+        return _makes(text, source, node.args[0], depth)
+    if _is_module(text, source, node):
+        return True
+    found = None if isinstance(node, ast.Lambda) else project.definition(project.qualname(source, node) or "")
+    home, function = found if found is not None else (source, node)
+    if not isinstance(function, ast.Lambda | ast.FunctionDef) or depth > _MAX_DEPTH:
+        return False
+    calls = (n for n in subtree(function) if isinstance(n, ast.Call))
+    return any(_makes(text, home, call.func, depth + 1) for call in calls)
+
+
+def _is_module(text: ClassText, source: SourceFile, node: ast.expr) -> bool:
+    name = text.run.project.qualname(source, node) or ""
     return name in text.run.project.linen_classes or layers.lookup(name) is not None
 
 

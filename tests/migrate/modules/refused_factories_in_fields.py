@@ -67,4 +67,27 @@ REFUSED = {
         return self.head()(x)
 """,
     ),
+    "functions of the file make the modules of a field by default": (
+        "NNX127",
+        """import dataclasses
+
+
+def norms(eps):
+    return [nn.LayerNorm(epsilon=eps), nn.relu]
+
+
+def make(eps=1e-3):
+    return norms(eps)
+
+
+class M(nn.Module):
+    norms: list = dataclasses.field(default_factory=partial(make, eps=0.1))
+
+    @nn.compact
+    def __call__(self, x):
+        for norm in self.norms:
+            x = norm(x)
+        return x
+""",
+    ),
 }
