@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -19,13 +18,13 @@ from ..lifted.lifting import lift_method, run_method
 from ..lists import conditional_items, list_items, size_lists
 from ..lists.agreeing import Agreement
 from ..lists.last_pass import Pass
-from ..modules import alternatives, call_fields, given_carries, helpers_of_derived, own_methods, uncalled, unreached_methods
+from ..modules import alternatives, call_fields, helpers_of_derived, own_methods, uncalled, unreached_methods
 from ..modules.applied import Applied
 from ..modules.module_calls import INITIAL_CARRY
 from ..modules.normalize_calls import Normalized
 from ..modules.variable_reads import VariableRead
 from ..project.classes import ClassModel, Field, Method
-from ..values import jumps, mutation, rest_arguments, tuple_arguments
+from ..values import jumps, mutation
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
 from ..values.merging import dependencies_of, map_dims, merge, merge_returned
@@ -43,9 +42,9 @@ from ..values.sites import (
     Static,
     Unmigratable,
 )
-from ..values.values import DTYPES, Array, Const, DtypeOf, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
+from ..values.values import Array, Const, Int, NeedsRank, Tup, Unknown, Value
 from ..values.variable_starts import made_by_calls
-from . import aliases, assignment, branch_execution, plain_objects, post_inits, shape_arguments, uncertain
+from . import aliases, assignment, branch_execution, entry_arguments, plain_objects, post_inits, uncertain
 from .loop_execution import LoopExecution
 
 if TYPE_CHECKING:
@@ -226,7 +225,7 @@ class Execution(LoopExecution):
             self.entry = name
             self.block = self.blocks[name] = Block()
             try:
-                result = self._run_body(method, self._arguments(method))
+                result = self._run_body(method, entry_arguments.of_method(self, method))
             except Unmigratable:
                 if name == "__call__" or method.compact or self.sites_of(name):
                     raise
@@ -245,7 +244,7 @@ class Execution(LoopExecution):
             self.entry, self.fields = method.name, {**own, **borrowed}
             self.block = self.blocks[method.name] = Block()
             try:
-                self._run_body(method, self._arguments(method))
+                self._run_body(method, entry_arguments.of_method(self, method))
             except Unmigratable:
                 if self.sites_of(method.name):
                     raise
@@ -253,16 +252,6 @@ class Execution(LoopExecution):
                 self.fields = own
             self.for_derived.add(method.name)
             helpers_of_derived.refuse(self, method)
-
-    def _arguments(self, method: Method) -> dict[str, Abs]:
-        """What the arguments of an entry method are."""
-        arguments = {p.arg: self.argument(method, p) for p in method.parameters}
-        arguments |= self.given_arguments.get(method.name, {})
-        if method.vararg:
-            arguments[method.vararg] = rest_arguments.of_entry(method)
-        if method.node.args.kwarg:
-            arguments[method.node.args.kwarg.arg] = Abs(Unknown(f"**{method.node.args.kwarg.arg}"))
-        return arguments
 
     def _summarize(self, name: str, method: Method, result: Value, names: Mapping[str, str] | None = None) -> None:
         """Keep what a method gives, for those that call it."""
@@ -309,52 +298,6 @@ class Execution(LoopExecution):
 
     def sites_of(self, entry: str) -> list[Site]:
         return [s for s in self.sites if s.method == entry]
-
-    def argument(self, method: Method, parameter: ast.arg) -> Abs:
-        """What an argument of an entry method is: an array of unknown shape, or a Python-level flag."""
-        name = parameter.arg
-        if method.name == "__call__" and name in self.number_arguments:
-            return Abs(Int(Dim.input(name, -1)))
-        annotation = self.project.said(parameter.annotation) if parameter.annotation else ""
-        default = method.default(name)
-        if isinstance(default, ast.Constant) and (
-            isinstance(default.value, bool | int | float | str) and not isinstance(default.value, complex)
-        ):
-            return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
-        if self.dtype_default(method, name):
-            return Abs(DtypeOf(name), flags=frozenset({name}))
-        head = annotation.replace("Optional[", "").replace("typing.", "").rstrip("]").split("|")[0].strip()
-        if head in ("bool", "int", "float", "str", "Callable", "Sequence[int]"):
-            return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
-        if name in ("train", "training", "deterministic", "is_training", "eval", "test", "rngs", "rng", "mode"):
-            return Abs(Unknown(f"argument {name}"), flags=frozenset({name}))
-        is_asked = default is None and _asks_for(method.node, name)
-        if (isinstance(default, ast.Constant) and default.value is None) or is_asked:
-            self.optional_arguments.add(name)
-        is_shape = default is None and shape_arguments.is_shape(method.node, name)
-        count = 0 if is_shape else tuple_arguments.items(method.node, name, picked=name not in self.ranks)
-        if count and default is None:
-            named = [f"{name}[{i}]" for i in range(count)]
-            shapes = [Shape.ranked(n, self.ranks[n]) if n in self.ranks else Shape.argument(n) for n in named]
-            return Abs(given_carries.of_argument(self, name, Tup(tuple(Array(shape) for shape in shapes))))
-        shape = Shape.argument(name)
-        if method.name == INITIAL_CARRY and name == "input_shape":
-            return Abs(ShapeOf(shape))
-        rank = self.ranks.get(name)
-        if rank is not None:
-            shape = Shape.ranked(name, rank)
-        if is_shape:
-            self.shape_arguments.add(name)
-            return Abs(ShapeOf(shape))
-        array = given_carries.of_argument(self, name, Array(shape))
-        return Abs(array, flags=frozenset({name}) if default is not None or is_asked else frozenset())
-
-    def dtype_default(self, method: Method, name: str) -> str:
-        """The dtype that an argument has unless it is given, as jax calls it: `def __call__(self, x, dtype=np.float32)`."""
-        default = method.default(name)
-        known = self.project.qualname(method.source, default) if isinstance(default, ast.Attribute) else None
-        module, _, kind = (known or "").rpartition(".")
-        return f"jax.numpy.{kind}" if module in ("numpy", "jax.numpy") and kind in DTYPES else ""
 
     def field_value(self, name: str) -> Abs:
         """A field as the constructor sees it: an int is a size, a known factory is that, anything else is text."""
@@ -597,15 +540,3 @@ def _tuple_length(annotation: ast.expr | None) -> int:
     if isinstance(items, ast.Tuple) and all(isinstance(i, ast.Name) and i.id == "int" for i in items.elts):
         return len(items.elts)
     return 0
-
-
-@functools.lru_cache(maxsize=4096)
-def _asks_for(function: ast.FunctionDef, name: str) -> bool:
-    """Does a condition ask whether an argument is None? Then callers give None, whether or not that is the default."""
-    for node in subtree(function):
-        if isinstance(node, ast.If | ast.IfExp) and not (isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)):
-            for test in subtree(node.test):
-                if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot):
-                    if [ast.unparse(side) for side in (test.left, *test.comparators)] == [name, "None"]:
-                        return True
-    return False

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...trees import of_kind, subtree
 from ..lifted.lifting import variable_axis
-from ..project.classes import Field
+from ..project.classes import Field, Method
 from ..shapes import shapes
 from ..values.apart import run_apart
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
@@ -18,12 +18,20 @@ from ..values.bundles import Bundle
 from ..values.merging import ArrayOrModule, on_this_side
 from ..values.presence import Step
 from ..values.sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Table, Unmigratable, Variable
-from ..values.values import Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
+from ..values.values import DTYPES, Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from . import own_shapes
 from .construction import name_spec
 from .put_variables import put_variable
 from .settled_fields import settled
 from .variable_reads import get_variable
+
+
+def dtype_default(run: Any, method: Method, name: str) -> str:
+    """The dtype that an argument has unless it is given, as jax calls it: `def __call__(self, x, dtype=np.float32)`."""
+    default = method.default(name)
+    known = run.project.qualname(method.source, default) if isinstance(default, ast.Attribute) else None
+    module, _, kind = (known or "").rpartition(".")
+    return f"jax.numpy.{kind}" if module in ("numpy", "jax.numpy") and kind in DTYPES else ""
 
 
 def _literal_name(run: Any, node: ast.Call, position: int, keyword: str, env: Any) -> tuple[ast.expr, Abs]:
@@ -104,7 +112,7 @@ def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) 
         return None
     argument = re.sub(r"\W", "_", site.name.constant) + "_dtype"
     entry = run.model.method(run.entry)
-    default = run.dtype_default(entry, node.id) if entry is not None and isinstance(node, ast.Name) else ""
+    default = dtype_default(run, entry, node.id) if entry is not None and isinstance(node, ast.Name) else ""
     site.renders["dtype"] = (argument, node, default or "jax.numpy.float32")
     return Localized(env.source.span(node), env.source, ((env.source.span(node), (DtypePart(argument),)),), frozenset())
 

@@ -22,7 +22,8 @@ from nnx_migrate.migrate.linen.values.dims import Dim
 from nnx_migrate.migrate.linen.values.values import Array, Const, Int, Real, Shape, ShapeOf, Slice, Tup, Unknown, Value
 
 from .evaluator import concrete, evaluate, number_of
-from .expressions import CONSTANT, OPEN, RANKED
+from .expressions import OPEN
+from .ranked_expressions import CONSTANT, RANKED
 
 ACTUAL = [
     {"x": (2, 8, 6, 12), "y": (2, 5, 12), "z": (2, 5, 12), "m": (12, 7), "v": (12,), "t": (2, 5), "q": (2, 5, 4, 3)},
