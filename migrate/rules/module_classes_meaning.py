@@ -407,6 +407,17 @@ RULES = (
         "migrate the class by hand.",
     ),
     stays(
+        "NNX184",
+        "keeps-methods-of-modules",
+        "a function that reads the module's variables is kept in an attribute or in another module",
+        "`self.f = self.helper`, `nn.Sequential([nn.Dense(8), self.head])`, `Block(attention_fn=self.attend)`, "
+        "`self.f = jax.vmap(self.dense)`, or a lambda that reads a module or a parameter.",
+        "Linen binds such a function anew at every `apply`. In NNX it closes over the module that was constructed, and "
+        "`nnx.jit`, `nnx.grad` and `nnx.merge` make another one: it would go on reading the old variables, and their "
+        "gradients would be zero.",
+        "call the method by its name, hand the module itself over, or pass the function at the call.",
+    ),
+    stays(
         "NNX199",
         "tool-failed-on-class",
         "this tool failed on the class",

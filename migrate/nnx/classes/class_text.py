@@ -47,7 +47,7 @@ from .. import linen_copies
 from ..calls import traced_draws
 from ..factories import choice_text, field_kinds, given_modules, outside_chains
 from ..lifted import lifted
-from ..refused import refusals, rules_in_methods, updated_statistics
+from ..refused import kept_methods, refusals, rules_in_methods, updated_statistics
 from ..setup import carried, setup_conditions, setup_names, setup_params, setup_values
 from ..text import elsewhere, layer_variants, naming, variable_places
 from ..text.naming import Names, Place
@@ -156,6 +156,7 @@ class ClassText:
         rules_in_methods.refuse(self)
         traced_draws.refuse(self)
         updated_statistics.refuse(self)
+        kept_methods.refuse(self)
         shared_scopes.check(self)
         for read in self.run.variable_reads.values():
             variable_places.said(self, read)

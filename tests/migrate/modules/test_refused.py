@@ -11,6 +11,7 @@ from nnx_migrate.migrate.source import SourceFile
 
 from . import (
     refused_changed_in_loops,
+    refused_class_changes,
     refused_compact_lists,
     refused_conditional_items,
     refused_config_objects,
@@ -20,6 +21,7 @@ from . import (
     refused_factories_in_fields,
     refused_first_values,
     refused_inlined,
+    refused_kept_methods,
     refused_kinds,
     refused_lifted,
     refused_list_order,
@@ -30,6 +32,7 @@ from . import (
     refused_loops_along_setup,
     refused_meaning,
     refused_norms,
+    refused_options,
     refused_other_methods,
     refused_own_chains,
     refused_parameters_of_setup,
@@ -37,6 +40,7 @@ from . import (
     refused_setup_forms,
     refused_sharing,
     refused_sizes,
+    refused_sizes_of_lists,
     refused_skips_of_setup,
     refused_stacked_by_functions,
     refused_structure,
@@ -49,6 +53,7 @@ HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy a
 
 TABLES = (
     refused_changed_in_loops,
+    refused_class_changes,
     refused_compact_lists,
     refused_config_objects,
     refused_conditional_items,
@@ -58,6 +63,7 @@ TABLES = (
     refused_factories_in_fields,
     refused_first_values,
     refused_inlined,
+    refused_kept_methods,
     refused_kinds,
     refused_lifted,
     refused_list_order,
@@ -68,6 +74,7 @@ TABLES = (
     refused_loops_along_setup,
     refused_meaning,
     refused_norms,
+    refused_options,
     refused_other_methods,
     refused_own_chains,
     refused_parameters_of_setup,
@@ -75,6 +82,7 @@ TABLES = (
     refused_setup_forms,
     refused_sharing,
     refused_sizes,
+    refused_sizes_of_lists,
     refused_skips_of_setup,
     refused_stacked_by_functions,
     refused_structure,
