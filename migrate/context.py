@@ -71,8 +71,7 @@ class FileContext:
     @functools.cached_property
     def classes(self) -> dict[int, ClassPlan]:
         """What was decided for the Linen classes of the file, by their lines; for rules, when all is decided."""
-        path = str(self.source.path)
-        here = [plan for plan in self.plan.classes.values() if plan.path == path]
+        here = self.plan.classes_by_path.get(str(self.source.path), [])
         return {plan.line: plan for plan in reversed(here)}
 
     def said_for(self, word: str) -> set[str]:

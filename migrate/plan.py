@@ -126,6 +126,14 @@ class Plan:
                 found.setdefault(name.rpartition(".")[2], set()).update(parts)
         return {word: frozenset(behind) for word, behind in found.items()}
 
+    @functools.cached_property
+    def classes_by_path(self) -> dict[str, list[ClassPlan]]:
+        """The classes of each file; asked for when all is decided."""
+        found: dict[str, list[ClassPlan]] = {}
+        for plan in self.classes.values():
+            found.setdefault(plan.path, []).append(plan)
+        return found
+
     def reported(self) -> list[ClassPlan]:
         """The classes of the user's own."""
         return [found for found in self.classes.values() if not found.copy_of]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from ...source import SourceFile
 from ..project.classes import Classes, Method
@@ -100,15 +100,14 @@ def find_examples(project: Project, classes: Classes) -> Examples:
 
 
 def _in_file(source: SourceFile, reader: Reader, classes: Classes) -> Iterator[Example]:
-    inside = {info.node for info in reader.project.linen_classes.values() if info.source is source}
-    for node in _calls(source.tree, inside):
+    for node in _calls(source.tree, reader.project.linen_names.keys()):
         for function, args, keywords, where in _runs(source, node, reader):
             example = _example(function, args, keywords, node, where, classes)
             if example is not None:
                 yield example
 
 
-def _calls(tree: ast.AST, skip: set[ast.ClassDef]) -> Iterator[ast.Call]:
+def _calls(tree: ast.AST, skip: Container[ast.AST]) -> Iterator[ast.Call]:
     """Calls outside of module classes."""
     stack: list[ast.AST] = [tree]
     while stack:

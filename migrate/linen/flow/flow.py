@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Mapping
 
 from ...plan import ClassPlan, Outcome, Plan
@@ -83,6 +84,7 @@ class Flow:
         self.env: Read[Symbol] = Read(self._late)
         self.returns: Read[ast.AST] = Read(self._late)
         self.source_of: dict[ast.AST, SourceFile] = {}
+        self.nodes_by_file: dict[str, list[ast.AST]] = {}  # the same, by module
         self.site_classes: dict[ast.Call, frozenset[str]] = {}
         self.site_source: dict[ast.Call, SourceFile] = {}
         self.callers: dict[ast.AST, dict[ast.Call, SourceFile]] = {}  # function → calls that reach it
@@ -95,12 +97,9 @@ class Flow:
         inside = {node for root in self._module_code for node in subtree(root)}
         statements: dict[str, list[ast.AST]] = {}
         for module, source in project.files.items():
-            own = statements[module] = []
-            for node in source.nodes:
-                if node not in inside:
-                    self.source_of[node] = source
-                    if isinstance(node, _STATEMENTS):
-                        own.append(node)
+            nodes = self.nodes_by_file[module] = [node for node in source.nodes if node not in inside]
+            self.source_of.update(dict.fromkeys(nodes, source))
+            statements[module] = [node for node in nodes if isinstance(node, _STATEMENTS)]
         self._memo: dict[ast.AST, Value] = {}
         self._makers: dict[ast.AST, str] = {}
         self._clashes: dict[Symbol, None] = {}  # names that are given what does not go together
@@ -579,6 +578,11 @@ class Flow:
     def native_sites(self) -> dict[ast.Call, None]:
         """Calls that may construct native module classes outside of module classes, in the order of the files."""
         return {site: None for site in self.site_classes if self.site_plans(site)}
+
+    @functools.cached_property
+    def native_sites_by_file(self) -> Counter[str]:
+        """How many of them each module has."""
+        return Counter(self.site_source[site].module for site in self.native_sites)
 
     def site_plans(self, site: ast.Call) -> tuple[ClassPlan, ...]:
         """The native classes that a call may construct, by name."""

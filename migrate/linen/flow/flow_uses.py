@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,16 @@ class Uses:
         self._returning: dict[ast.Call, list[tuple[int, ast.AST, Value]]] = {}  # and the functions that return them
         self.items: list[tuple[ast.AST, Items]] = []  # names, attributes, calls and items whose values are tuples or records
         self.decorated: list[ast.FunctionDef] = []
-        self.functions_and_calls: list[ast.FunctionDef | ast.Call] = []
+        self._flow = flow
+        self._functions_and_calls: list[ast.FunctionDef | ast.Call] = []
         self._attributes: dict[str, list[tuple[int, ast.Attribute]]] = {}  # what is asked of something → where
+        self.procedures: list[ast.Call] = []  # calls of the program's functions for what they do, their results dropped
         self.strings: set[str] = set()
-        for position, node in enumerate(flow.source_of):
+        for position, (node, source) in enumerate(flow.source_of.items()):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self.strings.add(node.value)
             if isinstance(node, ast.FunctionDef | ast.Call):
-                self.functions_and_calls.append(node)
+                self._functions_and_calls.append(node)
             if isinstance(node, ast.FunctionDef) and node.decorator_list:
                 self.decorated.append(node)
             if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
@@ -40,6 +43,8 @@ class Uses:
                 self._attributes.setdefault(node.attr, []).append((position, node))
             if isinstance(node, ast.Call):
                 self._calls.setdefault(flow.name(node.func) or "", []).append((position, node))
+                if isinstance(flow.value(node.func), Function) and isinstance(source.parents[node], ast.Expr):
+                    self.procedures.append(node)
             value = flow.value(node)
             if isinstance(value, Items):
                 self.items.append((node, value))
@@ -88,6 +93,21 @@ class Uses:
         found = {position: (node, value) for site in sites for position, node, value in self._returning.get(site, ())}
         return [found[position] for position in sorted(found)]
 
+    @functools.cached_property
+    def handed_functions(self) -> list[tuple[str, ast.AST]]:
+        """The functions that are given to what is no function of the program, or decorated: (its name, the function)."""
+        flow = self._flow
+        found: list[tuple[str, ast.AST]] = []
+        for node in self._functions_and_calls:
+            if isinstance(node, ast.FunctionDef):
+                found += [(_decorates(flow, decorator), node) for decorator in node.decorator_list]
+            elif not isinstance(flow.value(node.func), Function):
+                name = flow.name(node.func) or str(getattr(node.func, "attr", ""))
+                values = map(flow.value, [*node.args, *[k.value for k in node.keywords]])
+                functions = (value for value in values if isinstance(value, Function) and not value.transform)
+                found += [(name, function) for value in functions for function in value.nodes]
+        return found
+
     def references(self, function: ast.AST) -> list[tuple[ast.AST, Function]]:
         """The names and attributes whose value is, or may be, a function."""
         return self._functions.get(function, [])
@@ -98,6 +118,14 @@ def _sites(value: Value) -> frozenset[ast.Call]:
     if isinstance(value, Items):
         return frozenset().union(*map(_sites, value.items))
     return frozenset(value.sites) if isinstance(value, Tracked) else frozenset()
+
+
+def _decorates(flow: Flow, decorator: ast.expr) -> str:
+    """The function that a decorator is: of `@jax.jit`, `@jax.jit(...)` and `@functools.partial(jax.jit, ...)`."""
+    if isinstance(decorator, ast.Call):
+        name = flow.name(decorator.func) or ""
+        return _decorates(flow, decorator.args[0]) if name == "functools.partial" and decorator.args else name
+    return flow.name(decorator) or ""
 
 
 def _position(found: tuple[int, ast.Call]) -> int:

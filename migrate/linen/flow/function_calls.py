@@ -90,7 +90,7 @@ class FunctionCalls:
         if [n for n in source.names.binders(name) if source.names.bound_by(n) is scope] != [function]:
             return _Calls(complete=False)
         qualname = self.project.canonical(f"{source.module}.{name}" if source.module else name)
-        files = [source] if scope is not None else [s for s in self.project.files.values() if name in s.words]
+        files = [source] if scope is not None else self.project.files_saying(name)
         found = _Calls()
         for file in files:
             known = {name, *(local for local, dotted in file.names.imports.items() if dotted.endswith(f".{name}"))}

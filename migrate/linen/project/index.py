@@ -116,12 +116,16 @@ class Project:
         """Everything in Linen classes."""
         return frozenset(node for info in self.linen_classes.values() for node in info.nodes)
 
+    @functools.cached_property
+    def linen_modules(self) -> frozenset[str]:
+        """The modules with Linen classes."""
+        return frozenset(info.source.module for info in self.linen_classes.values())
+
     def linen_says(self, *words: str) -> bool:
         """Does a file with Linen classes have one of the words in its text?"""
         for word in words:
             if word not in self._said:
-                files = {info.source.module: info.source for info in self.linen_classes.values()}
-                self._said[word] = any(word in source.text for source in files.values())
+                self._said[word] = any(word in self.files[name].text for name in self.linen_modules)
         return any(self._said[word] for word in words)
 
     def says(self, *words: str) -> bool:
@@ -130,6 +134,19 @@ class Project:
             if word not in self._said_anywhere:
                 self._said_anywhere[word] = any(word in source.text for source in self.files.values())
         return any(self._said_anywhere[word] for word in words)
+
+    def files_saying(self, function: str) -> list[SourceFile]:
+        """The files that have a function's name among their words."""
+        return self._saying_functions.get(function, [])
+
+    @functools.cached_property
+    def _saying_functions(self) -> dict[str, list[SourceFile]]:
+        names = {node.name for source in self.files.values() for node in source.by_kind.get(ast.FunctionDef, ())}  # type: ignore[attr-defined]
+        found: dict[str, list[SourceFile]] = {}
+        for source in self.files.values():
+            for name in names & source.words:
+                found.setdefault(name, []).append(source)
+        return found
 
     def _star_aliases(self) -> None:
         for _ in range(3):  # star imports may chain
@@ -204,6 +221,18 @@ class Project:
     def programs(self) -> Mapping[str, int]:
         """A number for each module: those that share one may be parts of one running program."""
         return programs(self)
+
+    @functools.cached_property
+    def _of_programs(self) -> Mapping[int, frozenset[str]]:
+        """The modules of each number."""
+        found: dict[int, set[str]] = {}
+        for name, number in self.programs.items():
+            found.setdefault(number, set()).add(name)
+        return {number: frozenset(names) for number, names in found.items()}
+
+    def running_with(self, modules: Collection[str]) -> frozenset[str]:
+        """The modules that may be parts of one running program with any of these."""
+        return frozenset().union(*(self._of_programs[number] for number in {self.programs[name] for name in modules}))
 
     @functools.cached_property
     def annotated_classes(self) -> frozenset[str]:

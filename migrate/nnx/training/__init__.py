@@ -29,10 +29,10 @@ def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
     module_names.drop(flow, contexts)
     found = components.find(flow)
     free = [component for component in found if not components.applied_by_itself(component)]
-    native_ones = native.write([c for c in free if _selected(c, "NNX601", flow, contexts)], flow, contexts)
+    native_ones = set(native.write([c for c in free if _selected(c, "NNX601", flow, contexts)], flow, contexts))
     left = [c for c in found if c not in native_ones]
-    able = [c for c in left if c in free and _selected(c, "NNX602", flow, contexts)]
-    trees = functional.write([c for c in left if c in able], flow, contexts)
+    able = [c for c in free if c not in native_ones and _selected(c, "NNX602", flow, contexts)]
+    trees = set(functional.write(able, flow, contexts))
     for component in left:
         device_copies.report(component, flow, contexts)
         if component not in trees:

@@ -11,7 +11,7 @@ from ...plan import AddedArgument, ClassPlan
 from ...trees import subtree
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)  # sets have them: each is itself alone
 class Component:
     """Sites that construct models, joined where some value may come from either."""
 

@@ -227,7 +227,7 @@ class _Functional(PassedTrees):
         taken |= {n.arg for n in source.by_kind.get(ast.arg, ()) if isinstance(n, ast.arg)}
         base = self.initialized(call)
         cls = kind.plan.qualname.rpartition(".")[2].lower()
-        alone = sum(self.flow.site_source[site] is source for site in self.flow.native_sites) == 1
+        alone = self.flow.native_sites_by_file[source.module] == 1
         wanted = ["graphdef"] if alone else []
         wanted += [
             f"{stem}_graphdef" for stem in (base.id.removeprefix("self.") if isinstance(base, ast.Name) else cls, cls)

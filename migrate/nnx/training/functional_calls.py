@@ -41,8 +41,7 @@ def check_state(form: _Functional) -> None:
         raise Unsupported(site, "values that the model sows")
     if len(found) != 1:
         raise Unsupported(site, "models with unlike state")
-    files = form.program_files()
-    if any("Bridged" in context.parity_parts and name in files for name, context in form.contexts.items()):
+    if any("Bridged" in form.contexts[name].parity_parts for name in form.program_files() & form.contexts.keys()):
         raise Unsupported(site, "a Linen module in the model, which keeps keys of its own")
     for plan in plans:
         collections.check(form, plan)

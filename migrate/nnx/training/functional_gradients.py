@@ -86,28 +86,11 @@ def _applied(form: Rewrite) -> Iterator[ast.AST]:
 
 def _roots(form: Rewrite, updating: set[ast.AST | None] | None) -> Iterator[ast.AST]:
     """The functions of which derivatives are taken; with `updating`, those of them too that something unknown is given."""
-    for node in form.flow.uses.functions_and_calls:
-        if isinstance(node, ast.Call) and not isinstance(form.flow.value(node.func), Function):
-            name = form.flow.name(node.func) or str(getattr(node.func, "attr", ""))
-            for given in [*node.args, *[k.value for k in node.keywords]]:
-                value = form.flow.value(given)
-                if isinstance(value, Function) and not value.transform:
-                    yield from (f for f in value.nodes if _is_derived(name, f, updating))
-        elif isinstance(node, ast.FunctionDef):
-            if any(_is_derived(_decorates(form, decorator), node, updating) for decorator in node.decorator_list):
-                yield node
+    return (f for name, f in form.flow.uses.handed_functions if _is_derived(name, f, updating))
 
 
 def _is_derived(name: str, function: ast.AST, updating: set[ast.AST | None] | None) -> bool:
     return name.rpartition(".")[2] in _DERIVES or (updating is not None and name not in _PLAIN and function in updating)
-
-
-def _decorates(form: Rewrite, decorator: ast.expr) -> str:
-    """The function that a decorator is: of `@jax.jit`, `@jax.jit(...)` and `@functools.partial(jax.jit, ...)`."""
-    if isinstance(decorator, ast.Call):
-        name = form.flow.name(decorator.func) or ""
-        return _decorates(form, decorator.args[0]) if name == "functools.partial" and decorator.args else name
-    return form.flow.name(decorator) or ""
 
 
 def _reached(form: Rewrite, root: ast.AST) -> set[ast.AST]:

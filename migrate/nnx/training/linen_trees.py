@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import SAME_TREE, Collection, Function, State, Symbol, Value, Variables
+from ...linen.flow.flow_values import SAME_TREE, Collection, State, Symbol, Value, Variables
 from ...trees import subtree
 from . import trees
 
@@ -24,14 +24,12 @@ _SAVERS = ("flax.serialization.", "flax.traverse_util.", "pickle.", "numpy.save"
 def readers(form: _Functional) -> set[Symbol]:
     """The parameters of the project's functions that are only read: `def save_params(params, path)`."""
     found = set()
-    for call in form.flow.uses.functions_and_calls:
-        function = form.flow.value(call.func) if isinstance(call, ast.Call) else None
-        if isinstance(call, ast.Call) and isinstance(function, Function) and isinstance(form.parent(call), ast.Expr):
-            for given in (*call.args, *(keyword.value for keyword in call.keywords)):
-                if _is_params(form, given):
-                    received = form.receivers(given)
-                    if received and all(_is_read(form, symbol) for symbol in received):
-                        found.update(received)
+    for call in form.flow.uses.procedures:
+        for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+            if _is_params(form, given):
+                received = form.receivers(given)
+                if received and all(_is_read(form, symbol) for symbol in received):
+                    found.update(received)
     return found
 
 

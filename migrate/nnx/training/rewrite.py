@@ -76,24 +76,25 @@ class Rewrite:
     def program_nodes(self) -> Iterator[tuple[ast.AST, SourceFile]]:
         """All that stands in files which may run together with the component's; other programs see none of its objects."""
         files = self.program_files()
-        for node, source in self.flow.source_of.items():
-            if source.module in files:
-                yield node, source
+        for name, nodes in self.flow.nodes_by_file.items():
+            if name in files:
+                source = self.flow.project.files[name]
+                for node in nodes:
+                    yield node, source
 
-    def program_files(self) -> set[str]:
+    def program_files(self) -> frozenset[str]:
         """The modules of the files which may run together with the component's."""
         site = self.component.sites[0]
-        programs = (self.context(site).project or self.flow.project).programs
-        own = {programs[self.source(call).module] for call in self.component.sites}
-        return {name for name, number in programs.items() if number in own}
+        project = self.context(site).project or self.flow.project
+        return project.running_with({self.source(call).module for call in self.component.sites})
 
     def linen_says(self, *words: str) -> bool:
         """Does a file of these with Linen classes have one of the words in its text?"""
         project = self.flow.project
         if not project.linen_says(*words):
             return False
-        linen = {info.source.module for info in project.linen_classes.values()}
-        return any(word in project.files[name].text for name in linen & self.program_files() for word in words)
+        linen = project.linen_modules & self.program_files()
+        return any(word in project.files[name].text for name in linen for word in words)
 
     def within(self, value: Value) -> bool:
         """Is a value of the component, or has a tuple one?"""
