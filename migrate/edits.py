@@ -8,11 +8,12 @@ rule's edit within `A` still takes effect, whatever the order in which they were
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
+from .frozen import frozen
 
-@dataclasses.dataclass(frozen=True, order=True)
+
+@frozen(order=True)
 class Span:
     """Half-open range of character offsets into one file's text."""
 
@@ -26,7 +27,7 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Overlay:
     """A span of the old text, rendered with `edits` besides those of the file; where both touch a place these win.
 
@@ -42,7 +43,7 @@ Part = str | Span | Overlay
 Parts = tuple[Part, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Edit:
     """Replace `span` by `parts`. An empty span inserts. `order` sorts insertions at one place."""
 

@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..edits import Parts
+from ..frozen import frozen
 from ..linen.values.dims import Dim, DimLike
 from ..linen.values.values import Array, Const, Global, Int, Shape, Tup, Unknown, Value
 
@@ -31,7 +32,7 @@ class Ref(str):
     __slots__ = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Arg:
     """A constructor argument: how it is printed, and what symbolic execution knows of it."""
 
@@ -39,7 +40,7 @@ class Arg:
     value: Value = dataclasses.field(default_factory=Unknown)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Call:
     """The first call of an instance.
 
@@ -53,7 +54,7 @@ class Call:
     methods: frozenset[str] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Param:
     """A parameter: `default` is its source text, None where it is required."""
 
@@ -62,7 +63,7 @@ class Param:
     keyword_only: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Built:
     """The constructor call to write. `names` are the parameter names of `positional`; `rngs=` is not among them.
 
@@ -125,7 +126,7 @@ class BadCall(TypeError):
     """The arguments do not fit the Linen signature: the Linen program itself would raise."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Instance(Value):
     """A layer passed to another layer: `nn.RNN(nn.LSTMCell(8))`."""
 

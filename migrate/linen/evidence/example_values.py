@@ -10,6 +10,7 @@ import ast
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...frozen import frozen
 from ...source import SourceFile
 from ...trees import subtree
 from ..project.index import Project
@@ -46,14 +47,14 @@ SHAPE_ARGUMENT = {
 NUMPY_RANDOM = {"normal": 2, "uniform": 2, "randint": 2, "random": 0, "standard_normal": 0, "integers": 2}
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ClassRef(Value):
     """A Linen class of the project, perhaps with arguments bound by functools.partial."""
 
     qualname: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Instance(Value):
     """A module instance, made by the call `site` in `source`."""
 
@@ -62,7 +63,7 @@ class Instance(Value):
     source: SourceFile = dataclasses.field(compare=False, repr=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class BoundMethod(Value):
     """`model.init` and the like, perhaps with leading arguments bound by functools.partial."""
 
@@ -72,7 +73,7 @@ class BoundMethod(Value):
     keywords: tuple[tuple[str, Value], ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class FunctionRef(Value):
     """A function of the project."""
 

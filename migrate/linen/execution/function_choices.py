@@ -7,9 +7,9 @@ constructor, and the sizes that they give are either's.
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import Any
 
+from ...frozen import frozen
 from ...trees import subtree
 from ..values.arguments import Arguments, arguments_of
 from ..values.presence import Step
@@ -18,7 +18,7 @@ from ..values.values import Value
 from .functions import follow
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FunctionChoice(Value):
     """One of two functions (or further choices), by a condition that the constructor can say."""
 

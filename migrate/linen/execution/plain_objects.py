@@ -13,6 +13,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from ...frozen import frozen
 from ...source import SourceFile
 from ...trees import said, subtree
 from ..lifted.higher_order import TRANSPARENT
@@ -33,7 +34,7 @@ _PLAIN_BASES = frozenset({"object", "abc.ABC", "typing.Generic", "builtins.objec
 _OF_MODULES = frozenset({"NNX130", "NNX135", "NNX136"})
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Made:
     """How an object was made: its class, that one's bases, and what the constructor was given."""
 
@@ -49,7 +50,7 @@ class Made:
         return None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class PlainObject(Static):
     """An object that the constructor makes, too; to it, it is a text like any other."""
 
@@ -57,14 +58,14 @@ class PlainObject(Static):
     of_fields: ClassVar[bool] = True
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class CallObject(Unknown):
     """An object that is made anew in every call."""
 
     made: Made | None = dataclasses.field(default=None, compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class PlainMethod(Static):
     """A method of such an object."""
 
@@ -72,7 +73,7 @@ class PlainMethod(Static):
     name: str = dataclasses.field(default="", compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class CallMethod(Unknown):
     """A method of an object that is made in the call, or of the object whose method is being followed."""
 

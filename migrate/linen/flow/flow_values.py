@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+from ...frozen import frozen
 from ..values.records import RecordClass
 
 Symbol = tuple[str, ast.AST | None, str]  # (module, scope that binds it, name); attributes as "self.x" of a class
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Value:
     """An abstract value; the plain class stands for "anything else"."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Nothing(Value):
     """No value seen yet: what a parameter has until a call is found."""
 
@@ -24,31 +25,31 @@ ANY = Value()
 NOTHING = Nothing()
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ClassValue(Value):
     """A module class itself, or one of several that cannot be told apart."""
 
     qualnames: frozenset[str]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Tracked(Value):
     """A value made from the models constructed at `sites`."""
 
     sites: frozenset[ast.Call]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Model(Tracked):
     """A Linen module instance that is not bound to variables."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Variables(Tracked):
     """What `init` returns: `{'params': ..., 'batch_stats': ...}`."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Collection(Tracked):
     """One collection of variables, or a tree like it. `updated`: it is surely what a call of `apply` made of it."""
 
@@ -56,17 +57,17 @@ class Collection(Tracked):
     updated: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Gradients(Tracked):
     """Gradients with respect to `params`."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Updated(Tracked):
     """The second result of `apply(..., mutable=...)`."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class State(Tracked):
     """A TrainState; `cls` is its class. `whole`: its params are all that init returned, `{'params': ...}`."""
 
@@ -74,31 +75,31 @@ class State(Tracked):
     whole: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class OptState(Tracked):
     """What `tx.init(params)` returns; `whole` as in State."""
 
     whole: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Deltas(Tracked):
     """What `tx.update(grads, opt_state)` makes of gradients."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Method(Tracked):
     """`model.apply`, `model.init`, `state.apply_fn`, ..."""
 
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Bound(Tracked):
     """`model.bind(variables)`, or a part of it."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Instance(Value):
     """An object of a class of the project that is no module, or the class itself as a class method is given it."""
 
@@ -106,14 +107,14 @@ class Instance(Value):
     is_class: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Items(Value):
     """A tuple or list whose items are known."""
 
     items: tuple[Value, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Record(Items):
     """A NamedTuple or dataclass of the project with known items: see `records`."""
 
@@ -124,7 +125,7 @@ class Record(Items):
         return self.items[self.cls.fields.index(name)] if name in self.cls.fields else None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Entries(Items):
     """A dictionary with states under keys that are spelled out: `{"runner_state": state, "losses": losses}`."""
 
@@ -135,14 +136,14 @@ class Entries(Items):
         return self.items[self.keys.index(key)] if isinstance(key, str) and key in self.keys else None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Table(Value):
     """A dictionary of module classes: `{"small": CNN, "large": ResNet}`."""
 
     classes: ClassValue
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Function(Value):
     """Functions of the project. `transform` is what they are wrapped in: grad, value_and_grad or nothing."""
 

@@ -7,10 +7,10 @@ one of them makes would be Linen's in a scope that is cloned for the derivative.
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ...frozen import frozen
 from ..modules.module_calls import invoke
 from ..values.arguments import Arguments, arguments_of, function_env, parameters_of
 from ..values.sites import Abs, Function, Module, SelfModule, Unmigratable
@@ -28,14 +28,14 @@ _TAKEN = {
 }
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Pullback(Value):
     """The function that `nn.vjp` gives back: from cotangents of the result to those of the variables and arguments."""
 
     primals: tuple[Value, ...]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CustomDerivative(Value):
     """`nn.custom_vjp(fn, forward_fn, backward_fn)`: a function of a module and arguments."""
 

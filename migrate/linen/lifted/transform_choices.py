@@ -6,9 +6,9 @@ A class that it is given is the choice between the class under the transform and
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import Any
 
+from ...frozen import frozen
 from ...source import SourceFile
 from ..modules.choices import FactoryChoice, Here, check_here, place_of, said_where_made
 from ..modules.construction import lifted_factory
@@ -19,7 +19,7 @@ from ..values.values import Global, Value
 from .lifting import LIFTED
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TransformChoice(Value):
     """One of two transforms, or a transform and nothing, by a condition that the constructor can say."""
 

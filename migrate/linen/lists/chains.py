@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from ...frozen import frozen
 from ...trees import subtree
 from ..values.environment import Env
 from ..values.presence import Step, step_of
@@ -24,14 +25,14 @@ from ..values.values import Global, Int, Slice, Tup, Unknown, Value
 from .conditional_items import Sometimes, counted, filled, run_items
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Cycle(Value):
     """What every pass of a loop appends, in this order."""
 
     items: tuple[Value, ...]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Chain(Value):
     """A list of items and of `Repeated` ones."""
 

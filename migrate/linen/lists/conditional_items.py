@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ...frozen import frozen
 from ...source import SourceFile
 from ..values.dims import Atom, Dim
 from ..values.merging import map_dims
@@ -28,7 +29,7 @@ from ..values.values import Global, Int, Unknown, Value
 _ATTRIBUTE = re.compile(r"\bself\.(\w+)")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Sometimes(Value):
     """An item of a list that is there where `step` holds."""
 
@@ -36,7 +37,7 @@ class Sometimes(Value):
     step: Step
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class AllOf(Mixed):
     """`self.causal and memory is not None`: what holds of the fields where it holds."""
 

@@ -9,13 +9,14 @@ import ast
 import dataclasses
 from typing import Any
 
+from ...frozen import frozen
 from ..values.arguments import stored_names
 from ..values.merging import Either
 from ..values.sites import Abs, Module, Site, Unmigratable
 from ..values.values import Unknown
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class LeftOver(Unknown):
     """The module of a loop's last pass, of which the passes before left one each that nothing called."""
 

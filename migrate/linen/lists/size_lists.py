@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ...frozen import frozen
 from ...trees import subtree
 from ..shapes import shapes
 from ..values.dims import Dim
@@ -24,7 +25,7 @@ _CHANGED = "a list of arrays that is changed in a way that cannot be followed"
 UNLOOPED = "a list of arrays that a loop changes which the constructor does not have"  # what is put in it is known
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class SizeList(Value):
     """A list of arrays; the constructor has their last dimensions in a list called `variable`."""
 
@@ -32,7 +33,7 @@ class SizeList(Value):
     kind: str = dataclasses.field(default="list", compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class SizeItem(Value):
     """What a loop over a `SizeList` binds: an array whose width the constructor's loop binds to the same name."""
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...frozen import frozen
 from ...source import SourceFile
 from ...trees import subtree
 from ..values import caller_words, name_tests
@@ -30,7 +31,7 @@ _NO_QUESTION = (
 )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Here:
     """A place in a compact method: what its names hold there, and the loops around it."""
 
@@ -42,7 +43,7 @@ class Here:
         return self.loops == tuple(run.running_loops) and all(env.get(n) is held for n, held in self.names.items())
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FactoryChoice(AnyFactory):
     """One of two factories (or further choices), by a condition that the constructor can say."""
 
@@ -55,7 +56,7 @@ class FactoryChoice(AnyFactory):
     here: Here | None = None  # where the condition asks for names of the method: it is the same only there
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Raised(Value):
     """No factory: where the condition is not met the program raises."""
 

@@ -7,9 +7,9 @@ need the sizes of inputs and random streams. Linen gives the cell a number all t
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import Any
 
+from ...frozen import frozen
 from ...source import SourceFile
 from ...trees import subtree
 from ..values.arguments import arguments_of
@@ -27,7 +27,7 @@ _CELLS = {
 _METHOD = "initialize_carry"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DetachedCell(Value):
     """Such a cell. `statement` is the assignment that holds it, if one does."""
 
@@ -39,7 +39,7 @@ class DetachedCell(Value):
     statement: ast.Assign | None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class InitialCarry:
     """A call that asks such a cell for its carry, and the expression of the shape that it is given."""
 

@@ -14,6 +14,7 @@ import ast
 import dataclasses
 from typing import Any
 
+from ...frozen import frozen
 from ...trees import subtree
 from ..values.arguments import Arguments, arguments_of, defaults_of, parameters_of
 from ..values.environment import Env, Returned
@@ -23,7 +24,7 @@ from ..values.values import Value
 from .choices import RAISED, FactoryChoice, in_constructor, words_of_class
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FactoryFunction(Value):
     """A lambda outside of classes that makes one module by `call`; `factory` has bound what the lambda itself says."""
 

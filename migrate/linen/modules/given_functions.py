@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ...frozen import frozen
 from ..shapes import shapes
 from ..shapes.shape_keeping import keeps_shape
 from ..values.apart import run_apart
@@ -22,7 +23,7 @@ from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
 from . import alternatives
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class PartialFunction(Static):
     """`functools.partial` of a function, with what it binds; to the constructor it is a text like any other."""
 
@@ -31,7 +32,7 @@ class PartialFunction(Static):
     keywords: tuple[tuple[str, Value], ...] = dataclasses.field(default=(), compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ChosenFunction(Static):
     """A name that holds one of several functions, by a condition of the constructor."""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...catalog import layers
+from ...frozen import frozen
 from ...source import SourceFile
 from ..lifted.lifting import inward, outward, transforms_of
 from ..lists import all_but_last, chains, own_chains
@@ -388,7 +389,7 @@ def _call_lifted(
     return Abs(outward(run, levels, result, record.args), False, arguments.flags)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Transformed(Value):
     """A transformed function (vmap, grad): executed for its modules.
 

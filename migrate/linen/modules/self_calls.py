@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...frozen import frozen
 from ...trees import of_kind, subtree
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field, Method
@@ -117,7 +117,7 @@ def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) 
     return Localized(env.source.span(node), env.source, ((env.source.span(node), (DtypePart(argument),)),), frozenset())
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SetupParam(Array):
     """A parameter made in setup, seen through its attribute."""
 

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ...frozen import frozen
 from ..modules.alternatives import filled_in
 from ..modules.module_calls import module_output
 from ..project.classes import Classes
@@ -22,7 +23,7 @@ from ..values.sites import Abs, CallRecord, Site, Static, Unmigratable
 from ..values.values import Value
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ModuleOutside(Static):
     """One of several modules without variables; to the constructor it is a text like any other."""
 

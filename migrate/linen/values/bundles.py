@@ -7,9 +7,9 @@ stays known: the first items, and the attributes.
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import Any
 
+from ...frozen import frozen
 from ...trees import subtree
 from .arguments import Arguments
 from .presence import OptionalArray
@@ -20,7 +20,7 @@ from .values import Array, Const, Global, Int, NeedsRank, Real, Shape, ShapeOf, 
 _NO_RECORDS = ("jax.", "flax.", "numpy.", "optax.", "builtins.", "functools.", "collections.")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Bundle(Value):
     """A tuple, or a record that may be read as one, of which the first items and some attributes are known."""
 

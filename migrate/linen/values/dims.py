@@ -17,12 +17,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Union
 
+from ...frozen import frozen
 from . import dim_text
 from .constant_text import number_of, settled
 from .dim_text import PLAIN, Render
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Atom:
     """What a polynomial is made of.
 
@@ -81,7 +82,7 @@ DimLike = Union["Dim", int]
 
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Dim:
     """An integer expression. `terms` is sorted; the empty monomial () holds the constant.
 

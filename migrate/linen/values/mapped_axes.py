@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ...frozen import frozen
 from .bundles import Bundle
 from .dims import Dim
 from .sites import Table, Unmigratable
@@ -46,7 +47,7 @@ def insert_axis(value: Value, axis: int, dim: Dim | None) -> Value:
     return value
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class StepOfArgument(Array):
     """What one iteration sees of a whole argument, which may be a tuple: its items have lost the axis, too."""
 

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence, Set
 from typing import Any, TypeGuard
 
+from ...frozen import frozen
 from .bundles import Bundle, common, map_values
 from .call_sizes import rounded
 from .dims import Dim
@@ -16,7 +17,7 @@ from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Static,
 from .values import Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Either(Value):
     """One of several modules; a call reaches them all.
 
@@ -37,14 +38,14 @@ class Either(Value):
         return any(isinstance(s, GivesBack) for s in self.sides or ()) or any(s.may_be_none_of_them() for s in inner)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class OptionalModule(Module):
     """A module, or None where `step` does not hold; `step` is None where the constructor cannot ask."""
 
     step: Step | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ArrayOrModule(Unknown):
     """An array, as a parameter, where `step` holds, and else a module; or the other way round."""
 
@@ -158,14 +159,14 @@ def under_step(merged: Value, a: Value, b: Value, sides: tuple[Step, Step] | Non
     return merged
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Choice(Unknown):
     """One of several things from outside: fields, functions."""
 
     options: tuple[Value, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Several(AnyFactory):
     """One of several factories, and which of them is not known."""
 

@@ -6,14 +6,14 @@ What such a function gives hands its input back. The constructor makes nothing t
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Collection
 
+from ...frozen import frozen
 from .sites import Function
 from .values import Value
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MakesNothing(Value):
     """A factory that gives the identity; `spec`: the arguments that it takes, None where it takes any."""
 
@@ -38,7 +38,7 @@ class MakesNothing(Value):
         return known and enough and (positional <= len(places) or spec.vararg is not None)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GivesBack(Value):
     """What it gives: called on some arguments, it returns the first."""
 

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...frozen import frozen
 from .dims import Dim
 from .sites import CallRecord, Localized, Site, Table
 from .values import Array, Const, Shape, Tup, Unknown, Value
@@ -19,7 +20,7 @@ _PRESENT, _ABSENT = "\0present:", "\0absent:"
 GIVEN = "__given__"  # `__given__.memory`, in a condition of several parts: is it there?
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Presence(Unknown):
     """Whether an optional argument is given (`present`) or not."""
 
@@ -34,7 +35,7 @@ class Presence(Unknown):
         return dataclasses.replace(self, present=not self.present)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Known(Unknown):
     """Whether an array is there that is there where `step` holds, or (not `present`) is not."""
 
@@ -45,7 +46,7 @@ class Known(Unknown):
         return dataclasses.replace(self, present=not self.present)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Mixed(Unknown):
     """What fields and optional arrays decide together; `asks`: as the constructor asks it, "" where it cannot.
 
@@ -65,12 +66,12 @@ class Mixed(Unknown):
         return Mixed(self.why, self.asks, not self.holds, self.optional)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NoneAtFirst(Unknown):
     """None before a loop and in its first pass; what a pass gave to the next one is not known."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Step:
     """One condition on the way to a statement: its text in terms of the fields (or of presence), and which side.
 
@@ -83,7 +84,7 @@ class Step:
     test: Localized | None = dataclasses.field(default=None, compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class OptionalArray(Array):
     """An array, or None where `step` does not hold; `step` is None where the constructor cannot ask."""
 

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from ...frozen import frozen
 from ...trees import subtree
 from ..project.classes import Method
 from . import tuple_arguments
@@ -37,7 +38,7 @@ def split(function: ast.FunctionDef | ast.Lambda, names: list[str], arguments: A
     return Rest(vararg, kwarg, positional, keywords)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Given(Unknown):
     """The `*args` of a method that only hands them on: `args[0]`, `args[1]`, as many as what is called takes."""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from ...edits import Edit, Overlay, Part
+from ...frozen import frozen
 from ...source import SourceFile
 from .dims import Dim
 from .values import Const, Int, Shape, Slice, Unknown, Value
@@ -31,7 +32,7 @@ class Unmigratable(Exception):
         self.lacks: tuple[Site, str] | None = None  # a module and an argument of its call whose size is not known
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Static(Value):
     """A Python value that `__init__` can compute by itself from fields and globals.
 
@@ -52,14 +53,14 @@ class Static(Value):
         return self.text if whole else f"({self.text})"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NumberList(Static):
     """`[2.0 ** i for i in range(self.octaves)]`: so many numbers, which are an array where one is made of them."""
 
     count: Dim = dataclasses.field(default_factory=lambda: Dim.of(0))
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Abs:
     """An abstract value with what is known of how it came about.
 
@@ -72,14 +73,14 @@ class Abs:
     flags: frozenset[str] = frozenset()
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class SitePart:
     """Stands in generated text for the attribute that holds a site's module."""
 
     site: Site
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class DimPart:
     """Stands in generated text for a size, printed when names are known."""
 
@@ -88,7 +89,7 @@ class DimPart:
     inside: frozenset[str] = frozenset()  # names that a comprehension around it binds
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ShapePart:
     """Stands in generated text for a whole shape."""
 
@@ -96,14 +97,14 @@ class ShapePart:
     factor: bool = False  # an operator stands beside it, or an index
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class DtypePart:
     """Stands in generated text for the dtype of a parameter that takes that of an array of the call."""
 
     argument: str  # the constructor's own argument for it
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class LocalizedPart:
     """Stands for an expression said elsewhere (an argument of an inlined function)."""
 
@@ -113,7 +114,7 @@ class LocalizedPart:
 InitPart = Part | SitePart | DimPart | ShapePart | DtypePart | LocalizedPart
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Localized:
     """An expression as `__init__` can say it: pieces to replace within the source span, and the names it needs."""
 
@@ -124,7 +125,7 @@ class Localized:
     flags: frozenset[str] = frozenset()
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Passage:
     """A call of a helper function that makes something for the module that calls it."""
 
@@ -211,7 +212,7 @@ class Site:
         return (*[id(p.call) for p in self.through], id(self.node), self.choice)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NameSpec:
     """`name=`: a constant, or an expression evaluated in `__init__`."""
 
@@ -220,7 +221,7 @@ class NameSpec:
     localized: Localized | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class BoundArg:
     """A constructor argument at a site: where it stands, what it is, how `__init__` says it."""
 
@@ -232,7 +233,7 @@ class BoundArg:
     of_class: bool = False  # a default that a layer's subclass has changed
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class CallRecord:
     """The abstract arguments of a call."""
 
@@ -240,7 +241,7 @@ class CallRecord:
     keywords: Mapping[str, Value]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Lifted:
     """One lifted transform around a constructed class: nn.remat, nn.scan, nn.vmap, nn.jit, ..."""
 
@@ -254,12 +255,12 @@ class Lifted:
     name: str = ""  # flax.linen.remat, flax.linen.partitioning.remat, ...
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class SelfModule(Unknown):
     """The module that is being executed: `self`, or the argument under which a lifted function has it."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Module(Value):
     """An instance of a Linen module; identity is that of its site."""
 
@@ -267,7 +268,7 @@ class Module(Value):
     element: bool = False  # one of many made at the site in a loop
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ModuleField(Value):
     """A module passed in through a field."""
 
@@ -275,7 +276,7 @@ class ModuleField(Value):
     target: str = ""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Variable(Value):
     """What `self.variable(...)` returns."""
 
@@ -286,7 +287,7 @@ class AnyFactory(Value):
     """A factory, or one of several."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Factory(AnyFactory):
     """Something that makes modules when called: a class, a partial of one, a lifted class, a field that holds one."""
 
@@ -315,7 +316,7 @@ class Factory(AnyFactory):
         return (self, *self.alternatives)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Function(Value):
     """A local function, lambda or method that is executed where it is called."""
 
@@ -325,7 +326,7 @@ class Function(Value):
     method: Any = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LiftedFunction(Value):
     """A function of a module under lifted transforms, outermost first."""
 
@@ -333,7 +334,7 @@ class LiftedFunction(Value):
     lifted: tuple[Lifted, ...]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PartialLift(Value):
     """`functools.partial(nn.scan, ...)`: a lifted transform with some of its options."""
 
@@ -343,7 +344,7 @@ class PartialLift(Value):
     abs: Mapping[str, Abs]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LiftedCall:
     """One call of a lifted function: what it was given behind the module."""
 
@@ -354,7 +355,7 @@ class LiftedCall:
     source: SourceFile
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Repeated(Value):
     """A list of modules made by a loop or comprehension: every element is the site's.
 
@@ -401,7 +402,7 @@ class Repeated(Value):
         return dataclasses.replace(self, part="other")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Entry:
     """How an item of a dict is written: its expression, in which scope, and what the names in it were bound to."""
 
@@ -411,7 +412,7 @@ class Entry:
     reads: Mapping[str, Abs]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Table(Value):
     """A dict with constant keys."""
 
@@ -426,7 +427,7 @@ class Table(Value):
         return id(self)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SomeItems(Value):
     """A dict of which only the items are known that were set last; it may have others."""
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from ...frozen import frozen
 from .dim_text import Render
 from .dims import Atom, Dim, DimLike
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Value:
     """Base of all abstract values. Those that stand for objects compare by identity, the others by what they hold."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Unknown(Value):
     """Nothing is known; `why` goes into the diagnostic if a size depends on it."""
 
@@ -27,24 +28,24 @@ class Unknown(Value):
 OPAQUE = Unknown("")
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class SomeNumber(Unknown):
     """An integer that the call alone has: what counts a loop over `range(x.shape[1])`."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Text(Unknown):
     """A string that the constructor has; `why` is how it says it."""
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class NeedsRank(Unknown):
     """Not known because the ranks of `arguments` are not; with them (`Shape.with_rank`) it would be."""
 
     arguments: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class DtypeOf(Unknown):
     """`x.dtype` of an array whose dtype is known only when the module is called, or an argument that is a dtype."""
 
@@ -54,28 +55,28 @@ DTYPES = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Const(Value):
     """A Python constant: str, float, bool, None, bytes, Ellipsis, slice-free. Integers are `Int`."""
 
     value: object
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Global(Value):
     """A global object by its canonical dotted name: `jax.numpy.bfloat16`, `flax.linen.relu`."""
 
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Int(Value):
     """An integer, perhaps symbolic."""
 
     dim: Dim
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Real(Value):
     """A Python number that need not be an integer: an expression whose order of evaluation is kept.
 
@@ -86,7 +87,7 @@ class Real(Value):
     dims: tuple[Dim, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Tup(Value):
     """A tuple or list of known length."""
 
@@ -95,7 +96,7 @@ class Tup(Value):
     variable: str = ""  # for arrays: the constructor's list of their widths, see `size_lists`
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Led(Tup):
     """A tuple that begins with an array, or that array alone: `if scanned: return x, None`, and else `return x`.
 
@@ -107,7 +108,7 @@ class Led(Tup):
         return self.items[0]
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Slice(Value):
     """start:stop:step as an index; a part that is left out is None."""
 
@@ -116,14 +117,14 @@ class Slice(Value):
     step: Value | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Star(Value):
     """`*value` among the arguments of a call or the items of a tuple display."""
 
     value: Value
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Lead:
     """An unknown number of leading dimensions: `head`, then the dimensions of `argument` without the first `skipped`
     and the last `dropped`.
@@ -153,7 +154,7 @@ class Lead:
         return (self.argument,) if self.known else self.needs
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Shape:
     """A shape whose last dimensions are known. `lead=None`: these are all of them.
 
@@ -350,7 +351,7 @@ def dim_with_rank(dim: Dim, argument: str, rank: int) -> Dim:
     return dim.substitute(change)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Array(Value):
     """A jax or numpy array (or a scalar treated as one). `boolean`: certainly of booleans."""
 
@@ -358,7 +359,7 @@ class Array(Value):
     boolean: bool = dataclasses.field(default=False, compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class ShapeOf(Value):
     """A tuple or list of integers whose length is not known: the shape of an array, or made from one."""
 
@@ -366,7 +367,7 @@ class ShapeOf(Value):
     kind: str = "tuple"
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Axes(Value):
     """`tuple(range(x.ndim - 2)) + (x.ndim - 1, x.ndim - 2)`, of any rank: all axes before `stop`, `then` these."""
 
@@ -374,7 +375,7 @@ class Axes(Value):
     then: tuple[Value, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Pieces(Value):
     """A list of arrays of one shape, of which there are as many as some size says: `jnp.split(x, self.heads)`."""
 
@@ -383,7 +384,7 @@ class Pieces(Value):
     widths: Dim | None = None  # the sum of the sizes of their last dimensions, which may differ
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class At(Value):
     """`x.at` (index None) and `x.at[index]`: its set, add, ... give an array of the same shape."""
 
