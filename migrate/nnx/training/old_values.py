@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...linen.flow.flow_values import WRAPPERS, Collection, Function, OptState, State, Symbol, Updated, Value, Variables
+from ...linen.flow.flow_values import Collection, Function, OptState, State, Symbol, Updated, Value, Variables
 from ...trees import subtree
-from . import by_hand, copies, makers, saving, state_fields, state_updates
+from . import by_hand, closures, copies, makers, saving, state_fields, state_updates, traces
 from .places import exclusive, loops_around
 from .rewrite import Unsupported
 
@@ -30,14 +30,18 @@ def check(form: _Native) -> list[tuple[ast.Call, str, ast.Name]]:
     """
     _one_state(form)
     kept: dict[ast.Call, tuple[str, ast.Name]] = {}
-    _not_closed_over(form)
-    readers = _readers(form)
+    traces.check(form, updates(form))
+    readers = [(node, symbol, closures.read_later(form, node, symbol)) for node, symbol in _readers(form)]
     for call in updates(form):
         after, before = targets(form, call), given(form, call)
         scope = form.function(call)
         around = {scope, *(parent for parent in form.source(call).ancestors(call)), None}
-        for node, symbol in readers:
-            if symbol in after or symbol[1] not in around or _apart(form, symbol, before | after):
+        for node, symbol, later in readers:
+            if symbol in after:
+                continue
+            if any(_kept(form, call, scope, moment, symbol) for moment in later):
+                raise Unsupported(node, "an old state or params that a function keeps beyond an update")
+            if symbol[1] not in around or _apart(form, symbol, before | after):
                 continue
             if any(_late(form, moment, call, symbol) for moment in _moments(form, node, scope, set())):
                 if not _keeps_step(form, node, symbol, call, kept):
@@ -69,34 +73,14 @@ def _keeps_step(
     return True
 
 
-def _not_closed_over(form: _Native) -> None:
-    """A model that a jitted function closes over is of another trace than its gradients."""
-    for node, _ in form.uses:
-        holder = form.parent(node)
-        taken = form.flow.value(holder.func) if isinstance(holder, ast.Call) else None
-        if not (isinstance(taken, Function) and taken.transform and holder.args[:1] == [node]):  # type: ignore[attr-defined]
-            continue
-        base: ast.AST = node
-        while isinstance(base, ast.Attribute | ast.Subscript):
-            base = base.value
-        home = form.flow.symbol(form.source(base), base)[1] if isinstance(base, ast.Name) else None
-        for scope in form.source(node).ancestors(node):
-            if scope is home:
-                break
-            if isinstance(scope, ast.FunctionDef | ast.Lambda) and _wrapped(form, scope):
-                raise Unsupported(node, "gradients of a model that a jitted function closes over")
-
-
-def _wrapped(form: _Native, function: ast.FunctionDef | ast.Lambda) -> bool:
-    """Is a function decorated, or given to something like jit?"""
-    if isinstance(function, ast.FunctionDef) and function.decorator_list:
-        return True
-    for node in form.flow.uses.calls(WRAPPERS):
-        if node.args:
-            given = form.flow.value(node.args[0])
-            if isinstance(given, Function) and function in given.nodes:
-                return True
-    return False
+def _kept(form: _Native, call: ast.Call, scope: ast.AST | None, moment: ast.AST, symbol: Symbol) -> bool:
+    """Does a function keep values from before an update that it reads at `moment`, after that?"""
+    assert symbol[1] is not None
+    if moment is symbol[1]:
+        return closures.outside(form, call, symbol[1])
+    if not closures.between(form, call, moment, symbol[1]):
+        return False
+    return any(_late(form, place, call, symbol) for place in _moments(form, moment, scope, set()))
 
 
 def _one_state(form: _Native) -> None:
