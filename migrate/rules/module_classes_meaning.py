@@ -411,7 +411,9 @@ RULES = (
         "keeps-methods-of-modules",
         "a function that reads the module's variables is kept in an attribute or in another module",
         "`self.f = self.helper`, `nn.Sequential([nn.Dense(8), self.head])`, `Block(attention_fn=self.attend)`, "
-        "`self.f = jax.vmap(self.dense)`, or a lambda that reads a module or a parameter.",
+        "`self.f = jax.vmap(self.dense)`, or a lambda that reads a module or a parameter; a `functools.cached_property` "
+        "that makes or calls modules, changes variables or draws, or that a base has which is no module (others become "
+        "properties).",
         "Linen binds such a function anew at every `apply`. In NNX it closes over the module that was constructed, and "
         "`nnx.jit`, `nnx.grad` and `nnx.merge` make another one: it would go on reading the old variables, and their "
         "gradients would be zero.",

@@ -44,10 +44,10 @@ from ...linen.values.wrappers import is_wrapper
 from ...names import is_attribute_name
 from ...plan import AddedArgument, ClassPlan
 from .. import linen_copies
-from ..calls import traced_draws
+from ..calls import cached_properties, traced_draws
 from ..factories import choice_text, field_kinds, given_modules, outside_chains
 from ..lifted import lifted
-from ..refused import kept_methods, refusals, rules_in_methods, updated_statistics
+from ..refused import kept_methods, refusals, rules_in_methods, unheld_modules, updated_statistics
 from ..setup import carried, setup_conditions, setup_names, setup_params, setup_values
 from ..text import elsewhere, layer_variants, naming, variable_places
 from ..text.naming import Names, Place
@@ -117,6 +117,8 @@ class ClassText:
     def prepare(self) -> None:
         """Name and build everything once; raises Unmigratable."""
         refusals.refuse(self)
+        cached_properties.refuse(self)
+        unheld_modules.refuse(self)
         outside_chains.prepare(self)
         self.run.carried = {site: list(sizes) for site, sizes in self.run.all_carried.items()}
         try:

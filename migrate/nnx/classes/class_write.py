@@ -20,7 +20,7 @@ from ...linen.project.layer_fields import WHOLE
 from ...linen.values.merging import ArrayOrModule, members
 from ...linen.values.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ...source import SourceFile
-from ..calls import call_dtypes, cells, uncalled_flags
+from ..calls import cached_properties, call_dtypes, cells, uncalled_flags
 from ..factories import choices, factories, helper_functions
 from ..fields import call_fields, class_scope, kept_fields, post_init
 from ..lifted import lifted, lifted_functions
@@ -229,6 +229,7 @@ class ClassWriter:
             if name in ("flax.linen.compact", "flax.linen.nowrap"):
                 span = method.source.line_span(decorator)
                 self.put(span, source=method.source)
+        cached_properties.write(self, method)
 
     def _site_edit(self, site: Site) -> None:
         if site.choice and site.kind in ("layer", "class"):

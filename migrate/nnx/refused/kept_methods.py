@@ -43,9 +43,11 @@ _KNOWN = (Array, Chain, Const, Cycle, Int, Real, Repeated, Table, Tup, Variable)
 _CALLABLE_PARTS = frozenset({"__call__", "attend", "query", "apply"})  # methods of Linen's layers
 # Builtins that keep nothing, or give back what they are given.
 _BUILTINS = frozenset(
-    {"dict", "enumerate", "getattr", "hasattr", "isinstance", "len", "list", "print", "reversed"}
-    | {"setattr", "sorted", "tuple", "type", "zip"}
+    {"dict", "enumerate", "getattr", "hasattr", "isinstance", "len", "list", "object", "print"}
+    | {"reversed", "setattr", "sorted", "tuple", "type", "zip"}
 )
+_OF_CONTAINERS = frozenset({"append", "extend", "insert", "setdefault", "update"})  # what they are given is read there
+_MADE_AT_CALL = "flax.linen.BatchApply"  # a plain class, which each call of a compact method makes
 _AT_ONCE = frozenset({"param", "variable", "make_rng", "sow", "put_variable"})  # of modules: they keep no function
 
 
@@ -56,7 +58,7 @@ def refuse(text: ClassText) -> None:
     for found in text.run.attributes.values():
         reader.check_value(found.value, text.model.node)
     for site in text.run.sites:
-        if site.kind in ("layer", "class"):
+        if site.kind in ("layer", "class") and (site.in_setup or site.target != _MADE_AT_CALL):
             reader.check_site(site)
 
 
@@ -133,9 +135,13 @@ class _Reader:
             if method is not None:
                 return self._has_state(method.node)
             return self._is_module(node.value) and self._is_method_of(node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not self._is_no_function(node):
             return any(self._has_state(function) for function in self._local_functions(node))
         return False
+
+    def _is_no_function(self, node: ast.AST) -> bool:
+        found = self.run.evaluated.get(node)
+        return found is not None and isinstance(found.value, (*_MODULES, *_KNOWN))
 
     def _own_method(self, node: ast.Attribute) -> Method | None:
         """The method of this class that `self.name` is; None for a property and for what is something else."""
@@ -158,10 +164,11 @@ class _Reader:
 
     def _may_keep(self, node: ast.Call) -> bool:
         """May the result of a call be a function or an object that holds what it was given: `jax.vmap(self.dense)`?"""
-        found = self.run.evaluated.get(node)
-        known = found is not None and isinstance(found.value, (*_MODULES, *_KNOWN))
         called = node.func
-        return not known and not (isinstance(called, ast.Name) and called.id in _BUILTINS)
+        of_container = isinstance(called, ast.Attribute) and called.attr in _OF_CONTAINERS
+        first = called.value if isinstance(called, ast.Attribute) else called  # `object.__getattribute__(self, "width")`
+        plain = of_container or (isinstance(first, ast.Name) and first.id in _BUILTINS)
+        return not plain and not self._is_no_function(node)
 
     def _has_state(self, function: ast.AST) -> bool:
         """Does calling this function read anything that may be a variable?"""
@@ -193,7 +200,7 @@ class _Reader:
         found = self.run.attributes.get(name)
         if found is not None:
             return not isinstance(found.value, _HARMLESS) or bool(list(_functions(found.value)))
-        return name not in self.text.model.class_attributes
+        return name not in self.text.model.class_attributes and name != "is_initializing"
 
     def _is_outer_state(self, node: ast.Name, function: ast.AST) -> bool:
         """Is it a name of the function around this one, for a module or for what variables were read into?"""

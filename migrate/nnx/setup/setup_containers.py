@@ -68,9 +68,12 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
             writer.put(operand, "tuple(", source.span(operand), ")", source=source)
     containers = [value, *_inner_containers(writer, value), *_appended(writer, value, source)]
     for container in [c for c in containers if not _is_loop(writer, c)]:
-        kind = "Dict" if _is_dict(writer, container) else "List"
+        made = writer.namer.name("flax.nnx.Dict" if _is_dict(writer, container) else "flax.nnx.List")
         span = source.span(container)
-        writer.put(span, f"{writer.namer.name(f'flax.nnx.{kind}')}(", span, ")", source=source)
+        if container is value and _held_function(writer, target.attr, node):
+            writer.put(span, f"{writer.namer.name('flax.nnx.data')}({made}(", span, "))", source=source)
+        else:
+            writer.put(span, f"{made}(", span, ")", source=source)
 
 
 def _write_data(writer: ClassWriter, value: ast.expr, source: SourceFile) -> None:
@@ -149,19 +152,26 @@ def _appended(writer: ClassWriter, name: ast.expr, source: SourceFile) -> Iterat
 
 def _inner_containers(writer: ClassWriter, outer: ast.expr) -> Iterator[ast.expr]:
     """Lists and dicts of modules within another, which NNX refuses as well; not those given to a layer."""
-    for child in ast.iter_child_nodes(outer):
-        if not isinstance(child, ast.expr) or isinstance(child, ast.Call | ast.Lambda):
+    made = [*outer.args, *(k.value for k in outer.keywords)] if isinstance(outer, ast.Call) else ast.iter_child_nodes(outer)
+    for child in made:
+        if not isinstance(child, ast.expr) or isinstance(child, ast.Lambda):
+            continue
+        if isinstance(child, ast.Call) and not _is_container(child):
             continue
         found = writer.run.evaluated.get(child)
         operand = isinstance(outer, ast.BinOp)  # lists that are added are plain lists: their sum is the nnx.List
         if (
-            isinstance(child, ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.DictComp)
+            isinstance(child, ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.DictComp | ast.Call)
             and found is not None
             and not operand
         ):
             if next(writer.run.modules_in(found.value), None) is not None:
                 yield child
         yield from _inner_containers(writer, child)
+
+
+def _is_container(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id in ("dict", "list", "tuple")
 
 
 def _holds_module(writer: ClassWriter, attribute: str, none: ast.Assign) -> bool:

@@ -1,4 +1,4 @@
-"""Functions that read a module's state and are kept, in an attribute or by another module: their classes stay Linen."""
+"""What reads a module's state and is kept, in an attribute, by another module or as a cached property: it stays Linen."""
 
 SUB = """class Sub(nn.Module):
   fn: Any
@@ -109,5 +109,55 @@ REFUSED = {
     "a method kept by what setup calls": (
         "NNX184",
         _in_setup("    self.build()\n", "  def build(self):\n    self.f = self.go\n" + GO + CALL),
+    ),
+    "a cached property that makes a module": (
+        "NNX184",
+        """class M(nn.Module):
+  @functools.cached_property
+  def dense(self):
+    return nn.Dense(4)
+  @nn.compact
+  def __call__(self, x):
+    return self.dense(x) + self.dense(x * 2)
+""",
+    ),
+    "a cached property that draws": (
+        "NNX184",
+        """class M(nn.Module):
+  @functools.cached_property
+  def noise(self):
+    return jax.random.normal(self.make_rng('noise'), (4,))
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x) + self.noise
+""",
+    ),
+    "a cached property that updates statistics": (
+        "NNX184",
+        """class M(nn.Module):
+  def setup(self):
+    self.norm = nn.BatchNorm(use_running_average=False)
+    self.k = self.param('k', nn.initializers.ones, (2, 4))
+  @functools.cached_property
+  def normed(self):
+    return self.norm(self.k)
+  def __call__(self, x):
+    return x * self.normed.sum() + self.normed.mean()
+""",
+    ),
+    "a cached property of a base that is no module": (
+        "NNX184",
+        """class Tables:
+  @functools.cached_property
+  def table(self):
+    return self.t * 2
+
+
+class M(Tables, nn.Module):
+  def setup(self):
+    self.t = self.param('t', nn.initializers.ones, (4,))
+  def __call__(self, x):
+    return x * self.table + self.table
+""",
     ),
 }

@@ -45,6 +45,7 @@ from . import (
     refused_stacked_by_functions,
     refused_structure,
     refused_traced_draws,
+    refused_unheld_modules,
     refused_updated_statistics,
 )
 from .outside_code import named_outside
@@ -87,6 +88,7 @@ TABLES = (
     refused_stacked_by_functions,
     refused_structure,
     refused_traced_draws,
+    refused_unheld_modules,
     refused_updated_statistics,
 )
 # What a case is → its code and the whole text: a table may have a head of its own, and say how far its bodies are indented.
