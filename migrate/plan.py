@@ -29,6 +29,7 @@ class AddedArgument:
 
     name: str
     origin: str
+    whole: bool = False  # what the call is given, and not a size of it
 
 
 @dataclasses.dataclass

@@ -419,6 +419,22 @@ RULES = (
         "gradients would be zero.",
         "call the method by its name, hand the module itself over, or pass the function at the call.",
     ),
+    Rule(
+        "NNX185",
+        "sizes-found-by-a-call",
+        "the constructor calls the class once, on shapes, to find the input sizes of some modules",
+        what="A layer's input comes from code that shows no width: a library's function, a tree of arrays, a loop that "
+        "keeps lists of its own. It is made as "
+        "`linen_parity.Later(lambda rngs, x: nnx.Linear(x.shape[-1], 8, rngs=rngs))`, and the constructor's last line, "
+        "`linen_parity.settle(self, jax.ShapeDtypeStruct(in_shape, jnp.float32), rngs=rngs)`, runs the call under "
+        "`jax.eval_shape` with its default flags and makes the real modules in their place: afterwards there is no `Later` "
+        "left, but for what that call does not reach, which has no variables in Linen either. Where an argument of the call "
+        "may be something else than one array, the constructor takes an example of it (`in_example`: arrays, or shapes and "
+        "dtypes). What to do: nothing, or write the sizes and take both away; `--ignore NNX185` leaves such classes Linen.",
+        why="NNX makes its weights in the constructor. Linen finds these sizes in the same way, when `init` runs the call.",
+        how_sure="The modules have the sizes that the call gives them. Where the call fails on the shapes that the "
+        "constructor was given, the constructor raises; so does a module that was not reached, when it is called.",
+    ),
     stays(
         "NNX199",
         "tool-failed-on-class",

@@ -76,6 +76,8 @@ class Analyser:
         self.revised = False  # did a field get more kinds of modules after it was first known?
         self.bridging: set[str] = set()  # classes in which modules that stay Linen are wrapped
         self.wrapped: set[str] = set()  # the classes of these modules
+        self.later: set[str] = set()  # classes whose constructors find sizes by a call, see `later_sizes`
+        self.never_later: set[str] = set()  # those that may not
         self.conflicts: dict[str, str] = {}
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only

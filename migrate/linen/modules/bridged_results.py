@@ -31,7 +31,7 @@ def result(run: Any, site: Site, method: str) -> Value:
     nothing = Unknown(f"what {name} gives, which stays Linen")
     model = run.analyser.classes.get(site.target)
     found = model.method(method) if model is not None and method == "__call__" else None
-    if found is None or not _gives_array(found) or len(site.calls) > 1:
+    if found is None or not _gives_array(found) or len(site.calls) > 1 or run.model.qualname in run.analyser.later:
         return nothing
     if site.lifted or site.held or site.through or site.choice or site.alternatives or site.conditions:
         return nothing

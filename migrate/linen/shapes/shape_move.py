@@ -267,6 +267,8 @@ def _maybe_shapes(call: Call, parameter: str) -> list[Shape | None]:
 def _concatenate(call: Call) -> Value:
     if isinstance(call.value("arrays"), Pieces):
         return _joined_pieces(call.value("arrays"), call.int("axis", 0))
+    if isinstance(call.value("arrays"), Array) and call.bound.get("axis") != NONE:
+        return _joined_rows(array_shape(call.value("arrays")), call.int("axis", 0))
     shapes = _maybe_shapes(call, "arrays")
     if "axis" in call.bound and call.bound["axis"] == NONE:
         total = Dim.of(0)
@@ -284,6 +286,16 @@ def _concatenate(call: Call) -> Value:
         if any(wanted):
             raise Stop(NeedsRank(call.name, tuple(sorted({name for names in wanted for name in names}))))
     return Array(joined if joined is not None else concatenate(shapes, call.int("axis", 0)))
+
+
+def _joined_rows(shape: Shape, axis: Dim) -> Value:
+    """One array, taken as the list of its rows."""
+    if shape.rank is None:
+        raise needs_rank("concatenate", shape)
+    rows = Pieces(Array(Shape(shape.dims[1:])), shape.dims[0])
+    last = rows.element.shape.dim(-1) if shape.rank > 1 else None
+    widths = last * rows.count if last is not None and rows.count is not None else None
+    return _joined_pieces(dataclasses.replace(rows, widths=widths), axis)
 
 
 def _joined_pieces(pieces: Value, axis: Dim) -> Value:

@@ -150,7 +150,8 @@ class Evaluation:
         if isinstance(value, Static):
             return value.text
         if isinstance(value, Int):
-            return value.dim.text()
+            text = value.dim.text()
+            return None if "\0" in text else text  # what depends on whether an argument is given has no text
         if isinstance(value, Const):
             return repr(value.value) if value.value is not Ellipsis else "..."
         if isinstance(value, Tup):

@@ -128,6 +128,8 @@ def main_result(value: Value | None) -> Value | None:
 
 def _asked(run: Any, site: Site) -> Dim | None:
     """The number of features that the module made at the site says it gives."""
+    if run.model.qualname in run.analyser.later:  # it may be made when nothing is left to ask for
+        return None
     for kind in (site, *site.alternatives):
         if kind.kind == "layer" and not _says_features(kind):
             return None

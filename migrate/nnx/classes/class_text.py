@@ -52,7 +52,7 @@ from ..setup import carried, setup_conditions, setup_names, setup_params, setup_
 from ..text import elsewhere, layer_variants, naming, variable_places
 from ..text.naming import Names, Place
 from ..text.text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, Recorder, short
-from . import constructions, constructor_names, constructor_text, repeated_entries, shared_scopes, templates
+from . import constructor_names, constructor_text, later_sizes, repeated_entries, shared_scopes, templates
 
 VARIABLE_TYPES = {
     "params": "Param",
@@ -96,6 +96,8 @@ class ClassText:
         self.perhaps: set[str] = set()  # those that not every kind of the field's modules takes
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
+        self.examples: dict[str, str] = {}  # arguments of the call that the constructor is given → under which name
+        self.later: dict[Site, None] = {}  # what is made when the class was called once, see `later_sizes`
         self.lines: list[Any] = []  # what the constructor makes, as it was planned
         self.final = False
         self.again: dict[Site, Site] = {}  # what a method makes that an earlier one made, see `repeated_entries`
@@ -154,6 +156,7 @@ class ClassText:
         self.lines = [constructor_text.constructor_lines(self, entry) for entry in self.run.blocks]
         constructor_names.refuse_reserved(self.run, self.bound | self.emitted)
         self.template_lines = templates.lines(self)
+        later_sizes.lines(self)
         refusals.nothing_left(self)
         rules_in_methods.refuse(self)
         traced_draws.refuse(self)
@@ -190,7 +193,7 @@ class ClassText:
                     continue
                 self.needs, self.building = set(), site
                 self.closing = site.in_setup and site not in self.run.carried
-                lines = constructions.site_lines(self, site)
+                lines = later_sizes.site_lines(self, site)
                 self.closing, self.building = False, None
                 told = self.run.trackers | self.run.width_names  # by what the call does
                 unmet = self.needs & told if site.in_setup and site not in self.run.carried else set()
@@ -243,7 +246,7 @@ class ClassText:
     def details(self) -> Details:
         return Details(self.added(), dict(self.call_keywords))
 
-    def _first(self) -> str:
+    def first_argument(self) -> str:
         method = self.model.method("__call__")
         return method.parameters[0].arg if method is not None and method.parameters else ""
 
@@ -259,6 +262,7 @@ class ClassText:
             if argument in self.optional or argument in self.run.optional_arguments:  # those who call it may leave it out
                 origin = f"None if {argument} is None else {origin}"
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
+        found += [(AddedArgument(name, argument, whole=True), argument, "whole") for argument, name in self.examples.items()]
         return found
 
     def dtypes(self) -> dict[str, str]:
@@ -273,7 +277,7 @@ class ClassText:
 
     def size_name(self, argument: str) -> str:
         whole = self.used.get(argument, {-1}) != {-1}
-        stem = "in" if argument == self._first() else re.sub(r"\W+", "_", argument).strip("_")
+        stem = "in" if argument == self.first_argument() else re.sub(r"\W+", "_", argument).strip("_")
         if argument in self.run.shape_arguments:
             stem = stem.removesuffix("_shape")
         name = f"{stem}_shape" if whole else f"{stem}_features"
@@ -304,11 +308,11 @@ class ClassText:
         self.needs |= self.needed(dim.dependencies())
         return dim.text(self._atom)
 
-    def _sized(self, argument: str, index: int | str) -> str:
+    def sized(self, argument: str, index: int | str) -> str:
         """The constructor's name for the sizes of an argument, of which it needs one or the whole shape."""
         own = told(argument)
         if own:
-            if not re.fullmatch(rf"\w+|self\.\w+\.{OUT_SHAPE}", own):
+            if not re.fullmatch(rf"\w+|self\.\w+\.{OUT_SHAPE}|\w+(\[\d+\])*\.shape", own):
                 raise Unmigratable("NNX110", "parts of what a module that stays Linen gives are not known", self.model.node)
             self.needs |= self.needed({own}) if own.isidentifier() else set()
             return self.own_text(own)
@@ -326,17 +330,17 @@ class ClassText:
             return self.field(str(atom.args[0]))
         if atom.kind == "input":
             argument, index = atom.args
-            name = self._sized(argument, index)
+            name = self.sized(argument, index)
             return f"{name}[{index}]" if name.rstrip("_").endswith("_shape") or told(argument) else name
         if atom.kind == "rank":
-            return f"len({self._sized(atom.args[0], 'shape')})"
+            return f"len({self.sized(atom.args[0], 'shape')})"
         if atom.kind == "lead":
             start = atom.args[2] if len(atom.args) > 2 else 0
             stop = f"-{atom.args[1]}" if atom.args[1] else ""
-            return f"{self.namer.name('math.prod')}({self._sized(atom.args[0], 'shape')}[{start or ''}:{stop}])"
+            return f"{self.namer.name('math.prod')}({self.sized(atom.args[0], 'shape')}[{start or ''}:{stop}])"
         if atom.kind == "byrank":
             argument, rank, then, other = atom.args
-            test = f"len({self._sized(argument, 'shape')}) == {rank}"
+            test = f"len({self.sized(argument, 'shape')}) == {rank}"
             return f"({then.text(self._atom)} if {test} else {other.text(self._atom)})"
         if atom.kind == "opaque":
             return self.own_text(str(atom.args[0]))
@@ -393,11 +397,11 @@ class ClassText:
         """A whole shape as the constructor says it; it must be `sayable`."""
         argument = shape.of_argument()
         if argument:
-            return self._sized(argument, "shape")
+            return self.sized(argument, "shape")
         sizes = ", ".join(self.dim(d) for d in shape.dims if d is not None)
         if shape.lead is None:
             return f"({sizes},)" if len(shape.dims) == 1 else f"({sizes})"
-        name = self._sized(shape.lead.argument, "shape")
+        name = self.sized(shape.lead.argument, "shape")
         if not shape.dims and not shape.lead.dropped and not shape.lead.skipped:
             return name
         stop = f"-{shape.lead.dropped}" if shape.lead.dropped else ""

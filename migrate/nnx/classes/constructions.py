@@ -64,7 +64,9 @@ def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLine
             raise Unmigratable("NNX163", "its size is no width of its input", site.node)
         arguments = _as_called(site, keywords, said, 1 if sized else 0)
     else:
-        callee, said, added = _class_call(text, site)
+        callee, said = class_parts(text, site)
+        details: Details = text.plans[site.target].details
+        added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in details.added]
         fields = {f.name for f in text.analyser.classes.get(site.target).fields()}  # type: ignore[union-attr]
         if fields & {"in_features", "num_features", "in_shape"} or any(s not in (size, features) for _, s in added):
             raise Unmigratable("NNX163", "it asks for other sizes", site.node)
@@ -180,12 +182,13 @@ def _class(text: ClassText, site: Site) -> Parts:
         found = Unmigratable("NNX150", f"it contains {name}, which is not native", site.node)
         found.inner = site.target
         raise found
-    callee, arguments, added = _class_call(text, site)
+    callee, arguments = class_parts(text, site)
+    added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in called.details.added]
     return joined(callee, [*arguments, *((f"{name}=", said) for name, said in added), ("rngs=rngs",)])
 
 
-def _class_call(text: ClassText, site: Site) -> tuple[Parts, list[Parts], list[tuple[str, str]]]:
-    """What is called, its arguments but for sizes and random streams, and the sizes."""
+def class_parts(text: ClassText, site: Site) -> tuple[Parts, list[Parts]]:
+    """What is called, and its arguments but for sizes and random streams."""
     called = text.plans[site.target]
     settled_fields.check_given(text.run, site)
     _check_mapped(site, called)
@@ -203,9 +206,7 @@ def _class_call(text: ClassText, site: Site) -> tuple[Parts, list[Parts], list[t
         in_place = in_place and position < positional and position < len(order) and order[position] == name
         arguments.append(parts if in_place else (f"{name}=", *parts))
     arguments += text.handed_on(site)
-    details: Details = called.details
-    added = [(a.name, added_value(text, site, a, argument, index)) for a, argument, index in details.added]
-    return callee, arguments, added
+    return callee, arguments
 
 
 def _check_methods(text: ClassText, site: Site) -> None:
@@ -239,6 +240,9 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     method = site.renders.get("method", "__call__")
     summary = called.summaries.get(method)
     name = site.target.rpartition(".")[2]
+    if added.whole:
+        why = f"`{added.name}` of {name} is what it is first called with"
+        raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)
     if site.call is None or summary is None:
         raise Unmigratable("NNX110", f"{name} is never called where its `{added.name}` could be seen", site.node)
     if text.analyser.is_asked_value(site.target, argument):

@@ -17,7 +17,16 @@ from ..fields import field_comments, frozen_fields, inherited_fields, kept_field
 from ..refused import imported_in_methods
 from ..setup import own_arguments
 from ..text.text_parts import length
-from . import agreeing, collection_names, constructor_text, inheritance, rank_checks, shared_scopes, unused_locals
+from . import (
+    agreeing,
+    collection_names,
+    constructor_text,
+    inheritance,
+    later_sizes,
+    rank_checks,
+    shared_scopes,
+    unused_locals,
+)
 
 if TYPE_CHECKING:
     from .class_write import ClassWriter
@@ -75,11 +84,12 @@ def write(writer: ClassWriter) -> None:
             compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
     streams = [(f"self.{name} = rngs{drawn.item(stream)}.fork()",) for stream, name in sorted(writer.text.streams.items())]
     compact += shared_scopes.lines(writer.text)
+    found = [writer.laid_out(line, body) for line in later_sizes.lines(writer.text)]
     signature = _signature(writer, fields, indent, body)
     _remove_fields(writer, setup)
     newline = source.newline
     lines = [*imported_in_methods.lines(writer, [*lines, *compact]), *lines]
-    everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else streams)]
+    everything = [*lines, *([] if setup is not None else compact), *([] if setup is not None else [*streams, *found])]
     if setup is not None:
         first = setup.node.body[0]
         start, opened = source.full_span(setup.node).start, source.span(first).start
@@ -104,7 +114,7 @@ def write(writer: ClassWriter) -> None:
             opening += [comment.strip(), newline, inner]
         writer.put(head, *opening)
         tail = source.line_span(setup.node.body[-1]).end
-        late = [*compact, *streams]
+        late = [*compact, *streams, *found]
         if late:
             order = _before_what_follows(writer, tail, 0)
             writer.insert(tail, *[p for line in late for p in (inner, *line, newline)], order=order)
@@ -250,6 +260,8 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
         seen_default = has
     for added, _, index in writer.text.added():
         kind = "int" if index == -1 else "tuple[int, ...]"
+        if added.whole:
+            kind = writer.namer.name("typing.Any")
         if (writer.model.qualname, added.name) in writer.text.analyser.partial:
             kind = "tuple[int | None, ...]"
         optional = " | None" if added.origin.startswith("None if") else ""

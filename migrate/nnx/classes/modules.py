@@ -32,7 +32,7 @@ from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
-from . import asking, held_state, rank_checks, stack_axes, taken_for_granted, templates
+from . import asking, held_state, later_sizes, rank_checks, stack_axes, taken_for_granted, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 
@@ -67,6 +67,7 @@ def decide(
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     outside.learn(project, analyser)
     _execute_all(analyser, asked)
+    analyser.never_later = _not_for(classes, options, per_file or {}, later_sizes.CODE)
     aliases = lifted_aliases.aliases_of(project)
     references = linen_copies.References(project)
     earlier = linen_copies.of_earlier_runs(classes, references)
@@ -150,6 +151,11 @@ def _execute_all(analyser: Analyser, models: Collection[ClassModel]) -> None:
             _try_execution(analyser, model)
         if analyser.kinds.version == known and not analyser.revised and not fallback_factories.learn(analyser):
             return
+
+
+def _not_for(classes: Classes, options: Options, per_file: Mapping[Path, Options], code: str) -> set[str]:
+    """The classes of files for which a rule is not selected."""
+    return {m.qualname for m in classes if not per_file.get(m.source.path, options).selects(code)}
 
 
 def _try_execution(analyser: Analyser, model: ClassModel) -> None:
@@ -303,6 +309,14 @@ def _decide_class(
             if taken.container != name or name not in analyser.bridging:
                 raise
             break  # for a class that wraps what stays Linen, no other class stops asking
+    if text is None and failure is not None and later_sizes.may_find(analyser, model, failure):
+        analyser.later.add(name)
+        analyser.forget(name, tried)
+        text, last, tried = _attempt(model, analyser, plan, inner, references)
+        if text is None:
+            analyser.later.discard(name)
+            assert last is not None
+            failure = last if last.reason.startswith(failure.reason) else failure
     if text is None:
         assert failure is not None
         if name in analyser.bridging:

@@ -30,7 +30,7 @@ def lines(text: ClassText) -> list[Parts]:
     ranks = guessed(text.analyser, text.model.qualname)
     out: list[Parts] = []
     for added, argument, index in text.added():
-        if argument not in ranks or index == -1:
+        if argument not in ranks or index == -1 or added.whole:
             continue
         given = f"{added.name} is not None and " if added.origin.startswith("None if") else ""
         out.append((f"if {given}len({added.name}) != {ranks[argument]}:",))
@@ -41,7 +41,7 @@ def lines(text: ClassText) -> list[Parts]:
 
 def checked(text: ClassText, argument: str) -> bool:
     """Is the constructor given more of the argument's shape than its last size, so that it can count the dimensions?"""
-    return any(name == argument and index != -1 for _, name, index in text.added())
+    return any(name == argument and index == "shape" for _, name, index in text.added())
 
 
 def refuse_unknown(text: ClassText, site: Site, argument: str, shape: Shape) -> None:

@@ -10,7 +10,7 @@ from ...linen.modules.first_updates import updated_at_init
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.put_variables import PUT
 from ..lifted.lifted import used_by
-from . import agreeing, asking, rank_checks
+from . import agreeing, asking, later_sizes, rank_checks
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -24,6 +24,8 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
         yield "NNX116", message, node
     for message in agreeing.notes(text):
         yield "NNX117", message, node
+    if text.later:
+        yield later_sizes.CODE, later_sizes.note(text), node
     for variable, update in updated_at_init(run):
         message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
         yield "NNX118", message, update

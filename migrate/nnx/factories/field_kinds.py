@@ -117,6 +117,8 @@ def _ask_for_the_same(text: ClassText, site: Site) -> None:
     for plan in plans:
         if plan is None or plan.details is None or plan.call_arguments != plans[0].call_arguments:  # type: ignore[union-attr]
             return
+        if any(added.whole for added, _, _ in plan.details.added):
+            return
         for _, argument, index in plan.details.added:
             wanted[argument] = "shape" if "shape" in (index, wanted.get(argument)) else index
     asked = text.analyser.wanted_sizes

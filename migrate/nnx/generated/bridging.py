@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from ...source import SourceFile
     from ..classes.class_text import ClassText
 
-_FLAGS = {"deterministic": "True", "train": "False", "training": "False", "is_training": "False",
+FLAGS = {"deterministic": "True", "train": "False", "training": "False", "is_training": "False",
           "use_running_average": "True"}  # fmt: skip
-_INTEGER = re.compile(r"(^|_)(ids?|tokens?|indices|index|idx|labels?|segments?|positions?|targets?)$")
+INTEGER = re.compile(r"(^|_)(ids?|tokens?|indices|index|idx|labels?|segments?|positions?|targets?)$")
 # What reads the place of a module in its tree, or that somebody else's variables are there.
 _PLACE = {"path", "name", "scope", "parent", "variables", "sow", "perturb", "put_variable", "is_mutable_collection", "bind",
           "unbind", "clone", "copy", "share_scope", "get_variable", "has_variable", "has_rng"}  # fmt: skip
@@ -106,6 +106,14 @@ class Traits:
                 self.why_not = self.why_not or "the type of a parameter follows the input's"
 
 
+def traits_of(references: References, model: ClassModel) -> Traits:
+    """What the code of a class says, read once."""
+    traits = _known.setdefault(references, {}).get(model.qualname)
+    if traits is None:
+        traits = _known[references][model.qualname] = Traits(references, model)
+    return traits
+
+
 def _words(node: ast.AST) -> Iterator[str]:
     """The names in a definition: what is written in its strings and comments does nothing."""
     for inner in subtree(node):
@@ -158,27 +166,34 @@ def _reached(references: References, start: str) -> Iterator[str]:
                 stack.append(reference.key)
 
 
-def bridged(text: ClassText, site: Site, references: References, reason: str) -> Parts:
-    """The expression that makes the module of `site`; raises Unmigratable where there is none."""
+def bridged(text: ClassText, site: Site, references: References, reason: str, *, later: bool = False) -> Parts:
+    """The expression that makes the module of `site`; raises Unmigratable where there is none.
+
+    `later`: what it is given first is there then, as `args` and `kwargs`.
+    """
     name = site.target.rpartition(".")[2]
     try:
-        return _bridged(text, site, references)
+        return _bridged(text, site, references, later)
     except Unbridgeable as error:
         said = f"it contains {name}, which is not native{': ' if reason else ''}{reason}; and cannot be wrapped: {error}"
-        raise Unmigratable("NNX150", said, site.node) from error
+        found = Unmigratable("NNX150", said, site.node)
+        found.lacks = (site, "") if isinstance(error, UnknownInput) else None
+        raise found from error
 
 
 class Unbridgeable(Exception):
     """A Linen module that cannot be wrapped where it stands."""
 
 
-def _bridged(text: ClassText, site: Site, references: References) -> Parts:
+class UnknownInput(Unbridgeable):
+    """It could be, if it were known what it is given first."""
+
+
+def _bridged(text: ClassText, site: Site, references: References, later: bool) -> Parts:
     model = text.analyser.classes.get(site.target)
     if model is None or site.lifted or (site.factory is not None and site.factory.field):
         raise Unbridgeable("it is lifted, or made by what a field holds")
-    traits = _known.setdefault(references, {}).get(model.qualname)
-    if traits is None:
-        traits = _known[references][model.qualname] = Traits(references, model)
+    traits = traits_of(references, model)
     if traits.why_not:
         raise Unbridgeable(traits.why_not)
     site.traits = traits
@@ -207,17 +222,24 @@ def _bridged(text: ClassText, site: Site, references: References) -> Parts:
     module: list[Part] = [*text.callee(site, site.target), "("]
     for position, argument in enumerate(arguments):
         module += [", " if position else "", *argument]
+    made: Parts = (*module, ")")
+    given: list[Parts] = [("*args",), ("rngs=rngs",), ("**kwargs",)]
+    if not later:
+        given = [*_examples(text, site, model), ("rngs=rngs",)]
+    return joined((text.namer.parity("Bridged"),), [made, *given])
+
+
+def _examples(text: ClassText, site: Site, model: ClassModel) -> Iterator[Parts]:
+    """The arguments of the first call."""
+    assert site.call is not None
     method = model.method("__call__")
     parameters = [p.arg for p in method.positional] if method is not None else []
-    examples: list[Parts] = [(*module, ")")]
     for position, value in enumerate(site.call.args):
         if position >= len(parameters):
-            raise Unbridgeable("it is called with more arguments than it names")
-        examples.append((_example(text, site, parameters[position], value),))
+            raise UnknownInput("it is called with more arguments than it names")
+        yield (_example(text, site, parameters[position], value),)
     for keyword, value in site.call.keywords.items():
-        examples.append((f"{keyword}=", _example(text, site, keyword, value)))
-    examples.append(("rngs=rngs",))
-    return joined((text.namer.parity("Bridged"),), examples)
+        yield (f"{keyword}=", _example(text, site, keyword, value))
 
 
 def _is_repeated(site: Site) -> bool:
@@ -270,7 +292,7 @@ def _may_be_none(text: ClassText, argument: str) -> bool:
 
 def _is_said_an_array(text: ClassText, site: Site, argument: str, name: str) -> bool:
     """Does an annotation, here or in the wrapped class, or the name say that an argument handed on is an array?"""
-    if "mask" in name or _INTEGER.search(name):
+    if "mask" in name or INTEGER.search(name):
         return True
     model = text.analyser.classes.get(site.target)
     here, there = text.model.method("__call__"), model.method("__call__") if model is not None else None
@@ -289,38 +311,38 @@ def _example(text: ClassText, site: Site, name: str, value: Value) -> str:
         return repr(value.value)
     if isinstance(value, Int):
         return text.dim(value.dim)
-    if name in _FLAGS:
-        return _FLAGS[name]
+    if name in FLAGS:
+        return FLAGS[name]
     if isinstance(value, Static) and not value.deps:
         return text.own_text(value.text)
     given = value.why.removeprefix("argument ") if type(value) is Unknown and value.why.startswith("argument ") else ""
     default = _default(text, given)
     if default is not None and isinstance(default.value, bool | str):
         return repr(default.value)  # a flag that is handed on, as Linen's `init` has it where it is not given
-    raise Unbridgeable(f"its input `{name}` is not known")
+    raise UnknownInput(f"its input `{name}` is not known")
 
 
 def _array(text: ClassText, site: Site, name: str, value: Array) -> str:
     """`jax.ShapeDtypeStruct(in_shape, jnp.float32)`, or None where an optional input is not given."""
     if not sayable(value.shape):
-        raise Unbridgeable(f"the shape of its input `{name}` is not known")
+        raise UnknownInput(f"the shape of its input `{name}` is not known")
     arguments, whole = _arguments(value), whole_argument(value)
     given = value.shape.lead is not None and bool(told(value.shape.lead.argument))
     shown = given or arguments == _first_argument(text) or isinstance(value, OptionalArray)
     shown = shown or ("[" in name and "[" in whole)  # of a tuple that is handed on in one
     if not value.shape.dims and not shown and not _is_said_an_array(text, site, whole, name):
-        raise Unbridgeable(f"nothing shows that its input `{name}` is an array")
+        raise UnknownInput(f"nothing shows that its input `{name}` is an array")
     optional = {argument for argument in arguments if _may_be_none(text, argument)}
     step = value.step if isinstance(value, OptionalArray) else None
     if optional and step is None and optional != {whole}:
-        raise Unbridgeable(f"its input `{name}` may be None")
+        raise UnknownInput(f"its input `{name}` may be None")
     numpy = text.namer.name("jax.numpy")
     if "mask" in name:
         dtype = "bool"
-    elif _INTEGER.search(name):
+    elif INTEGER.search(name):
         dtype = f"{numpy}.int32"
     elif site.traits.lookups:
-        raise Unbridgeable(f"`{name}` may be of integers")
+        raise UnknownInput(f"`{name}` may be of integers")
     else:
         dtype = f"{numpy}.float32"
     said = f"{text.namer.name('jax.ShapeDtypeStruct')}({text.shape(value.shape)}, {dtype})"
@@ -329,4 +351,4 @@ def _array(text: ClassText, site: Site, name: str, value: Array) -> str:
     return f"{said} if {setup_conditions.is_given(text, whole)} else None" if optional else said
 
 
-__all__ = ["Traits", "Unbridgeable", "bridged"]
+__all__ = ["FLAGS", "INTEGER", "Traits", "Unbridgeable", "UnknownInput", "bridged", "traits_of"]

@@ -12,7 +12,7 @@ from ...linen.flow.flow_values import Bound, Collection
 from ...plan import ClassPlan, call_names
 from ..text.text_parts import first_on_its_line
 from . import advice
-from .components import Component, names_in, sizes_lambda
+from .components import EXAMPLE, Component, names_in, sizes_lambda
 
 _LIFTED = ("flax.linen.apply", "flax.linen.init")
 
@@ -113,6 +113,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
             help="Give these classes different names, or pass the sizes to the constructor here.",
         )
     sizes = _sizes(plans)
+    sizes = sizes.replace(EXAMPLE, context.parity("Example")) if EXAMPLE in sizes else sizes
     said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * any(plan.late for plan in plans))
     text = context.source.text
     mixed = component is not None and site in component.mixed

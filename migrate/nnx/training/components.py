@@ -87,6 +87,9 @@ def _variables(flow: Flow, call: ast.Call) -> list[Value]:
     return values
 
 
+EXAMPLE = "\0Example"  # where the parity module's class of that name is said
+
+
 def sizes_lambda(plan: ClassPlan) -> str:
     """`lambda x, *_, **__: {'in_features': x.shape[-1]}`, or nothing where the class asks for no size.
 
@@ -101,7 +104,7 @@ def sizes_lambda(plan: ClassPlan) -> str:
     rest = f"*{plan.call_rest if plan.call_rest in used else '_'}"
     listed = [f"{n}={plan.call_defaults[n] or None}" if n in plan.call_defaults else n for n in (*named, *apart)]
     arguments = ", ".join([*listed[: len(named)], rest, *listed[len(named) :], "**__"])
-    items = ", ".join(f"'{a.name}': {a.origin}" for a in plan.added_arguments)
+    items = ", ".join(f"'{a.name}': {f'{EXAMPLE}({a.origin})' if a.whole else a.origin}" for a in plan.added_arguments)
     return f"lambda {arguments}: {{{items}}}"
 
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from nnx_migrate.migrate.nnx.classes import later_sizes
 
 # Where jax's initializers find their distributions.
 DRAWS = pytest.importorskip("jax._src.random")
@@ -36,6 +37,12 @@ def _normal(random: np.random.RandomState, shape: Sequence[int]) -> np.ndarray:
 
 def _clipped(random: np.random.RandomState, shape: Sequence[int]) -> np.ndarray:
     return np.clip(_normal(random, shape), -2, 2)
+
+
+@pytest.fixture
+def sizes_by_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No class finds sizes by a call (NNX185), which it does as the last resort: tests of what reading the code can tell."""
+    monkeypatch.setattr(later_sizes, "may_find", lambda *_: False)
 
 
 @pytest.fixture

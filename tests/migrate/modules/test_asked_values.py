@@ -253,6 +253,7 @@ class Two(nn.Module):
 
 
 @pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.usefixtures("sizes_by_reading")
 def test_what_may_not_ask_stays_linen(what: str) -> None:
     plan = next(c for c in _migrated(HEAD + REFUSED[what]).classes if c.qualname == "m.M")
     assert plan.outcome == "bridged"

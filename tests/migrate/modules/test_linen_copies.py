@@ -45,6 +45,7 @@ def test_a_second_run_leaves_the_copies_alone(tmp_path: Path) -> None:
     assert sorted(outcomes(again)) == ["Given", "Model", "Odd", "Wrapper"]  # the copies are no classes of the user's
 
 
+@pytest.mark.usefixtures("sizes_by_reading")
 def test_a_second_run_does_not_wrap_what_the_first_kept_copies_for(tmp_path: Path) -> None:
     blocks = """import flax.linen as nn
 from elsewhere import mixed
@@ -434,6 +435,7 @@ NOT_DERIVED = {
 
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize("name", READ)
+@pytest.mark.usefixtures("sizes_by_reading")
 def test_a_class_that_is_only_read_is_derived_from(name: str, tmp_path: Path) -> None:
     files = {"pkg/__init__.py": "", "pkg/nets.py": NETS, "pkg/user.py": USER.replace("BODY", READ[name])}
     before = write(tmp_path / "a", files)
@@ -444,6 +446,7 @@ def test_a_class_that_is_only_read_is_derived_from(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", NOT_DERIVED)
+@pytest.mark.usefixtures("sizes_by_reading")
 def test_a_class_whose_identity_may_matter_keeps_its_modules_linen(name: str, tmp_path: Path) -> None:
     files = {"pkg/__init__.py": "", "pkg/nets.py": NETS, "pkg/user.py": USER.replace("BODY", NOT_DERIVED[name])}
     result = migrate(write(tmp_path / "a", files), tmp_path / "b")

@@ -61,6 +61,7 @@ def test_the_constructor_raises_where_the_widths_differ() -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("Steps", "NNX110"), ("Backwards", "NNX114")])
+@pytest.mark.usefixtures("sizes_by_reading")
 def test_widths_of_the_items_themselves_and_other_orders_stay_linen(name: str, code: str) -> None:
     plan = next(c for c in _migrated(CHANGING).classes if c.qualname.endswith(name))
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason

@@ -50,6 +50,8 @@ from . import (
 )
 from .outside_code import named_outside
 
+pytestmark = pytest.mark.usefixtures("sizes_by_reading")
+
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 TABLES = (

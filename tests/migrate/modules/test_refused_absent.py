@@ -10,6 +10,8 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .outside_code import named_outside
 
+pytestmark = pytest.mark.usefixtures("sizes_by_reading")
+
 HEAD = "from flax import linen as nn\n\n\n"
 REFUSED = {
     "made under two conditions": """class M(nn.Module):

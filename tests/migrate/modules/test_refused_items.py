@@ -10,6 +10,8 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .outside_code import named_outside
 
+pytestmark = pytest.mark.usefixtures("sizes_by_reading")
+
 HEAD = """import jax.numpy as jnp
 from flax import linen as nn
 

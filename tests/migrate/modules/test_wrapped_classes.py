@@ -17,6 +17,8 @@ from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+pytestmark = pytest.mark.usefixtures("sizes_by_reading")
+
 FORMS = Path(__file__).with_name("forms_wrapped_classes.py")
 HEAD = "import functools\nfrom flax import linen as nn\nimport jax.numpy as jnp\nimport jax\n\n\n"
 # A class that stays Linen, for a reason that no other class can tell.

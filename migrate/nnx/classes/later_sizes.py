@@ -1,0 +1,343 @@
+"""Modules whose input sizes the constructor cannot say: they are made last, when the class was called once, on shapes.
+
+    self.Dense_0 = linen_parity.Later(lambda rngs, inputs: nnx.Linear(inputs.shape[-1], 4, rngs=rngs))
+    ...
+    linen_parity.settle(self, jax.ShapeDtypeStruct(in_shape, jnp.float32), rngs=rngs)
+
+This is how Linen finds all sizes. It is the last resort, for a class that would stay Linen otherwise; what is known is made
+as ever. Each such module must be reached by a call of the class with its defaults. An argument of the call that may be
+something else than one array is given to the constructor as an example: `settle(self, in_example, rngs=rngs)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...catalog import layers
+from ...edits import Overlay, Part, Parts, Span
+from ...linen.values.presence import whole_argument
+from ...linen.values.sites import CallRecord, Site, Unmigratable
+from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
+from ...linen.values.wrappers import is_wrapper
+from ...trees import subtree
+from ..generated import bridging
+from ..text.text_parts import InitLines, joined
+from . import array_arguments, asking, constructions, constructor_names, first_calls
+
+if TYPE_CHECKING:
+    from ...linen.execution.analyser import Analyser
+    from ...linen.project.classes import ClassModel
+    from .class_text import ClassText
+
+CODE = "NNX185"
+_CODES = frozenset({"NNX110", "NNX114"})
+
+
+def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bool:
+    """Could a class that failed so find its sizes when it is constructed?"""
+    method = model.method("__call__")
+    alone = not model.bases and not list(analyser.classes.derived(model))
+    lacks = failure.code in _CODES or failure.lacks is not None
+    if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
+        return False  # an earlier run has left it, and what uses it gives it no size
+    return alone and lacks and method is not None and model.qualname not in analyser.later | analyser.never_later
+
+
+def site_lines(text: ClassText, site: Site) -> InitLines:
+    """The constructor expression of a site; a `Later` where its sizes are not known and the class finds such."""
+    if site in text.later:
+        return InitLines((), _later(text, site))
+    try:
+        return constructions.site_lines(text, site)
+    except Unmigratable as error:
+        if text.model.qualname not in text.analyser.later or not _is_lacking(error, site):
+            raise
+        why = _unfit(text, site)
+        if why:
+            raise Unmigratable(error.code, f"{error.reason}; and it cannot be made later: {why}", error.node) from error
+    text.needs = set()
+    text.later[site] = None
+    return InitLines((), _later(text, site))
+
+
+def _is_lacking(error: Unmigratable, site: Site) -> bool:
+    return error.lacks is not None and error.lacks[0].node is site.node
+
+
+def _unfit(text: ClassText, site: Site) -> str:
+    """Why a module cannot be made when the class has been called; "" where it can."""
+    if site.lifted or site.scopes or site.held or site.within is not None or site.kind not in ("layer", "class"):
+        return "it is lifted, or made elsewhere"
+    if is_wrapper(site) or "mapped" in site.renders:
+        return "it wraps others"
+    if site.passed or site.adopted or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
+        return "it is passed on, or is given modules"
+    if site.call is None or any(method != "__call__" for _, method, _ in site.calls):
+        return "it is not only called"
+    if site.renders.get("method", "__call__") != "__call__":
+        return "it is not only called"
+    if _is_read(text, site):
+        return "something of it is read"
+    return first_calls.why_not_by_default(text.run, site)
+
+
+def _is_read(text: ClassText, site: Site) -> bool:
+    """Are its variables or its attributes read, which a module that is not there yet has none of?"""
+    run = text.run
+    if any(read.site is site for read in run.variable_reads.values()) or any(a.site is site for a in run.applied.values()):
+        return True
+    called = {node.func for node, _, _ in site.calls}
+    for method in text.model.methods().values():
+        for node in method.nodes:
+            if isinstance(node, ast.Attribute) and node not in called and site.container:
+                held = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+                if isinstance(held, ast.Attribute) and held.attr == site.container and _is_self(held.value):
+                    return True
+    return False
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _later(text: ClassText, site: Site) -> Parts:
+    assert site.call is not None
+    wrapped = _wrapped(text, site)
+    if wrapped is not None:
+        names = _bound(text, site, wrapped) - {"args", "kwargs"}
+        if names & site.call.keywords.keys():
+            raise Unmigratable("NNX150", "its names are those of what it is given", site.node)
+        bound = [f"{name}={name}" for name in sorted(names)]
+        parameters = ["rngs", "*args", *bound, "**kwargs"]
+        return (f"{text.namer.parity('Later')}(lambda {', '.join(parameters)}: ", *wrapped, ")")
+    of_kinds = site.kind == "layer" or site.alternatives or site.choice
+    inner, given, named = _of_kinds(text, site) if of_kinds else _class(text, site)
+    bound = sorted(_bound(text, site, inner) - {*given, *named})
+    parameters = ["rngs", *given]
+    if bound or named:
+        parameters.append("*")
+    parameters += [*named, *[f"{name}={name}" for name in bound]]
+    return (f"{text.namer.parity('Later')}(lambda {', '.join(parameters)}: ", *inner, ")")
+
+
+def _wrapped(text: ClassText, site: Site) -> Parts | None:
+    """A module that stays Linen, on what it is given first."""
+    called = text.plans.get(site.target) if site.kind == "class" else None
+    stays = site.kind == "class" and (called is None or called.details is None)
+    if not stays or text.model.qualname not in text.analyser.bridging or text.references is None:
+        return None
+    taken = constructor_names.bound_names(text.run) | text.run.fields.keys()
+    if taken & {"args", "kwargs"}:
+        raise Unmigratable("NNX150", "its names are those of what it is given", site.node)
+    return bridging.bridged(text, site, text.references, site.bridged, later=True)
+
+
+def _of_kinds(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
+    """A layer, or one of several kinds of modules, with the sizes of what it is given first, and what that is called."""
+    call = site.call
+    assert call is not None
+    known = _parameters(text, site)
+    if call.keywords.keys() & set(known[:1]) or len(call.args) > len(known):
+        raise Unmigratable("NNX110", "a layer is given its input by name, and its size is not known", site.node)
+    names = [_free(text, name) for name in known[: len(call.args)]]
+    lines = constructions.site_lines(text, _called_with(site, names))
+    if lines.before:
+        raise Unmigratable("NNX110", "a module that is made of several has an input of unknown size", site.node)
+    return lines.expression, names, []
+
+
+def _parameters(text: ClassText, site: Site) -> list[str]:
+    """What a module calls what it is given."""
+    layer = layers.lookup(site.target) if site.kind == "layer" else None
+    if layer is not None:
+        return [p.name for p in layer.call_parameters]
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    return [p.arg for p in method.positional] if method is not None else []
+
+
+def _called_with(site: Site, names: list[str]) -> Site:
+    """The site, with its first call in terms of that; so are the other kinds."""
+    assert site.call is not None
+    args = tuple(_of_first_call(value, name) for value, name in zip(site.call.args, names))
+    others = tuple(_called_with(other, names) for other in site.alternatives)
+    return dataclasses.replace(site, call=CallRecord(args, site.call.keywords), alternatives=others)
+
+
+def _of_first_call(value: Value, said: str) -> Value:
+    """What an argument of the first call is, in terms of that."""
+    if isinstance(value, Tup) and value.items:
+        return Tup(tuple(_of_first_call(item, f"{said}[{i}]") for i, item in enumerate(value.items)), value.kind)
+    if isinstance(value, Array) or type(value) is Unknown:
+        return Array(Shape.argument(f"={said}.shape"))
+    return value
+
+
+def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
+    """A module of the project, with the sizes that it asks for as its own call shows them."""
+    called, call = text.plans.get(site.target), site.call
+    model = text.analyser.classes.get(site.target)
+    method = model.method("__call__") if model is not None else None
+    if called is None or called.details is None or method is None or call is None:
+        raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
+    parameters = [p.arg for p in method.positional][: len(call.args)]
+    others = {name: _free(text, name) for name in [*parameters, *call.keywords]}
+    added: list[tuple[str, str]] = []
+    read: set[str] = set()
+    for argument, asked, _ in called.details.added:
+        if text.analyser.is_asked_value(site.target, asked):
+            raise asking.TakenBack(site.target, text.model.qualname)
+        names = {n.id for n in subtree(ast.parse(argument.origin, mode="eval")) if isinstance(n, ast.Name)}
+        if names <= others.keys():
+            read |= names
+            said = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda m: others.get(m[0], m[0]), argument.origin)
+            added.append((argument.name, said))
+        elif argument.origin.startswith("None if"):
+            added.append((argument.name, "None"))
+        else:
+            raise Unmigratable("NNX110", f"`{argument.name}` is not shown by its call", site.node)
+    callee, arguments = constructions.class_parts(text, site)
+    inner = joined(callee, [*arguments, *((f"{name}=", size) for name, size in added), ("rngs=rngs",)])
+    if any(others[n] != n for n in call.keywords if n in read):
+        raise Unmigratable("NNX110", "its argument has the name of a field", site.node)
+    last = max([i for i, name in enumerate(parameters) if name in read], default=-1)
+    return inner, [others[n] for n in parameters[: last + 1]], [others[n] for n in call.keywords if n in read]
+
+
+def _free(text: ClassText, name: str) -> str:
+    """A name for what is given at the first call that is none of the constructor's own."""
+    while name in text.run.fields or name in constructor_names.bound_names(text.run) or name in ("rngs", "self"):
+        name += "_"
+    return name
+
+
+def _bound(text: ClassText, site: Site, inner: Parts) -> set[str]:
+    """The constructor's variables in an expression: what they hold now is what it means."""
+    try:
+        tree = ast.parse(said(inner, text.source.text).strip(), mode="eval")
+    except SyntaxError as error:
+        raise Unmigratable("NNX110", "its size is not known", site.node) from error
+    names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
+    own = {n.target for n in subtree(tree) if isinstance(n, ast.comprehension)}
+    hidden = {n.id for target in own for n in subtree(target) if isinstance(n, ast.Name)}
+    hidden |= {a.arg for n in subtree(tree) if isinstance(n, ast.Lambda) for a in subtree(n.args) if isinstance(a, ast.arg)}
+    setup = text.model.method("setup") if site.in_setup else None
+    loops = [n.target for n in subtree(setup.node) if isinstance(n, ast.comprehension)] if setup is not None else []
+    around = {n.id for target in loops for n in subtree(target) if isinstance(n, ast.Name)}
+    mine = text.needs | constructor_names.bound_names(text.run) | text.bound | text.run.trackers | around
+    return (names - hidden) & mine
+
+
+def said(parts: Parts | tuple[Part, ...], source: str) -> str:
+    """The text of parts."""
+    out = []
+    for part in parts:
+        if isinstance(part, str):
+            out.append(part.replace("\0break", "\n").replace("\0close", "\n"))
+        elif isinstance(part, Span):
+            out.append(source[part.start : part.end])
+        else:
+            out.append(_overlaid(part, source))
+    return "".join(out)
+
+
+def _overlaid(part: Overlay, source: str) -> str:
+    out, at = [], part.span.start
+    for edit in sorted(part.edits, key=lambda e: e.span):
+        if edit.span.start < at:
+            continue
+        out += [source[at : edit.span.start], said(edit.parts, source)]
+        at = edit.span.end
+    return "".join([*out, source[at : part.span.end]])
+
+
+# calling the class ---------------------------------------------------------------------------------------------------
+
+
+def lines(text: ClassText) -> list[Parts]:
+    """The last line of the constructor of a class that finds sizes."""
+    if not text.later:
+        return []
+    return [joined((text.namer.parity("settle"),), [("self",), *_examples(text), ("rngs=rngs",)])]
+
+
+def note(text: ClassText) -> str:
+    """What the report says of such a class."""
+    lines = sorted({site.anchor()[1].lineno for site in text.later})
+    return f"it is called once when it is made, on shapes: the input sizes of what line {', '.join(map(str, lines))} makes"
+
+
+def _examples(text: ClassText) -> Iterator[Parts]:
+    """What the class is called with: the arguments that have no default, and the optional arrays on which such modules
+    depend.
+    """
+    method = text.model.method("__call__")
+    assert method is not None
+    wanted = {name for site in text.later for name in _optional(text, site)}
+    for parameter in method.parameters:
+        name, default = parameter.arg, method.default(parameter.arg)
+        value = text.run.argument(method, parameter).value
+        by_name = parameter not in method.positional or default is not None
+        if name in text.run.optional_arguments and (default is None or name in wanted):
+            said = _array(text, name)
+            yield (f"{name}=" if by_name else "", f"{said} if {text.sized(name, 'shape')} is not None else None")
+        elif default is None:
+            try:
+                said = _example(text, name, value)
+            except Unmigratable:
+                said = text.examples[name] = _named(text, name)
+            yield (f"{name}=" if by_name else "", said)
+    if method.vararg:
+        raise Unmigratable("NNX110", "a size is not known, and the call takes *args", text.model.node)
+
+
+def _named(text: ClassText, argument: str) -> str:
+    """What the constructor calls an example of what the call is given."""
+    name = "in_example" if argument == text.first_argument() else f"{argument}_example"
+    while name in text.run.fields or name in text.bound:
+        name += "_"
+    return name
+
+
+def _optional(text: ClassText, site: Site) -> set[str]:
+    """The optional arrays of the class's call that a module is given."""
+    assert site.call is not None
+    given = [*site.call.args, *site.call.keywords.values()]
+    return {whole_argument(v) for v in given if isinstance(v, Array)} & text.run.optional_arguments
+
+
+def _example(text: ClassText, name: str, value: Value) -> str:
+    if isinstance(value, Tup) and type(value) is Tup and value.items:
+        items = [_example(text, f"{name}[{i}]", item) for i, item in enumerate(value.items)]
+        return f"[{', '.join(items)}]" if value.kind == "list" else f"({', '.join(items)}{',' * (len(items) == 1)})"
+    if isinstance(value, Array):
+        return _array(text, name)
+    if isinstance(value, Int):
+        return text.dim(value.dim)
+    if name in bridging.FLAGS:
+        return bridging.FLAGS[name]
+    raise Unmigratable("NNX110", f"a size is not known, and neither is the argument `{name}` of the call", text.model.node)
+
+
+def _array(text: ClassText, name: str) -> str:
+    """`jax.ShapeDtypeStruct(in_shape, jnp.float32)`"""
+    method, whole = text.model.method("__call__"), name.partition("[")[0]
+    if method is None or (whole == name and not array_arguments.is_array(text.run, method, name)):
+        raise Unmigratable("NNX110", f"a size is not known, and nothing shows that `{name}` is an array", text.model.node)
+    numpy = text.namer.name("jax.numpy")
+    if "mask" in name:
+        dtype = "bool"
+    elif bridging.INTEGER.search(name) or name in text.analyser.token_arguments(text.model.qualname):
+        dtype = f"{numpy}.int32"
+    elif text.references is None or bridging.traits_of(text.references, text.model).lookups:
+        raise Unmigratable("NNX110", f"a size is not known, and `{name}` may be of integers", text.model.node)
+    else:
+        dtype = f"{numpy}.float32"
+    return f"{text.namer.name('jax.ShapeDtypeStruct')}({text.sized(name, 'shape')}, {dtype})"
+
+
+__all__ = ["CODE", "lines", "may_find", "note", "site_lines"]
