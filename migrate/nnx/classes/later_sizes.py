@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ...catalog import layers
 from ...edits import Overlay, Part, Parts, Span
+from ...linen.execution import entry_arguments
 from ...linen.values.presence import whole_argument
 from ...linen.values.sites import CallRecord, Site, Unmigratable
 from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
@@ -26,7 +27,7 @@ from ...linen.values.wrappers import is_wrapper
 from ...trees import subtree
 from ..generated import bridging
 from ..text.text_parts import InitLines, joined
-from . import array_arguments, asking, constructions, constructor_names, first_calls
+from . import array_arguments, constructions, constructor_names, first_calls
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -190,7 +191,8 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
     read: set[str] = set()
     for argument, asked, _ in called.details.added:
         if text.analyser.is_asked_value(site.target, asked):
-            raise asking.TakenBack(site.target, text.model.qualname)
+            reason = f"{site.target.rpartition('.')[2]} asks for a size inside of its call"
+            raise Unmigratable("NNX110", reason, site.node)
         names = {n.id for n in subtree(ast.parse(argument.origin, mode="eval")) if isinstance(n, ast.Name)}
         if names <= others.keys():
             read |= names
@@ -278,9 +280,10 @@ def _examples(text: ClassText) -> Iterator[Parts]:
     method = text.model.method("__call__")
     assert method is not None
     wanted = {name for site in text.later for name in _optional(text, site)}
+    values = entry_arguments.of_method(text.run, method)
     for parameter in method.parameters:
         name, default = parameter.arg, method.default(parameter.arg)
-        value = text.run.argument(method, parameter).value
+        value = values[name].value
         by_name = parameter not in method.positional or default is not None
         if name in text.run.optional_arguments and (default is None or name in wanted):
             said = _array(text, name)

@@ -234,8 +234,6 @@ OPEN = [
     "jnp.concatenate([x, x], axis=-1)",
     "jnp.concatenate([x, x * 2, x], -1)",
     "jnp.concatenate((x, x), axis=-2)",
-    "jnp.concatenate(x, axis=-1)",
-    "jnp.concatenate(x)",
     "jnp.concatenate([x, jnp.zeros((*x.shape[:-1], h))], axis=-1)",
     "jnp.concatenate([x[..., :2], x[..., 2:]], -1)",
     "jnp.stack([x, x], axis=-1)",

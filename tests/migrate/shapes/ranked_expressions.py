@@ -15,6 +15,8 @@ RANKED = [
     "jnp.einsum('td,de', jnp.zeros((2, 5)), m[:5])",
     "jnp.einsum('td,de', m, m[:7])",
     "jnp.concatenate([y, y[:, :1]], axis=1)",
+    "jnp.concatenate(x, axis=-1)",
+    "jnp.concatenate(x)",
     "y @ y.mT",
     "y[:, :, None] * t[..., None, None]",
     "x + y[:, :1, None, :]",
