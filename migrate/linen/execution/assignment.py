@@ -13,7 +13,7 @@ from ..values.arguments import is_self
 from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.localization import is_sequence, named_after
-from ..values.merging import dependencies_of, map_dims, mentions
+from ..values.merging import dependencies_of
 from ..values.presence import assigned_when
 from ..values.sites import (
     Abs,
@@ -21,13 +21,13 @@ from ..values.sites import (
     SomeItems,
     Static,
     Table,
-    Track,
     Unmigratable,
     Variable,
 )
 from ..values.unpacking import entry, merged
 from ..values.values import OPAQUE, Array, Const, Int, Led, Real, Shape, ShapeOf, Tup, Unknown, Value
 from . import asked_values
+from .stale_names import item_by_item, keep_stale, lose_in_setup
 from .taken_names import is_taken
 
 if TYPE_CHECKING:
@@ -71,7 +71,11 @@ def assign(run: Execution, statement: ast.stmt, targets: list[ast.expr], value_n
                     renamed = Int(Dim.local(name))
                 elif name and isinstance(value.value, Static):
                     renamed = Static(name, frozenset(names), value.value.sequence)
+                elif name and type(value.value) is Tup:
+                    renamed = item_by_item(name, value.value)
                 value = dataclasses.replace(value, value=renamed)
+    elif run.in_setup and names:
+        lose_in_setup(run, names, env)
     run.assigned = dict.fromkeys(targets, value_node)
     read = caller_words.reading(targets, value_node, env)
     for target in targets:
@@ -103,32 +107,6 @@ def _is_taken_apart(name: ast.Name, env: Env) -> bool:
             if asked in ("isinstance", "len"):
                 return True
     return False
-
-
-def keep_stale(run: Execution, names: set[str], env: Env) -> None:
-    """Sizes that mention a name about to change are saved under a name of their own."""
-    affected: dict[Dim, Dim] = {}
-
-    def saved(dim: Dim) -> Dim:
-        if not (dim.dependencies() & names):
-            return dim
-        if dim not in affected:
-            tracker = run.tracker("features")
-            run.block.steps.append(Track(tracker, dim))
-            affected[dim] = Dim.local(tracker)
-        return affected[dim]
-
-    around, waiting = [env], [env.parent, env.caller]
-    while waiting:  # a function that is followed has its names in the constructor, beside those of who calls it
-        outer = waiting.pop()
-        if outer is not None and all(outer is not e for e in around):
-            around.append(outer)
-            waiting += [outer.parent, outer.caller]
-    for place in around:
-        for name, bound in list(place.names.items()):
-            if name not in names or place is not env:
-                if mentions(bound.value, names):
-                    place.names[name] = dataclasses.replace(bound, value=map_dims(bound.value, saved))
 
 
 def bind(run: Execution, target: ast.expr, value: Abs, env: Env) -> None:

@@ -44,7 +44,7 @@ from ..values.sites import (
 )
 from ..values.values import Array, Const, Int, NeedsRank, Tup, Unknown, Value
 from ..values.variable_starts import made_by_calls
-from . import aliases, assignment, branch_execution, entry_arguments, plain_objects, post_inits, uncertain
+from . import aliases, assignment, branch_execution, entry_arguments, plain_objects, post_inits, stale_names, uncertain
 from .loop_execution import LoopExecution
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class Execution(LoopExecution):
         self.loops: list[For] = []
         self.entry = ""
         self.in_setup = False
+        self.renamed: dict[int, tuple[Abs, Abs]] = {}  # what names hold, said anew, and as it was: `stale_names`
         self.assigned: dict[ast.expr, ast.expr] = {}  # the targets of the assignment at hand → what is assigned
         self.depth = 0
         self.layer_calls: list[LayerCall] = []  # calls of layers' subclasses that are being followed, outermost first
@@ -385,7 +386,7 @@ class Execution(LoopExecution):
         lists = {n: env.get(n) for n in names if env.is_local(n)}
         changed = {n for n, held in lists.items() if held is None or not size_lists.variable_of(held.value)}
         if changed:
-            assignment.keep_stale(self, set(changed), env)
+            stale_names.keep_stale(self, set(changed), env)
         done = self._run_statement(node, env, returned)
         if self.in_setup:
             mutation.forget_object(node, env)

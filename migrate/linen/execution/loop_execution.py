@@ -48,6 +48,7 @@ from ..values.sites import Abs, Block, For, Local, Localized, Repeated, Site, St
 from ..values.values import OPAQUE, Array, Const, Int, Shape, Tup, Unknown, Value, size_stem
 from .expressions import Expressions
 from .iteration import name_elements, unrolled
+from .stale_names import before_loop
 
 
 class LoopExecution(Expressions):
@@ -121,7 +122,7 @@ class LoopExecution(Expressions):
                     inner.local.discard(name)
 
         # Trial runs find what changes along the loop; nothing of them is kept.
-        start = env.copy()
+        start = before_loop(self, node, names, env)
         self.repeating += 1
         self.running_loops.append(node)
         self.loop_depths.append(len(self.path))

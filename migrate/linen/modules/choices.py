@@ -19,6 +19,7 @@ from ...source import SourceFile
 from ...trees import subtree
 from ..values import caller_words, name_tests
 from ..values.arguments import Arguments, arguments_of
+from ..values.environment import holds_same
 from ..values.merging import Several, decided, either
 from ..values.nothing_made import IDENTITY, MakesNothing, makes_nothing
 from ..values.sites import Abs, AnyFactory, Block, Branch, Factory, Localized, Site, Static, Unmigratable
@@ -40,7 +41,8 @@ class Here:
 
     def holds(self, run: Any, env: Any) -> bool:
         """Is this that place, or one where the names hold the same?"""
-        return self.loops == tuple(run.running_loops) and all(env.get(n) is held for n, held in self.names.items())
+        same = all(holds_same(run, held, env.get(name)) for name, held in self.names.items())
+        return same and self.loops == tuple(run.running_loops)
 
 
 @frozen(eq=False)
@@ -346,7 +348,7 @@ def check_unchanged(run: Any, option: Factory, node: ast.Call, env: Any) -> None
                 continue
             before, now = run.evaluated.get(name), env.get(name.id)
             same_constant = before == now and isinstance(now.value, Const)
-            if before is not now and not same_constant:
+            if not same_constant and not holds_same(run, before, now):
                 what = f"`{ast.unparse(node.func)}` is a factory that holds `{name.id}`, which has changed"
                 raise Unmigratable("NNX132", what, node)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import Any
 
 from ...source import SourceFile
 from ..project.classes import Method
@@ -85,3 +86,10 @@ class Returned:
 
     values: list[Abs] = dataclasses.field(default_factory=list)
     guarded: Value | None = None  # the one factory that it returns, with the condition outside of which it raises
+
+
+def holds_same(run: Any, before: Abs | None, now: Abs | None) -> bool:
+    """Does a name hold what it held before, perhaps said in other words since (see `stale_names`)?"""
+    while now is not None and now is not before and id(now) in run.renamed:
+        now = run.renamed[id(now)][1]
+    return now is before

@@ -25,6 +25,7 @@ from .sites import (
     SitePart,
     SizeStep,
     Track,
+    Unmigratable,
     steps_of,
 )
 
@@ -53,6 +54,14 @@ def called_late(run: Any, site: Site, record: CallRecord) -> None:
             site.renders["counted"] = 1 + sum("counted" in other.renders for other in run.sites)
             made, target = made + 1, target + 1
         move(run, block, made, target)
+    elif changed := sorted(needed & defined_in(between) & _given_before(block.steps[:made])):
+        reason = f"sizes of a module are said by `{changed[0]}`, which changes before the module is called"
+        raise Unmigratable("NNX114", reason, site.node)
+
+
+def _given_before(steps: Sequence[Any]) -> frozenset[str]:
+    """The names of the method that have a value."""
+    return frozenset(name for step in _inside(steps) if isinstance(step, Local) for name in step.names)
 
 
 def move(run: Any, block: Block, index: int, target: int) -> None:

@@ -372,9 +372,17 @@ def dependencies_of(value: Value) -> frozenset[str]:
         return dim
 
     map_dims(value, look)
+    return frozenset(found | _texts_in(value))
+
+
+def _texts_in(value: Value) -> set[str]:
+    """The local names that texts in a value are made of."""
     if isinstance(value, Static):
-        found |= value.deps
-    return frozenset(found)
+        return set(value.deps)
+    if isinstance(value, Tup | Table):
+        items = value.items.values() if isinstance(value, Table) else value.items
+        return {name for item in items for name in _texts_in(item)}
+    return set()
 
 
 def dim_at(value: Value, index: int) -> Dim | None:

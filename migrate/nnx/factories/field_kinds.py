@@ -17,6 +17,7 @@ from ...linen.values.kind_results import OUT, main_result
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import Factory, Make, Site, Unmigratable
 from ...linen.values.values import Array
+from ...trees import of_kind
 from ..text.naming import chooser, lifted_prefix
 
 if TYPE_CHECKING:
@@ -147,9 +148,18 @@ def check_order(text: ClassText, container: str, attribute: str | None) -> None:
     if attribute not in (OUT, OUT_SHAPE) or site is None or not site.in_setup:
         return
     for other in text.run.sites:
-        if other.in_setup and other.container == container and other.origin >= site.origin:
+        if other.in_setup and other.container == container and (other.origin >= site.origin or _is_kept_later(other, site)):
             reason = f"a size of setup is what `self.{container}` says of its output, and that is made after it"
             raise Unmigratable("NNX114", reason, site.node)
+
+
+def _is_kept_later(made: Site, site: Site) -> bool:
+    """Is what was made an attribute only behind the statement that makes another module?"""
+    setup = made.maker
+    if setup is None or site.maker is not setup or made.source is not site.source:
+        return False
+    places = [n.lineno for n in of_kind(setup, ast.Attribute) if n.attr == made.container and isinstance(n.ctx, ast.Store)]
+    return bool(places) and min(places) > (site.node.end_lineno or site.node.lineno)
 
 
 def own_features(text: ClassText) -> tuple[str, set[str]] | None:
