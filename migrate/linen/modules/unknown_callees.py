@@ -15,6 +15,7 @@ from typing import Any
 from ...trees import subtree
 from ..values.sites import Static, Unmigratable
 from ..values.values import Unknown, Value
+from . import config_factories
 
 #: Packages whose functions make functions, but no Linen modules.
 _LIBRARIES = frozenset({
@@ -26,7 +27,8 @@ _LIBRARIES = frozenset({
 def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) -> Unmigratable:
     """Why a class stays Linen that calls `func`, of which nothing says what made it."""
     maker = _maker(value)
-    field = _root_field(run, maker)
+    of_object = maker is not None and config_factories.asked(run.project, _held(maker, env))
+    field = "" if of_object else _root_field(run, maker)
     known = run.project.qualname(env.source, maker) if maker is not None else None
     what = f"what `{ast.unparse(func)}` makes is not known, and it is called"
     if field and (run.fields[field].default is not None or _is_used(run.project, run.model.qualname)):
@@ -35,6 +37,8 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
         what = f"no code here constructs it, so that nothing shows what its field `{field}` makes"
     elif known is not None and run.project.definition(known) is None:
         what = f"`{known}` is of a package that is not migrated with it, and what it makes is called"
+    elif of_object and maker is not None:
+        what = f"`{ast.unparse(maker)}` makes modules, and what an object holds is not followed"
     found = Unmigratable("NNX138", what, node)
     found.field = field
     return found
@@ -84,10 +88,18 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
         return ast.unparse(maker)
     if isinstance(maker, ast.Subscript) or (isinstance(maker, ast.Call) and ast.unparse(maker.func) == "getattr"):
         return ast.unparse(maker)
+    if config_factories.asked(run.project, _held(maker, env)):
+        return ast.unparse(maker)
     if isinstance(maker, ast.Name):
         return maker.id if isinstance(value, Unknown) else None  # a local name for one of several factories, or none known
     last = maker.attr if isinstance(maker, ast.Attribute) else ""
     return ast.unparse(maker) if last[:1].isupper() else None
+
+
+def _held(maker: ast.expr, env: Any) -> ast.expr:
+    """What a local name holds, where that is an expression in fields."""
+    held = env.get(maker.id) if isinstance(maker, ast.Name) else None
+    return (_parsed(held.value.text) if held is not None and isinstance(held.value, Static) else None) or maker
 
 
 def _is_held_by_field(run: Any, func: ast.expr, name: str, env: Any) -> bool:
