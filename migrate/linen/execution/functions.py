@@ -137,11 +137,13 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
         else:
             complete = False
     complete &= not any(isinstance(a, ast.Starred) and not isinstance(v.value, Tup) for a, v in arguments.positional)
+    shared = {n: d for n, d in defaults_of(target).items() if n not in bound and function.env is not None}
     for name, default in defaults_of(target).items() if complete else ():
         if name not in bound:
             place = default_values.place_of(function, default)
             made = len(run.sites)
-            bound[name] = run.evaluate(default, place) if place is not None else Abs(Unknown(f"the default of {name}"))
+            kept = place is not None and name not in aliases.changed_parameters(target)  # else each call leaves it changed
+            bound[name] = run.evaluate(default, place) if kept else Abs(Unknown(f"the default of {name}"))
             if len(run.sites) > made:  # once, where the function is defined, whichever calls share it
                 raise Unmigratable("NNX135", f"the default of `{name}` makes a module: `{ast.unparse(default)}`", default)
             said = run.localize(default, place) if bound[name].static else None
@@ -184,6 +186,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     if function.method is not None:
         own_methods.note(run, function.method, first, [*nodes], result.value)
     aliases.forget_given(run, target, nodes, env)
+    if shared:
+        aliases.forget_given(run, target, shared, function.env)
     if helper is not None and run.in_setup and arguments.static:
         empty = made_for_setup(run, node, env, result.value, before)
         if empty is not None:
