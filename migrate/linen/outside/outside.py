@@ -54,7 +54,7 @@ class _Reader:
         self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
         model = next(iter(analyser.classes), None)
         self.run = Execution(model, analyser) if model is not None else None
-        self.tables = Tables(project, self._scope, self._assigned)
+        self.tables = Tables(project, self._scope, self._assigned, self.calls)
 
     def constructions(self) -> list[tuple[SourceFile, ast.Call]]:
         """Calls outside of modules that may construct a module of the project or bind its arguments."""
@@ -244,5 +244,6 @@ def _factory_fields(model: ClassModel) -> set[str]:
 
 def _bound(scope: ast.FunctionDef) -> set[str]:
     spec = scope.args
-    names = {a.arg for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]}
+    rest = [a for a in (spec.vararg, spec.kwarg) if a is not None]
+    names = {a.arg for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *rest]}
     return names | {n.id for n in subtree(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

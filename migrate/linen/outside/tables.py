@@ -6,7 +6,7 @@ What a table holds is everything that a display, `dict(...)`, an update or an as
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...source import SourceFile
@@ -18,17 +18,19 @@ _MAX_DEPTH = 8
 
 
 class Tables:
-    """`assigned`: what a local name of a function may be given."""
+    """`assigned`: what a local name of a function may be given; `calls`: where functions are called."""
 
     def __init__(
         self,
         project: Any,
         scope: Callable[[ast.Name, SourceFile], ast.FunctionDef | None],
         assigned: Callable[[ast.Name, ast.FunctionDef, SourceFile], list[tuple[ast.expr, SourceFile]]],
+        calls: Mapping[str, Sequence[tuple[SourceFile, ast.Call]]],
     ) -> None:
         self.project = project
         self.scope = scope
         self.assigned = assigned
+        self.calls = calls
 
     def looked_up(self, node: ast.expr, source: SourceFile, depth: int = 0) -> Iterator[tuple[ast.expr, SourceFile]]:
         """What `TABLE[key]` and `TABLE.get(key, default)` may be."""
@@ -93,6 +95,8 @@ class Tables:
         if isinstance(node, ast.Name) and scope is not None:
             for value, home in self.assigned(node, scope, source):
                 yield from self.entries(value, home, depth + 1)
+            if scope.args.kwarg is not None and scope.args.kwarg.arg == node.id:
+                yield from self._rest(scope, source, depth)
             yield from self._filled(node.id, scope, source, depth)
             return
         found = self.project.definition(self.project.qualname(source, node) or "")
@@ -103,6 +107,17 @@ class Tables:
             for target in targets:
                 if isinstance(target, ast.Name):
                     yield from self._filled(target.id, None, home, depth)
+
+    def _rest(self, function: ast.FunctionDef, source: SourceFile, depth: int) -> Iterator[Entry]:
+        """What calls give a function for its `**rest`."""
+        spec = function.args
+        named = {a.arg for a in [*spec.args, *spec.kwonlyargs]}
+        for home, call in self.calls.get(f"{source.module}.{function.name}", ()):
+            for keyword in call.keywords:
+                if keyword.arg is None:
+                    yield from (e for e in self.entries(keyword.value, home, depth + 1) if e[0] not in named)
+                elif keyword.arg not in named:
+                    yield keyword.arg, keyword.value, home
 
     def _filled(self, name: str, scope: ast.FunctionDef | None, source: SourceFile, depth: int) -> Iterator[Entry]:
         """What statements put into a table under its name: `table[key] = value`, `table.update(other)`."""

@@ -78,6 +78,7 @@ OTHERS = {
     "apply_bound_to_the_loss_by_keyword": "NNX602",
     "factories_out_of_tables": "NNX601",
     "lambdas_out_of_tables": "NNX603",
+    "factories_among_other_keywords": "NNX602",
     "a_bound_model_and_its_parts_taken_out": "NNX603",
     "decoding_with_a_cache_of_init": "NNX603",
     "decoding_with_a_stacked_cache": "NNX603",
