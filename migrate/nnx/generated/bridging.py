@@ -203,6 +203,8 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
         raise Unbridgeable("it is never called where its inputs could be seen")
     if traits.asks_for_own and (len(site.calls) > 1 or (not site.loops and _is_repeated(site))):
         raise Unbridgeable("it asks whether it has variables, and is called twice: the second time it has them")
+    if len({_inputs(model, node) for node, _, _ in site.calls}) > 1:
+        raise Unbridgeable("it is called with other inputs the second time, for which it may make other variables")
     arguments: list[Parts] = []
     order = [f.name for f in model.fields()]
     positional = len(site.node.args)
@@ -248,6 +250,21 @@ def _is_repeated(site: Site) -> bool:
     method = env.method.node if env.method is not None else None
     around = itertools.takewhile(lambda p: p is not method, env.source.ancestors(node))
     return any(isinstance(p, _REPEATING) for p in around)
+
+
+def _inputs(model: ClassModel, call: ast.Call) -> frozenset[tuple[str, str]]:
+    """Which inputs a call gives a module, and flags among them: what says which variables it makes."""
+    method = model.method("__call__")
+    names = [p.arg for p in method.positional] if method is not None else []
+    given = [*zip(names, call.args), *[(k.arg or "**", k.value) for k in call.keywords]]
+    left = {p: method.default(p) for p in names} if method is not None else {}
+    said = {name: _said(value) for name, value in [*[(n, d) for n, d in left.items() if d is not None], *given]}
+    return frozenset((name, value) for name, value in said.items() if name not in FLAGS)
+
+
+def _said(value: ast.expr) -> str:
+    flag = isinstance(value, ast.Constant) and (value.value is None or isinstance(value.value, bool | str))
+    return ast.unparse(value) if flag else ""
 
 
 def _mentions_partitioning(node: ast.expr | None) -> bool:

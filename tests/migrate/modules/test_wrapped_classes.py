@@ -143,6 +143,27 @@ def test_where_the_call_cannot_be_said_the_parent_stays_linen(call: str) -> None
     assert {str(c.outcome) for c in result.classes} == {"bridged"} and result.created == {}
 
 
+@pytest.mark.parametrize("second", ["inner(y, x)", "inner(y, mask=x)", "inner(y, doubled=True)"])
+def test_what_is_called_with_other_inputs_the_second_time_is_not_wrapped(second: str) -> None:
+    inner = f"""class Inner(nn.Module):
+  @nn.compact
+  def __call__(self, x, mask=None, doubled=False):
+    y = nn.Dense(4)(x)
+    {STAYS}
+    if mask is not None:
+      y = y * nn.Dense(4)(mask)
+    return nn.Dense(4)(y) if doubled else y
+
+
+"""
+    model = "class Model(nn.Module):\n  @nn.compact\n  def __call__(self, x):\n    inner = Inner()\n    y = inner(x)\n"
+    result = migrate(f"{HEAD}{inner}{model}    return y + {second}\n")
+    plans = {c.qualname: c for c in result.classes}
+    assert "with other inputs" in plans["m.Model"].reason
+    alike = migrate(f"{HEAD}{inner}{model}    return y + inner(y)\n")
+    assert {str(c.outcome) for c in alike.classes if c.qualname == "m.Model"} == {"native"}
+
+
 @pytest.mark.parametrize(
     ("gives", "use"),
     [
