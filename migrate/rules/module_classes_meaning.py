@@ -106,11 +106,12 @@ RULES = (
     stays(
         "NNX151",
         "reserved-field",
-        "a field has a name that NNX needs for itself",
-        "A field is called `rngs` or `cls`.",
+        "a field has a name that NNX needs for itself, or that the constructor needs for something else",
+        "A field is called `rngs` or `cls`, or as something of the file that the constructor would say (a constant `WIDTH` "
+        "beside `self.WIDTH`, `max(...)` beside a field `max`). A variable of the constructor's own counts as a field.",
         "The constructor takes `rngs: nnx.Rngs`, and the metaclass of NNX modules has a parameter `cls` of its own, so that "
-        "no keyword of this name reaches the constructor.",
-        "rename the field.",
+        "no keyword of this name reaches the constructor. Fields are its arguments: there `WIDTH` alone is the field.",
+        "rename the field, or import what has its name under another one.",
     ),
     stays(
         "NNX152",

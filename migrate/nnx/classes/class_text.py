@@ -43,6 +43,7 @@ from ...linen.values.values import Shape, Tup
 from ...linen.values.wrappers import is_wrapper
 from ...names import is_attribute_name
 from ...plan import AddedArgument, ClassPlan
+from ...source import SourceFile
 from .. import linen_copies
 from ..calls import cached_properties, traced_draws
 from ..factories import choice_text, field_kinds, given_modules, outside_chains
@@ -52,7 +53,7 @@ from ..setup import carried, setup_conditions, setup_names, setup_params, setup_
 from ..text import elsewhere, layer_variants, naming, variable_places
 from ..text.naming import Names, Place
 from ..text.text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, Recorder, short
-from . import constructor_names, constructor_text, later_sizes, repeated_entries, shared_scopes, templates
+from . import constructor_names, constructor_text, hidden_globals, later_sizes, repeated_entries, shared_scopes, templates
 
 VARIABLE_TYPES = {
     "params": "Param",
@@ -111,6 +112,8 @@ class ClassText:
         self.gave_way = False  # did a size take another name for one of `bound`?
         self.inner = constructor_names.inner_names(run)
         self.shadowed = (self.bound | self.inner) & run.fields.keys()
+        self.hidden: dict[str, frozenset[str]] = {}  # module → its names that the constructor may have for something else
+        self.of_files: list[tuple[SourceFile, ast.Name]] = []  # where it says them
         self.emitted: set[str] = set()
         self.renamed: dict[str, str] = {}  # attributes of setup that take Linen's name
         self.with_compact = [n for n in run.blocks if n != "setup" and any(not s.in_setup for s in run.sites_of(n))]
@@ -155,6 +158,7 @@ class ClassText:
                 self.dim(first), self.dim(following)
         self.lines = [constructor_text.constructor_lines(self, entry) for entry in self.run.blocks]
         constructor_names.refuse_reserved(self.run, self.bound | self.emitted)
+        hidden_globals.refuse(self)
         self.template_lines = templates.lines(self)
         later_sizes.lines(self)
         refusals.nothing_left(self)
@@ -460,6 +464,7 @@ class ClassText:
     def said(self, localized: Localized) -> Parts:
         """An expression of the source as the constructor says it."""
         self.needs |= self.needed(localized.needs)
+        hidden_globals.note(self, localized)
         if elsewhere.is_own(localized, self.source):
             return (overlay(localized, self.resolve),)
         return elsewhere.said(self, localized)

@@ -508,6 +508,9 @@ def _check(run: Execution, entry: str, names: Names) -> None:
             raise several_of(site)
         taken[place.object] = site
     methods = run.model.methods().keys() - hidden_methods.renamed(run).keys()
+    lists = {place.object for place in names.places.values() if place.kind == "list"}
     for site, place in names.places.items():
+        if place.kind == "attribute" and place.object in lists:
+            raise Unmigratable("NNX152", f"a module and a list of modules are both called {place.attribute}", site.node)
         if place.attribute in methods:
             raise Unmigratable("NNX156", f"a submodule and a method are both called {place.attribute}", site.node)
