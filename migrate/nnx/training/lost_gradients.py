@@ -26,7 +26,7 @@ _NUMBERS |= {"jax.tree.reduce", "jax.tree_util.tree_reduce"}
 
 def check(form: _Native) -> None:
     """Unsupported where such gradients go where more than their leaves may count."""
-    lost = _Lost(form)
+    lost = form.lost = Lost(form)
     for node in lost.loads():
         check_use(form, node)
     for value in lost.returned():
@@ -47,7 +47,7 @@ def check_use(form: _Native, node: ast.AST) -> None:
     raise Unsupported(node, "gradients that are taken apart")
 
 
-class _Lost:
+class Lost:
     """The names that are given gradients of the component, of which the flow says something else."""
 
     def __init__(self, form: _Native) -> None:
@@ -79,7 +79,7 @@ class _Lost:
         """What functions return of such gradients."""
         found = [n.value for source in self.sources for n in source.by_kind.get(ast.Return, ()) if isinstance(n, ast.Return)]
         parts = [part for value in found if value for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
-        return [p for p in parts if self._holds(p) and not self._is_gradients(self.form.flow.value(p))]
+        return [p for p in parts if self.holds(p) and not self._is_gradients(self.form.flow.value(p))]
 
     def _is_lost(self, node: ast.Name) -> bool:
         return node in self.form.flow.source_of and self.form.flow.symbol(self.form.source(node), node) in self.names
@@ -88,30 +88,30 @@ class _Lost:
         if isinstance(target, ast.Tuple):
             items = value.items if isinstance(value, Items) else ()
             several = _elements(given, len(target.elts))
-            whole = not items and not several and given is not None and self._holds(given)
+            whole = not items and not several and given is not None and self.holds(given)
             for index, element in enumerate(target.elts):
                 item = items[index] if index < len(items) else value
                 said = several[index] if index < len(several) else given if whole else None
                 self._bind(element, said, item)
         elif isinstance(target, ast.Name) and not self._is_gradients(self.form.flow.value(target)):
-            if self._is_gradients(value) or (given is not None and self._holds(given)):
+            if self._is_gradients(value) or (given is not None and self.holds(given)):
                 self.names.add(self.form.flow.symbol(self.form.source(target), target))
 
     def _is_gradients(self, value: Value) -> bool:
         return isinstance(value, Gradients) and self.form.component.holds(value)
 
-    def _holds(self, node: ast.expr) -> bool:
+    def holds(self, node: ast.expr) -> bool:
         """Is it gradients, or a tree that is made of them leaf by leaf?"""
         if self._is_gradients(self.form.flow.value(node)) or (isinstance(node, ast.Name) and self._is_lost(node)):
             return True
         if isinstance(node, ast.Tuple | ast.List):
-            return any(map(self._holds, node.elts))
+            return any(map(self.holds, node.elts))
         if not isinstance(node, ast.Call):
             return False
         name = self.form.flow.name(node.func) or ""
         if not name.startswith(_LEAF_BY_LEAF) or name in _NUMBERS | leaf_order.LEAVES:
             return False
-        return any(map(self._holds, [*node.args, *(k.value for k in node.keywords)]))
+        return any(map(self.holds, [*node.args, *(k.value for k in node.keywords)]))
 
 
 def _elements(given: ast.expr | None, count: int) -> list[ast.expr]:

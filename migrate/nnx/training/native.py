@@ -111,6 +111,7 @@ class _Native(Rewrite):
         super().__init__(component, flow, contexts)
         self._taken_by_others = list(taken)  # names that the writers of other models give, by scope
         self.later: list[Callable[[], None]] = []  # what to report once the edits are made
+        self.lost: lost_gradients.Lost | None = None  # names of gradients that the flow of values does not know
 
     def names_given(self) -> list[Symbol]:
         """The names that this writer puts into scopes."""

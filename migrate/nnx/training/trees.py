@@ -86,13 +86,49 @@ def use(form: _Native, call: ast.Call, node: ast.AST) -> bool:
     name = form.flow.name(call.func) or ""
     if name in _MIXES and not pure:
         return False
+    beside = [tree for tree in (call.args[:2] if name in _MIXES else call.args[1:]) if tree is not node]
+    if not all(_is_tree(form, tree) for tree in beside):
+        raise Unsupported(call, "params or gradients beside a tree of another kind")
     value = form.flow.value(node)
+    if _read_by_name(form, call):
+        if pure or beside or isinstance(value, Gradients):
+            raise Unsupported(call, "a tree that is handed on")
+        form.replace(node, as_in_linen(form, node))
+        return True
     if isinstance(value, Gradients):
         if pure:
             form.replace(node, f"{context.name('flax.nnx.as_pure')}(", node, ")")
         return True
     form.replace(node, pure_params(form, node) if pure else params(form, node))
     return True
+
+
+def _is_tree(form: _Native, node: ast.expr) -> bool:
+    """Is what is mapped over beside params a tree of the same kind? A dictionary has another structure."""
+    value = form.flow.value(node)
+    held = isinstance(value, Tracked) and form.component.holds(value)
+    return held or state_fields.of(form, value) or (form.lost is not None and form.lost.holds(node))
+
+
+def _read_by_name(form: _Native, call: ast.Call) -> bool:
+    """Is a new tree handed to what may look at it by name? `pickle.dump(jax.tree.map(np.asarray, params), file)`.
+
+    Unsupported where nobody can tell.
+    """
+    parent = form.parent(call)
+    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if isinstance(holder, ast.Dict | ast.List):
+        return True
+    if not isinstance(holder, ast.Call) or call is holder.func:
+        return False
+    if made(form, holder):
+        return _read_by_name(form, holder)
+    if looks(form, holder) or of_library(form, holder):
+        return True
+    known = isinstance(form.flow.value(holder.func), Function | Method) or isinstance(form.flow.value(holder), State)
+    if not known and not (form.flow.name(holder.func) or "").startswith(("jax.", "optax.")):
+        raise Unsupported(call, "a tree of params that is handed to something unknown")
+    return False
 
 
 def _meets_field(form: _Native, call: ast.Call) -> bool:
