@@ -90,6 +90,9 @@ class _Reading:
             return self.within(model.method("__call__") if model is not None else None, place)
         if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id == "self":
             return self.within(self.run.model.method(call.func.attr), place)
+        above = next((method for node, method in self.run.super_calls if node is call), None)
+        if above is not None:
+            return self.within(above, place)
         name = self.run.project.qualname(source, call.func) or ""
         found = self.run.project.definition(name) if name else None
         if found is None or not isinstance(found[1], ast.FunctionDef):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.values.presence import Presence
 from ...linen.values.sites import Site
 from ...trees import subtree
 
 if TYPE_CHECKING:
     from ...linen.execution.execute import Execution
-    from ...linen.project.classes import ClassModel
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -21,12 +22,12 @@ def why_not_by_default(run: Execution, site: Site) -> str:
     node, _, env = site.calls[0]
     source = env.source
     around = [node, *source.ancestors(node)]
-    own = {method.node: method for method in run.model.methods().values()}
-    method = next((own[a] for a in around if a in own), None)
-    if method is None or method.node not in _reached(run.model):
+    own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
+    method = next((a for a in around if a in own), None)
+    if method is None or method not in _reached(run):
         return "its call is not followed"
     for child, parent in itertools.pairwise(around):
-        if child is method.node:
+        if child is method:
             break
         asks = isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test
         if asks and not _is_static(run, parent.test):
@@ -42,10 +43,37 @@ def why_not_by_default(run: Execution, site: Site) -> str:
     return ""
 
 
+def optional_asked(run: Execution, site: Site) -> set[str]:
+    """The optional arguments of the class's call whose being there decides whether the module is called."""
+    node, _, env = site.calls[0]
+    tests = [a.test for a in env.source.ancestors(node) if isinstance(a, ast.If | ast.IfExp)]
+    values = [run.evaluated[part].value for test in tests for part in _parts(test) if part in run.evaluated]
+    return {value.argument for value in values if isinstance(value, Presence)}
+
+
 def _is_static(run: Execution, test: ast.expr) -> bool:
-    """Does the constructor know which way a condition goes?"""
+    """Does a call with the defaults, and with the optional arrays that the constructor is told of, go the way that all go?"""
+    return all(_is_settled(run, part) for part in _parts(test))
+
+
+def _is_settled(run: Execution, test: ast.expr) -> bool:
     found = run.evaluated.get(test)
-    return found is not None and found.static and not found.flags
+    if found is not None and (isinstance(found.value, Presence) or (found.static and not found.flags)):
+        return True
+    return all(node.id == "self" for node in subtree(test) if isinstance(node, ast.Name)) and not any(
+        isinstance(node, ast.Call | ast.Subscript) for node in subtree(test)
+    )
+
+
+def _parts(test: ast.expr) -> Iterator[ast.expr]:
+    """`a`, `b` and `c` of `a and (b or not c)`."""
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _parts(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _parts(test.operand)
+    else:
+        yield test
 
 
 def _may_leave(run: Execution, statement: ast.stmt) -> bool:
@@ -57,16 +85,19 @@ def _may_leave(run: Execution, statement: ast.stmt) -> bool:
     return bool(leaving) and not all(_is_static(run, test) for test in tests)
 
 
-def _reached(model: ClassModel) -> set[ast.AST]:
+def _reached(run: Execution) -> set[ast.AST]:
     """The methods that a call of the class runs, as far as their names say it."""
-    methods, found, todo = model.methods(), set[ast.AST](), ["__call__"]
+    methods = run.model.methods()
+    found: set[ast.AST] = set()
+    todo = [methods["__call__"]] if "__call__" in methods else []
     while todo:
-        method = methods.get(todo.pop())
-        if method is None or method.node in found:
+        method = todo.pop()
+        if method.node in found:
             continue
         found.add(method.node)
-        todo += [n.attr for n in method.nodes if isinstance(n, ast.Attribute)]
+        todo += [methods[n.attr] for n in method.nodes if isinstance(n, ast.Attribute) and n.attr in methods]
+        todo += [base for call, base in run.super_calls if call in method.nodes]
     return found
 
 
-__all__ = ["why_not_by_default"]
+__all__ = ["optional_asked", "why_not_by_default"]

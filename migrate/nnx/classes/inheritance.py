@@ -69,7 +69,13 @@ def _makes_otherwise(text: ClassText) -> bool:
     """Would its constructor make something else than that of a base: of a size that a method of its own says?"""
     plans = [text.plans.get(base.qualname) for base in text.model.bases]
     writers = [plan.writer for plan in plans if plan is not None]
-    return any(getattr(writer, "lines", text.lines) != text.lines for writer in writers)
+    if any(getattr(writer, "lines", text.lines) != text.lines for writer in writers):
+        return True
+    return bool(text.later) and any(_asked(writer) != _asked(text) for writer in writers if isinstance(writer, type(text)))
+
+
+def _asked(text: ClassText) -> list[str]:
+    return [added.name for added, _, _ in text.added()]
 
 
 def call_of_base(text: ClassText) -> Parts:

@@ -41,7 +41,9 @@ _CODES = frozenset({"NNX110", "NNX114"})
 def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bool:
     """Could a class that failed so find its sizes when it is constructed?"""
     method = model.method("__call__")
-    alone = not model.bases and not list(analyser.classes.derived(model))
+    family = [*model.mro(), *analyser.classes.derived(model)]
+    # What a base's setup makes its own constructor makes, which cannot call the derived class yet.
+    alone = len(family) == 1 or all(m.method("setup") is None and len(m.bases) < 2 for m in family)
     lacks = failure.code in _CODES or failure.lacks is not None
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return False  # an earlier run has left it, and what uses it gives it no size
@@ -310,7 +312,8 @@ def _optional(text: ClassText, site: Site) -> set[str]:
     """The optional arrays of the class's call that a module is given."""
     assert site.call is not None
     given = [*site.call.args, *site.call.keywords.values()]
-    return {whole_argument(v) for v in given if isinstance(v, Array)} & text.run.optional_arguments
+    handed = {whole_argument(v) for v in given if isinstance(v, Array)} & text.run.optional_arguments
+    return handed | first_calls.optional_asked(text.run, site)
 
 
 def _example(text: ClassText, name: str, value: Value) -> str:
