@@ -154,12 +154,37 @@ def unrolled(run: Any, node: ast.expr, iterated: Abs, env: Any) -> list[Abs] | N
         return None
 
     found = items(node, iterated.value)
+    places = _places(run, node, env)
+    if places:
+        return [Abs(Int(Dim.of(i)), True, iterated.flags) for i in places]
     if found is not None and not iterated.static and _only_fills(node, env):
         if len(found) == 1 or (len(found) <= MAX_UNROLLED and all(_is_numbers(v) for v in found)):
             return [Abs(v, False, iterated.flags) for v in found]
     if found is None or not (any(_has_module(run, v) for v in found) or _names_modules(run, node, env)):
         return None
     return [Abs(v, False, iterated.flags) for v in found]
+
+
+def _places(run: Any, node: ast.expr, env: Any) -> list[int]:
+    """The numbers of a loop over a known range that pick modules of a list that is written out: `self.blocks[i](x)`."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"):
+        return []
+    values = [run.evaluated[a].value for a in node.args if a in run.evaluated]
+    numbers = [v.dim.value for v in values if isinstance(v, Int) and v.dim.value is not None]
+    loop = env.source.parents.get(node)
+    if len(numbers) != len(node.args) or not 0 < len(numbers) < 4 or 0 in numbers[2:] or env.get("range") is not None:
+        return []
+    if not isinstance(loop, ast.For | ast.comprehension) or not isinstance(loop.target, ast.Name):
+        return []
+    places = range(*numbers)
+    for part in subtree(loop if isinstance(loop, ast.For) else env.source.parents[loop]):
+        if not (isinstance(part, ast.Subscript) and isinstance(part.value, ast.Attribute | ast.Name)):
+            continue
+        if any(isinstance(n, ast.Name) and n.id == loop.target.id for n in subtree(part.slice)):
+            held = run.evaluate(part.value, env).value
+            if type(held) is Tup and held.items and all(_has_module(run, item) for item in held.items):
+                return list(places) if len(places) <= MAX_UNROLLED else []
+    return []
 
 
 def _only_fills(node: ast.expr, env: Any) -> bool:

@@ -52,7 +52,7 @@ def optional_asked(run: Execution, site: Site) -> set[str]:
 
 
 def _is_static(run: Execution, test: ast.expr) -> bool:
-    """Does a call with the defaults, and with the optional arrays that the constructor is told of, go the way that all go?"""
+    """Does a call with the defaults and the optional arrays that the constructor is told of go the way that all go?"""
     return all(_is_settled(run, part) for part in _parts(test))
 
 
