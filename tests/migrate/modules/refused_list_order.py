@@ -52,7 +52,7 @@ REFUSED = {
         SETUP + "  self.layers = layers[::-1]\ndef __call__(self, x):" + GOES.replace("layers", "self.layers"),
     ),
     "a list that grew in a loop, turned under another name": (
-        "NNX110",
+        "NNX121",
         "def setup(self):\n  layers = [nn.Dense(9)]\n  others = layers\n"
         "  for d in self.widths:\n    layers.append(nn.Dense(d))\n  others.reverse()\n"
         "  self.net = nn.Sequential(layers)\ndef __call__(self, x):\n  return self.net(x)",
