@@ -437,6 +437,17 @@ RULES = (
         "constructor was given, the constructor raises; so does a module that was not reached, when it is called.",
     ),
     stays(
+        "NNX186",
+        "keeps-changing-objects",
+        "setup keeps an object that changes when it is used",
+        "`self.pairs = zip(self.queries, self.keys)`, `self.count = itertools.count()`, a generator, a random state, a set "
+        "that a method adds to, an object of a class whose methods assign to it; or such an iterator is given to another "
+        "module.",
+        "Linen runs `setup` for every `apply`, so that iterators begin anew and counters start from zero. A native module "
+        "makes the object once: the second call would find it as the first one left it.",
+        "keep a list or tuple (`list(zip(...))`), make the object in the call, or keep what it counts in a variable.",
+    ),
+    stays(
         "NNX199",
         "tool-failed-on-class",
         "this tool failed on the class",

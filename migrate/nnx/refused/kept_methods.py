@@ -32,6 +32,7 @@ from ...linen.values.sites import (
 from ...linen.values.values import Array, Const, Global, Int, Real, Text, Tup, Value
 from ...trees import children, subtree
 from ..text.text_parts import short
+from . import changing_objects
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
@@ -53,6 +54,7 @@ _AT_ONCE = frozenset({"param", "variable", "make_rng", "sow", "put_variable"})  
 
 def refuse(text: ClassText) -> None:
     reader = _Reader(text)
+    changing_objects.refuse(text, reader.constructing())
     for method in reader.constructing():
         reader.read(method.node.body)
     for found in text.run.attributes.values():

@@ -11,6 +11,7 @@ from nnx_migrate.migrate.source import SourceFile
 
 from . import (
     refused_changed_in_loops,
+    refused_changing_objects,
     refused_class_changes,
     refused_compact_lists,
     refused_conditional_items,
@@ -60,6 +61,7 @@ HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy a
 
 TABLES = (
     refused_changed_in_loops,
+    refused_changing_objects,
     refused_class_changes,
     refused_compact_lists,
     refused_config_objects,

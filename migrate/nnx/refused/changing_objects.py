@@ -1,0 +1,99 @@
+"""Objects that change while a module is used, and that it keeps: `self.pairs = zip(self.queries, self.keys)`, a counter.
+
+Linen runs `setup` for every `apply`: an iterator starts from its beginning, a counter from zero. A native module makes them
+once: the second call would find the iterator exhausted.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...linen.project.classes import Method
+from ...linen.values.sites import Unmigratable
+from ...source import SourceFile
+from ...trees import of_kind
+from ..text.text_parts import short
+
+if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
+
+_ITERATORS = frozenset({"enumerate", "filter", "iter", "map", "reversed", "zip"})
+_MAKERS = ("itertools.", "random.Random", "numpy.random.RandomState", "numpy.random.default_rng", "numpy.random.Generator")
+_CHANGES = frozenset(
+    {"add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popleft", "popitem", "remove"}
+    | {"reverse", "rotate", "setdefault", "sort", "update"}
+)
+
+
+def refuse(text: ClassText, constructing: list[Method]) -> None:
+    """`constructing`: the methods that run when the module is made."""
+    for method in constructing:
+        for name, value in _attributes(method):
+            if _changes_itself(text, method.source, value) or _is_changed(text, name, value, constructing):
+                reason = f"`self.{name}` is `{short(value)}`, which changes when used, and which Linen makes for every call"
+                raise Unmigratable("NNX186", reason, value)
+    for site in text.run.sites:
+        for argument in site.bound.values():
+            if argument.node is not None and _changes_itself(text, site.source, argument.node):
+                reason = f"a module is given `{short(argument.node)}`, which changes when used"
+                raise Unmigratable("NNX186", reason, argument.node)
+
+
+def _attributes(method: Method) -> Iterator[tuple[str, ast.expr]]:
+    """The attributes that a method makes, with what they are made of; that of a local name where it has one."""
+    local = {t.id: a.value for a in of_kind(method.node, ast.Assign) for t in a.targets if isinstance(t, ast.Name)}
+    for statement in of_kind(method.node, ast.Assign):
+        for target in statement.targets:
+            pairs = [(target, statement.value)]
+            if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+                pairs = list(zip(target.elts, statement.value.elts))
+            for one, value in pairs:
+                if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self":
+                    yield one.attr, local.get(value.id, value) if isinstance(value, ast.Name) else value
+
+
+def _changes_itself(text: ClassText, source: SourceFile, value: ast.expr) -> bool:
+    """Is it an iterator, a generator of random numbers, or an object of the project whose methods change it?"""
+    if isinstance(value, ast.GeneratorExp):
+        return True
+    if not isinstance(value, ast.Call):
+        return False
+    project = text.run.project
+    if isinstance(value.func, ast.Name) and value.func.id in _ITERATORS:
+        return not source.names.is_hidden(value.func.id, value.func) and value.func.id not in source.names.definitions
+    name = project.qualname(source, value.func) or ""
+    if name.startswith(_MAKERS):
+        return True
+    found = project.definition(name) if name not in project.linen_classes else None
+    return found is not None and isinstance(found[1], ast.ClassDef) and _has_changing_methods(found[1])
+
+
+def _has_changing_methods(node: ast.ClassDef) -> bool:
+    methods = [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name not in ("__init__", "__post_init__")]
+    return any(_is_own(n) and not isinstance(n.ctx, ast.Load) for m in methods for n in of_kind(m, ast.Attribute))
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _is_changed(text: ClassText, name: str, value: ast.expr, constructing: list[Method]) -> bool:
+    """Does a method change it in place? Linen freezes lists and dicts; sets and other objects it leaves alone."""
+    if isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp | ast.Tuple):
+        return False
+    held = text.run.attributes.get(name)
+    if held is not None and next(text.run.modules_in(held.value), None) is not None:
+        return False
+    for method in text.model.methods().values():
+        for node in method.fields_read.get(name, ()) if method not in constructing else ():
+            parent = method.source.parents.get(node)
+            call = method.source.parents.get(parent) if isinstance(parent, ast.Attribute) else None
+            if isinstance(parent, ast.Attribute) and parent.attr in _CHANGES and isinstance(call, ast.Call):
+                if call.func is parent:
+                    return True
+    return False
+
+
+__all__ = ["refuse"]

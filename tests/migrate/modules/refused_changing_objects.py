@@ -1,0 +1,131 @@
+"""Objects of setup that change when they are used, and that Linen makes for every call: their classes stay Linen."""
+
+REFUSED = {
+    "a counter": (
+        "NNX186",
+        """import itertools
+
+
+class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.count = itertools.count()
+  def __call__(self, x):
+    return self.d(x) + next(self.count)
+""",
+    ),
+    "a generator": (
+        "NNX186",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.scales = (i * 2.0 for i in range(3))
+  def __call__(self, x):
+    x = self.d(x)
+    for s in self.scales:
+      x = x + s
+    return x
+""",
+    ),
+    "a generator under a local name": (
+        "NNX186",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    scales = (i * 2.0 for i in range(3))
+    self.scales = scales
+  def __call__(self, x):
+    x = self.d(x)
+    for s in self.scales:
+      x = x + s
+    return x
+""",
+    ),
+    "an iterator": (
+        "NNX186",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.scales = map(float, range(3))
+  def __call__(self, x):
+    x = self.d(x)
+    for s in self.scales:
+      x = x + s
+    return x
+""",
+    ),
+    "one of two": (
+        "NNX186",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.first, self.scales = 0, iter([1.0, 2.0])
+  def __call__(self, x):
+    x = self.d(x)
+    for s in self.scales:
+      x = x + s
+    return x
+""",
+    ),
+    "a random state": (
+        "NNX186",
+        """import numpy as np
+
+
+class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.random = np.random.RandomState(0)
+  def __call__(self, x):
+    return self.d(x) + self.random.rand()
+""",
+    ),
+    "a set that grows": (
+        "NNX186",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.seen = set()
+  def __call__(self, x):
+    y = self.d(x) + len(self.seen)
+    self.seen.add('a')
+    return y
+""",
+    ),
+    "an object that counts": (
+        "NNX186",
+        """class Counter:
+  def __init__(self):
+    self.n = 0
+  def next(self):
+    self.n += 1
+    return self.n
+
+
+class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.counter = Counter()
+  def __call__(self, x):
+    return self.d(x) * self.counter.next()
+""",
+    ),
+    "an iterator that another module is given": (
+        "NNX186",
+        """class Sub(nn.Module):
+  scales: Any
+  @nn.compact
+  def __call__(self, x):
+    for s in self.scales:
+      x = x + s
+    return nn.Dense(4)(x)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.d = Sub(map(float, range(3)))
+  def __call__(self, x):
+    return self.d(x)
+""",
+    ),
+}
