@@ -366,8 +366,9 @@ RULES = (
         "NNX180",
         "setup-computes",
         "setup computes with parameters, or holds one under no name",
-        "A call of a submodule in setup, a list of parameters, a condition on what a parameter is, or values computed from "
-        "parameters that other classes read, that methods change, or in a class that others of the project derive from. "
+        "A call of a submodule in setup, or of a method of one, random numbers drawn there, a list of parameters, a "
+        "condition on what a parameter is, or values computed from parameters (also `self.embed.embedding`) that other "
+        "classes read, that methods change, or in a class that others of the project derive from. "
         "(`self.scale = jnp.exp(self.w)` by itself is computed anew for every call, by a method `_computed`.)",
         "`setup` runs with every call, a constructor once: the value would never follow the parameter, which would not "
         "be trained.",

@@ -34,11 +34,27 @@ def refuse(text: ClassText, constructing: list[Method]) -> None:
             if _changes_itself(text, method.source, value) or _is_changed(text, name, value, constructing):
                 reason = f"`self.{name}` is `{short(value)}`, which changes when used, and which Linen makes for every call"
                 raise Unmigratable("NNX186", reason, value)
+    for method in text.model.methods().values():
+        for node in of_kind(method.node, ast.Attribute) if method not in constructing else ():
+            if _is_written_around(method.source, node):
+                reason = f"`{short(node)}` changes the module in `{method.name}`: with Linen a copy of it, soon gone"
+                raise Unmigratable("NNX186", reason, node)
     for site in text.run.sites:
         for argument in site.bound.values():
             if argument.node is not None and _changes_itself(text, site.source, argument.node):
                 reason = f"a module is given `{short(argument.node)}`, which changes when used"
                 raise Unmigratable("NNX186", reason, argument.node)
+
+
+def _is_written_around(source: SourceFile, node: ast.Attribute) -> bool:
+    """`object.__setattr__`, `self.__dict__[...] = ...`: does it get around Linen, which allows no assignments in calls?"""
+    name = node.value.id if isinstance(node.value, ast.Name) else ""
+    if name == "object":
+        return node.attr in ("__setattr__", "__delattr__")
+    parent = source.parents.get(node)
+    stored = isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)
+    changed = isinstance(parent, ast.Attribute) and parent.attr in _CHANGES
+    return name == "self" and node.attr == "__dict__" and (stored or changed)
 
 
 def _attributes(method: Method) -> Iterator[tuple[str, ast.expr]]:

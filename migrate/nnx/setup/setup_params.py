@@ -17,9 +17,10 @@ from ...linen.project.classes import Method
 from ...linen.values.sites import Module, Site, Unmigratable, Variable
 from ...names import is_attribute_name
 from ...source import SourceFile
+from . import inner_variables
+from .inner_variables import STATIC
 
 _CODE = "NNX180"
-STATIC = ("shape", "dtype", "ndim", "size")
 
 
 def check(run: Any, model: Any, computed: Set[ast.AST] = frozenset()) -> dict[str, str]:
@@ -35,9 +36,18 @@ def check(run: Any, model: Any, computed: Set[ast.AST] = frozenset()) -> dict[st
     for name, method in model.methods().items():
         if name == "setup" or any(id(node) in made for node in method.nodes):
             _check_method(run, method, made, renamed, holders, computed, whole=name == "setup")
+    _refuse_draws(run, {site.node for site in run.sites if id(site.node) in made})
     for attribute, key in renamed.items():
         _may_rename(run, model, attribute, key)
     return renamed
+
+
+def _refuse_draws(run: Any, made: Set[ast.AST]) -> None:
+    """What setup draws is drawn for every call; what a variable starts from is drawn once in Linen, too."""
+    for site in run.sites:
+        if site.kind == "rng" and site.in_setup and not any(node in made for node in site.source.ancestors(site.node)):
+            text = f"setup draws random numbers: `{ast.unparse(site.node)}` would be drawn once, in the constructor"
+            raise Unmigratable(_CODE, text, site.node)
 
 
 def _check_method(
@@ -66,9 +76,18 @@ def _check_method(
             _read(run, node, parents, renamed, holders)
         elif whole and isinstance(node, ast.Call):
             found = run.evaluated.get(node.func)
-            if found is not None and isinstance(found.value, Module):
+            if (found is not None and isinstance(found.value, Module)) or inner_variables.called(run, node):
                 text = f"setup calls a module: `{ast.unparse(node)}` would be computed once, in the constructor"
                 raise Unmigratable(_CODE, text, node)
+            own = node.func.attr if isinstance(node.func, ast.Attribute) and _is_self(node.func.value) else ""
+            helper = run.model.method(own) if own else None
+            if helper is not None and inner_variables.reads(run, helper, set()):
+                text = f"setup computes with a parameter or variable: `{ast.unparse(node)}` would be computed once"
+                raise Unmigratable(_CODE, text, node)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _held(
@@ -154,12 +173,13 @@ def _read(
 ) -> None:
     """A parameter or variable read in setup: it may be handed on to an attribute, and its shape may be asked."""
     found = run.evaluated.get(node)
-    if found is None or not isinstance(found.value, SetupParam | Variable):
+    inner = bool(inner_variables.read(run, node))
+    if found is None or not (inner or isinstance(found.value, SetupParam | Variable)):
         return
     parent = parents.get(id(node))
-    if isinstance(parent, ast.Attribute) and parent.attr in STATIC and isinstance(found.value, SetupParam):
+    if isinstance(parent, ast.Attribute) and parent.attr in STATIC and (inner or isinstance(found.value, SetupParam)):
         return
-    target = _target(node, parents)
+    target = None if inner else _target(node, parents)
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
         if isinstance(found.value, SetupParam) and found.value.site is not None:
             _hold(found.value.site, target.attr, target, renamed, holders)
@@ -196,4 +216,4 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     return any(bound.search(file.text) for file in files)
 
 
-__all__ = ["STATIC", "check", "read_elsewhere", "starts_another"]
+__all__ = ["check", "read_elsewhere", "starts_another"]

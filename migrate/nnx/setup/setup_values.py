@@ -31,7 +31,9 @@ from ...linen.values.sites import Module, Site, Unmigratable, Variable
 from ...names import is_attribute_name
 from ...source import SourceFile
 from ...trees import subtree
-from .setup_params import STATIC, read_elsewhere
+from . import inner_variables
+from .inner_variables import STATIC
+from .setup_params import read_elsewhere
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -216,12 +218,13 @@ class _Reader:
             if node in self.run.setup_helpers:
                 return True
             called = self.run.evaluated.get(node.func)
-            if called is not None and isinstance(called.value, Module) and id(node) not in self.made:
+            is_call = (called is not None and isinstance(called.value, Module)) or inner_variables.called(self.run, node)
+            if is_call and id(node) not in self.made:
                 raise self.refusal  # a module would be called by the method
         if _is_self_attribute(node) and isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
             name = node.attr  # type: ignore[attr-defined]
             method = self.model.method(name)
-            if name in self.found.attributes or (method is not None and self._reads(method, set())):
+            if name in self.found.attributes or (method is not None and self._reads(method)):
                 return True
         if isinstance(node, ast.expr) and self._is_parameter(node):
             return True
@@ -236,22 +239,11 @@ class _Reader:
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
             return False
         found = self.run.evaluated.get(node)
-        return found is not None and isinstance(found.value, SetupParam)
+        return (found is not None and isinstance(found.value, SetupParam)) or bool(inner_variables.read(self.run, node))
 
-    def _reads(self, method: Method, seen: set[str]) -> bool:
+    def _reads(self, method: Method) -> bool:
         """Does a method read parameters, or what follows them?"""
-        seen.add(method.name)
-        for node in method.nodes:
-            if not _is_self_attribute(node):
-                continue
-            name = node.attr  # type: ignore[attr-defined]
-            held = self.run.attributes.get(name)
-            if name in self.found.attributes or (held is not None and isinstance(held.value, SetupParam)):
-                return True
-            inner = self.model.method(name)
-            if inner is not None and name not in seen and self._reads(inner, seen):
-                return True
-        return False
+        return inner_variables.reads(self.run, method, set(), frozenset(self.found.attributes))
 
     # what that asks for ----------------------------------------------------------------------------------------
     def _name_parameters(self) -> None:
@@ -423,7 +415,7 @@ class _Text:
                 source=source,
                 order=9,
             )
-        self._take_away(body)
+        self._take_away(body[self._take_first_away(body) :])
 
     def _is_said(self, statement: ast.stmt) -> bool:
         found = self.found
@@ -474,8 +466,12 @@ class _Text:
         source = self.source
         for node in subtree(statement):
             key = self.found.held.get(id(node))
+            inner = inner_variables.read(self.writer.run, node)
             if key is not None:
                 yield Edit(source.span(node), (f"self.{key}[...]",))
+            elif inner:
+                assert isinstance(node, ast.Attribute)
+                yield Edit(source.span(node), (source.span(node.value), f".{inner}"))
             elif _is_self_attribute(node):
                 name = node.attr  # type: ignore[attr-defined]
                 held = self.writer.run.evaluated.get(node)
@@ -513,6 +509,22 @@ class _Text:
                 ].strip():
                     start = above
                 self.writer.remove(self.source, Span(start, self.source.line_span(statement).end))
+
+    def _take_first_away(self, body: Sequence[ast.stmt]) -> int:
+        """The first statements, before which the constructor's head ends; how many of the body are done."""
+        is_text = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+        first = last = 1 if is_text else 0
+        while last < len(body) and body[last] in self.found.moved:
+            last += 1
+        if last == first:
+            return 0
+        start, end = self.source.span(body[first]).start, self.source.line_span(body[last - 1]).end
+        if last == len(body):
+            self.writer.put(Span(start, end), f"pass{self.source.newline}", source=self.source)
+            return last
+        rest = self.source.text[end:]
+        self.writer.remove(self.source, Span(start, end + len(rest) - len(rest.lstrip())))
+        return last
 
 
 __all__ = ["Computed", "plan", "write"]

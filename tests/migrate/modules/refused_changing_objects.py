@@ -128,4 +128,24 @@ class M(nn.Module):
     return self.d(x)
 """,
     ),
+    "an attribute that the call sets around Linen": (
+        "NNX186",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    if not hasattr(self, 'once'):
+      x = x * 2
+      object.__setattr__(self, 'once', True)
+    return nn.Dense(4)(x)
+""",
+    ),
+    "the module's dict": (
+        "NNX186",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    self.__dict__['n'] = self.__dict__.get('n', 0) + 1
+    return nn.Dense(4)(x) * self.__dict__['n']
+""",
+    ),
 }

@@ -1,0 +1,95 @@
+"""Setups that compute from variables of submodules in ways no method can follow, call them, or draw: they stay Linen."""
+
+REFUSED = {
+    "a submodule's parameter under another name": (
+        "NNX180",
+        """class Sub(nn.Module):
+  n: int = 4
+  def setup(self):
+    self.w = self.param('w', nn.initializers.normal(1.0), (self.n,))
+    self.k = self.n * 2
+  @property
+  def double(self):
+    return self.w * 2
+  def get(self):
+    return self.w * 3
+  def __call__(self, x):
+    return x * self.w
+
+
+class M(nn.Module):
+  def setup(self):
+    self.s = Sub()
+    self.w = self.s.w
+  def __call__(self, x):
+    return self.s(x) * self.w
+""",
+    ),
+    "a method of a submodule": (
+        "NNX180",
+        """class Sub(nn.Module):
+  n: int = 4
+  def setup(self):
+    self.w = self.param('w', nn.initializers.normal(1.0), (self.n,))
+    self.k = self.n * 2
+  @property
+  def double(self):
+    return self.w * 2
+  def get(self):
+    return self.w * 3
+  def __call__(self, x):
+    return x * self.w
+
+
+class M(nn.Module):
+  def setup(self):
+    self.s = Sub()
+    self.w = self.s.get()
+  def __call__(self, x):
+    return self.s(x) * self.w
+""",
+    ),
+    "a table of a module under a local name": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    e = nn.Embed(5, 4)
+    self.e = e
+    self.table = e.embedding.T
+  def __call__(self, x):
+    return x @ self.table
+""",
+    ),
+    "a table in a method that setup calls": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.build()
+  def build(self):
+    self.e = nn.Embed(5, 4)
+    self.table = self.e.embedding.T
+  def __call__(self, x):
+    return x @ self.table
+""",
+    ),
+    "a submodule that is called": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.e = nn.Embed(5, 4)
+    self.t = self.e(jnp.arange(5))
+  def __call__(self, x):
+    return x @ self.t.T
+""",
+    ),
+    "random numbers": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.noise = jax.random.normal(self.make_rng('dropout'), (4,))
+    self.d = nn.Dense(4)
+  def __call__(self, x):
+    return self.d(x) + 0 * self.noise
+""",
+    ),
+}
