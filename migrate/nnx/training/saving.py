@@ -35,6 +35,7 @@ def use(form: _Native, call: ast.Call, node: ast.Name) -> bool:
     name = form.flow.name(call.func) or ""
     if name in RESTORES or _restoring(form, call):
         return True
+    _check_keys(form)
     if name in SAVES:
         if not {k.arg for k in call.keywords} <= _FLAX_SAVE or len(call.args) > 7:
             raise Unsupported(call, "a checkpoint that is saved with other options")
@@ -100,6 +101,17 @@ def _restoring(form: _Native, call: ast.Call) -> bool:
     if name.startswith("orbax.checkpoint.args."):
         return name.endswith("Restore")
     return isinstance(call.func, ast.Attribute) and call.func.attr == "restore"
+
+
+def _check_keys(form: _Native) -> None:
+    """Unsupported where the program restores what is no state: a dictionary that it would read by a TrainState's keys."""
+    files = form.program_files()
+    methods = [form.parent(attribute) for attribute in form.flow.uses.attributes({"restore"})]
+    calls = [c for c in methods if isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute) and _kind(form, c)]
+    for call in [*form.flow.uses.calls(RESTORES), *calls]:
+        target = restored_target(form.flow, call)
+        if form.source(call).module in files and (target is None or not isinstance(form.flow.value(target), State)):
+            raise Unsupported(call, "a checkpoint that is restored without a state")
 
 
 def _pair(form: _Native, node: ast.Name) -> str:

@@ -70,3 +70,33 @@ def test_steps_that_are_kept_and_refused(tmp_path: Path) -> None:
     assert float(model.kernel[0, 0]) == 3
     made["save_checkpoint"](str(tmp_path), pair, 4, overwrite=True, keep=5)
     assert sorted(p.name for p in tmp_path.glob("checkpoint_*")) == [f"checkpoint_{n}" for n in (0, 3, 4)]
+
+
+RAW = """
+import tempfile
+from flax.training import checkpoints
+x = jnp.sin(jnp.arange(20.0)).reshape(4, 5)
+model = MLP(8)
+params = model.init(jax.random.key(0), x)['params']
+state = train_state.TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(0.1))
+grads = jax.grad(lambda params: jnp.mean(state.apply_fn({'params': params}, x) ** 2))(state.params)
+state = state.apply_gradients(grads=grads)
+folder = tempfile.mkdtemp()
+checkpoints.save_checkpoint(folder, state, step=1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("restored", "idiom"),
+    [
+        ("raw = checkpoints.restore_checkpoint(folder, None)\n", False),
+        ("raw = checkpoints.restore_checkpoint(folder, target=None, step=1)\n", False),
+        ("state = checkpoints.restore_checkpoint(folder, state)\n", True),
+    ],
+)
+def test_a_checkpoint_that_is_read_as_a_dictionary_keeps_its_keys(kit: Any, restored: str, idiom: bool) -> None:
+    params = "state.params" if idiom else "raw['params']"
+    done = kit.migrate(f"{RAW}{restored}out = float(jnp.sum({params}['Dense_0']['kernel']))\n", kit.MLP)
+    assert ("NNX601" in done.codes) == idiom
+    before, after = done.both()
+    np.testing.assert_allclose(after["out"], before["out"], rtol=1e-4)
