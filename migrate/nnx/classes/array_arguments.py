@@ -25,9 +25,26 @@ _OF_ARRAYS = frozenset(
 )
 
 
+_OF_LIBRARIES = ("jax.", "numpy.", "flax.", "einops.")
+
+
 def is_array(run: Execution, method: Method, name: str) -> bool:
     """Is an argument of a method one array wherever the program runs?"""
     return _Reading(run).shown(method.source, method.node, name) is True
+
+
+def is_handed_on(run: Execution, method: Method, name: str) -> bool:
+    """Is an argument of a method given to something else than functions of arrays, or put into something?"""
+    for node in method.nodes:
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            parent = method.source.parents.get(node)
+            call = method.source.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+            if isinstance(call, ast.Call) and node is not call.func:
+                if not (run.project.qualname(method.source, call.func) or "").startswith(_OF_LIBRARIES):
+                    return True
+            elif isinstance(parent, ast.Dict | ast.Tuple | ast.List | ast.Assign | ast.Starred | ast.IfExp | ast.Return):
+                return True
+    return False
 
 
 class _Reading:
@@ -117,4 +134,4 @@ def _at(names: list[str], place: int | str | None) -> str:
     return place if isinstance(place, str) else names[place] if place is not None and place < len(names) else ""
 
 
-__all__ = ["is_array"]
+__all__ = ["is_array", "is_handed_on"]

@@ -276,7 +276,7 @@ def note(text: ClassText) -> str:
 
 
 def _examples(text: ClassText) -> Iterator[Parts]:
-    """What the class is called with: the arguments that have no default, and the optional arrays on which such modules
+    """What the class is called with: the arguments that have no default, and the optional arrays on which such modules may
     depend.
     """
     method = text.model.method("__call__")
@@ -287,15 +287,16 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         name, default = parameter.arg, method.default(parameter.arg)
         value = values[name].value
         by_name = parameter not in method.positional or default is not None
-        if name in text.run.optional_arguments and (default is None or name in wanted):
-            said = _array(text, name)
-            yield (f"{name}=" if by_name else "", f"{said} if {text.sized(name, 'shape')} is not None else None")
-        elif default is None:
-            try:
-                said = _example(text, name, value)
-            except Unmigratable:
-                said = text.examples[name] = _named(text, name)
-            yield (f"{name}=" if by_name else "", said)
+        optional = name in text.run.optional_arguments
+        matters = optional and (name in wanted or array_arguments.is_handed_on(text.run, method, name))
+        if default is not None and not matters:
+            continue
+        try:
+            said = _example(text, name, value)
+            said = f"{said} if {text.sized(name, 'shape')} is not None else None" if optional else said
+        except Unmigratable:
+            said = text.examples[name] = _named(text, name)
+        yield (f"{name}=" if by_name else "", said)
     if method.vararg:
         raise Unmigratable("NNX110", "a size is not known, and the call takes *args", text.model.node)
 

@@ -360,7 +360,12 @@ class _Functional(PassedTrees):
             arguments.append(f"rngs={self.rngs(given[0], self.streams, kind.plan)}")
         split, kinds = context.name("flax.nnx.split"), [context.name(functional_calls.KINDS[part]) for part in self.parts]
         keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
-        made = (f"{split}({keyless}", base, f"({', '.join(arguments)}){end}, {', '.join(kinds)})")
+        called = f"({', '.join(arguments)}){end}, {', '.join(kinds)})"
+        made = (f"{split}({keyless}", base, called)
+        moved: tuple[str | ast.expr, ...] = made
+        if isinstance(base, ast.Call) and base in self.component.sites:  # what is moved is not rewritten where it stood
+            own = "".join(f"{self.text(node)}, " for node in [*base.args, *base.keywords])
+            moved = (f"{split}({keyless}{self.text(base.func)}", f"({own}{called[1:]}")
         name = kind.graphdefs[self.function(call)]
         statement = self.statement(call)
         opening = self._opening(statement)
@@ -376,7 +381,7 @@ class _Functional(PassedTrees):
             assert nested.arg is not None
             if nested.arg in source.names.bound_in(self.function(call) or source.tree):
                 raise Unsupported(call, f"the name {nested.arg} is taken")
-            self.insert_before(statement, f"{opening}{name}, {nested.arg} = ", *made)
+            self.insert_before(statement, f"{opening}{name}, {nested.arg} = ", *moved)
             self.replace(nested.value, nested.arg)
             self.dropped.update(subtree(nested.value))
             return
@@ -386,7 +391,7 @@ class _Functional(PassedTrees):
             call, outer = outer, self.parent(outer)  # type: ignore[assignment]
         if value is not call or not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
             variables = init_functions.made_before(self, call, statement)
-            self.insert_before(statement, f"{opening}{name}, {variables} = ", *made)
+            self.insert_before(statement, f"{opening}{name}, {variables} = ", *moved)
             self.replace(call, variables)
             self.dropped.update(subtree(call))
             return

@@ -56,8 +56,25 @@ class More(Base):
     return nn.Dense(2, name='more')(leaves(h)[1]) + h.sum()
 
 
+class Either(nn.Module):
+  @nn.compact
+  def __call__(self, ids=None, embeds=None):
+    h = nn.Embed(10, 4)(ids) if embeds is None else embeds
+    return {'h': nn.Dense(4)(h)}
+
+
+class AllOptional(nn.Module):
+  @nn.compact
+  def __call__(self, ids=None, embeds=None, scale=None):
+    kwargs = {'ids': ids, 'embeds': embeds}
+    out = Either()(**kwargs)
+    h = nn.Dense(2)(leaves(out['h'])[0])
+    return h if scale is None else h * jnp.exp(scale)
+
+
 def families(x):
   key = jax.random.key(0)
+  AllOptional().init(key, embeds=x)
   return Base(3).init(key, x), Same(3).init(key, x), Wider(3).init(key, x), More(3).init(key, x)
 
 
@@ -65,6 +82,7 @@ CASES: list[Any] = [
     ('Cross', dict(width=4), [(2, 3)], dict(memory=None)),
     ('Cross', dict(width=4, norm=False), [(2, 3), (2, 5)], dict()),
     ('Base', dict(width=4), [(2, 3)], dict()),
+    ('AllOptional', dict(), [[[1, 2, 3]]], dict(embeds=None)),
     ('Same', dict(width=4), [(2, 3)], dict()),
     ('Wider', dict(width=4), [(2, 3)], dict()),
     ('More', dict(width=4), [(2, 3)], dict()),
