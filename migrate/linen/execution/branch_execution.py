@@ -40,7 +40,7 @@ from ..values.sites import (
     steps_of,
 )
 from ..values.values import OPAQUE, Array, Const, Int, Lead, Shape, Tup, Unknown, Value, size_stem
-from . import correlated, equal_sizes, stand_ins
+from . import correlated, equal_sizes, joined_branches, stand_ins
 from .function_choices import FunctionChoice, chosen_function
 from .nested_conditions import nested
 
@@ -164,6 +164,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         asked_in = env.copy()  # a side may know more of what was asked for: `elif kind is None`, `else: raise`
         merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
         _choose(run, node, env, asked_in, env_then, env_else, localized, text, sides)
+        joined_branches.widen(node, (env_then, env_else), env)
     if calltime:  # both sides would be in the constructor, one after the other
         for step in [*steps_of(then), *steps_of(orelse)]:
             if isinstance(step, Local) and step.changes:

@@ -47,7 +47,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Const, Int, Shape, ShapeOf, Tup, Unknown, Value
-from . import branch_execution, stand_ins
+from . import branch_execution, joined_branches, stand_ins
 from .nested_conditions import together
 
 OPERATORS = {
@@ -344,7 +344,7 @@ class Operators(Evaluation):
         transform = chosen_transform(self, node.test, localized, text, a.value, b.value, env)
         if transform is not None:
             return Abs(transform, static, flags)
-        merged = self.merge_values([a, b])
+        merged = joined_branches.of_either(node, a, b, self.merge_values([a, b]))
         known = under_step(chosen_apart(merged.value, a.value, b.value, sides), a.value, b.value, sides)
         if known is not merged.value:
             return Abs(known, False, flags)
