@@ -73,10 +73,17 @@ def place_of(run: Execution, site: Site, argument: str) -> Place | None:
     if not lacks_width(value):
         return None
     place = _origin(run, given, value, env.source)
-    if place is None or not _happens_once(run, place, env.source):
+    if place is None or not _happens_once(run, place, env.source) or _is_list(place, env.source):
         return None
     name = _name(run, place, site, env.source)
     return Place(place, name) if name else None
+
+
+def _is_list(place: ast.expr, source: SourceFile) -> bool:
+    """Is it certainly no array, but a list or tuple of some: `outs = (x, *outs)`?"""
+    around = source.parents.get(place)
+    made = around.value if isinstance(around, ast.Assign) and place in around.targets else place
+    return isinstance(made, ast.Tuple | ast.List | ast.ListComp | ast.GeneratorExp | ast.Dict | ast.Set)
 
 
 def _given(run: Execution, site: Site, node: ast.Call, method: str, argument: str) -> ast.expr | None:

@@ -33,8 +33,23 @@ class OfTheirSizes(nn.Module):
         return nn.Dense(2)(jnp.concatenate(parts, axis=-1))
 
 
+class GrownTuple(nn.Module):
+    """A tuple that a loop fills, with the input ahead of it: no array."""
+
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        outs = ()
+        for i in range(self.n):
+            outs += (nn.Dense(i + 2)(x),)
+        outs = (x, *outs)
+        return nn.Dense(3)(jnp.concatenate(outs, -1)), nn.Dense(2)(outs[-1]), nn.Dense(2)(outs[1])
+
+
 CASES = [
     ("Tabular", {}, [(7, 4), (7, 2)], {}),
     ("OfTheirSizes", {}, [(7, 4), (7, 2)], {}),
     ("Tabular", {"sizes": (4, 4, 4)}, [(2, 7, 4), (2, 7, 3)], {}),
+    ("GrownTuple", {}, [(2, 4)], {}),
 ]
