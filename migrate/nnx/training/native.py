@@ -296,7 +296,8 @@ class _Native(Rewrite):
             for n, v in self.uses
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and self.flow.symbol(self.source(n), n) == symbol
         ]
-        plain = isinstance(site_statement, ast.Assign) and site_statement.value is self.site
+        own = isinstance(site_statement, ast.Assign) and site_statement.targets == stores  # and no second name of the model
+        plain = own and site_statement.value is self.site  # type: ignore[attr-defined]
         same_place = (
             plain
             and len(self.made_of) == 1

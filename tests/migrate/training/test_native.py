@@ -385,3 +385,28 @@ def test_the_whole_shape_of_an_input_of_ones(kit) -> None:
     assert done.codes == ["NNX601"] and "in_shape=(1, 5)" in done.after
     before, after = done.both()
     np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-5)
+
+
+def test_a_model_under_two_names_keeps_the_one_that_is_left(kit) -> None:
+    program = """
+x, y = jnp.sin(jnp.arange(20.0)).reshape(4, 5), jnp.ones((4, 3))
+@functools.partial(jax.jit, static_argnums=1)
+def step(state, model, x):
+  loss, grads = jax.value_and_grad(lambda p: jnp.mean((model.apply({'params': p}, x) - y) ** 2))(state.params)
+  return state.apply_gradients(grads=grads), loss
+def main():
+  net = MLP(8)
+  model = net
+  params = model.init(jax.random.key(0), x)['params']
+  state = train_state.TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(0.1))
+  found = []
+  for i in range(3):
+    state, loss = step(state, net, x)
+    found.append(float(loss))
+  return found
+losses = main()
+"""
+    done = kit.migrate(program, kit.MLP)
+    assert done.codes == ["NNX601"]
+    before, after = done.both()
+    np.testing.assert_allclose(after["losses"], before["losses"], rtol=1e-4)
