@@ -20,6 +20,7 @@ from ...linen.modules.compact_calls import group_of, made_again
 from ...linen.values import name_tests
 from ...linen.values.mutation import changed_anywhere
 from ...linen.values.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
+from ...linen.values.wrappers import is_wrapper
 from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
@@ -392,11 +393,30 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
         raise Unmigratable("NNX153", f"{label} modules made in several methods cannot be numbered", sites[0].node)
     if elsewhere:
         raise Unmigratable("NNX153", f"{label} modules made in a helper method cannot be numbered", sites[0].node)
+    handed = [s for s in sites if _is_handed(run, s)]
+    if len(handed) == len(sites):  # the constructor gives them away, and the method takes none
+        names.places.update(dict.fromkeys(sites, held))
+        return
+    if handed:
+        reason = f"{label} modules, of which one is given to another module where it is made, cannot be numbered here"
+        raise Unmigratable("NNX153", reason, handed[0].node)
     first = _outermost(run, sites)
     iterator = _fresh_name(run, label.lstrip("*").removesuffix("_cls").lower())
     for site in sites:
         names.places[site] = dataclasses.replace(held, iterator=iterator)
     names.iterators[held.object] = (first, iterator)
+
+
+def _is_handed(run: Execution, site: Site) -> bool:
+    """Is it an argument of another module's constructor: `Residual(nn.Dense(4))(x)`?"""
+    makers = {other.node for other in run.sites if other is not site and not is_wrapper(other)}
+    around = itertools.takewhile(lambda node: not isinstance(node, ast.stmt), site.source.ancestors(site.node))
+    within: ast.AST = site.node
+    for node in around:
+        if node in makers and isinstance(node, ast.Call) and within is not node.func:
+            return True
+        within = node
+    return False
 
 
 def _interchangeable(run: Execution, sites: list[Site]) -> bool:
