@@ -90,10 +90,33 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
         return ast.unparse(maker)
     if config_factories.asked(run.project, _held(maker, env)):
         return ast.unparse(maker)
+    if isinstance(maker, ast.Name) and any(_is_looked_up(run, held, env) for held in _named_in_setup(run, maker.id)):
+        return maker.id
     if isinstance(maker, ast.Name):
         return maker.id if isinstance(value, Unknown) else None  # a local name for one of several factories, or none known
+    if isinstance(maker, ast.Attribute) and _is_looked_up(run, maker, env):
+        return ast.unparse(maker)
     last = maker.attr if isinstance(maker, ast.Attribute) else ""
     return ast.unparse(maker) if last[:1].isupper() else None
+
+
+def _named_in_setup(run: Any, name: str) -> list[ast.expr]:
+    """What setup gives a local name: `kind = MODELS[self.config.kind]`."""
+    setup = run.model.method("setup")
+    assigned = [node for node in setup.nodes if isinstance(node, ast.Assign)] if setup is not None else []
+    return [node.value for node in assigned if any(isinstance(t, ast.Name) and t.id == name for t in node.targets)]
+
+
+def _is_looked_up(run: Any, maker: ast.expr, env: Any) -> bool:
+    """Is it an attribute of what a table or a function of the program's has: `MODELS[kind].module_class(config)`?"""
+    root: ast.expr = maker
+    looks_up = False
+    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+        looks_up = looks_up or isinstance(root, ast.Subscript | ast.Call)
+        root = root.func if isinstance(root, ast.Call) else root.value
+    name = run.project.qualname(env.source, root) if isinstance(root, ast.Name) else None
+    package = (name or "").partition(".")[0]
+    return looks_up and bool(name) and package not in _LIBRARIES | {"flax"}
 
 
 def _held(maker: ast.expr, env: Any) -> ast.expr:

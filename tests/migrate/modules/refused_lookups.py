@@ -148,4 +148,19 @@ class M(nn.Module):
     return x
 """,
     ),
+    "a class that a table of another package has under an attribute": (
+        "NNX138",
+        """from elsewhere import MODELS
+
+
+class M(nn.Module):
+  config: Any
+  def setup(self):
+    kind = MODELS[self.config.kind].module_class
+    self.inner = kind(self.config, dtype=jnp.float32)
+    self.head = nn.Dense(3)
+  def __call__(self, x):
+    return self.head(x) + self.inner(x)[1].sum()
+""",
+    ),
 }
