@@ -288,8 +288,8 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         value = values[name].value
         by_name = parameter not in method.positional or default is not None
         optional = name in text.run.optional_arguments
-        matters = optional and (name in wanted or array_arguments.is_handed_on(text.run, method, name))
-        if default is not None and not matters:
+        matters = name in wanted or name in text.used or array_arguments.is_handed_on(text.run, method, name)
+        if default is not None and not (optional and matters):
             continue
         try:
             said = _example(text, name, value)
