@@ -36,7 +36,6 @@ from ..outside.given_outside import GivenOutside, Template, given_outside
 from ..outside.outside_chains import OutsideChain
 from ..project.classes import Classes, ClassModel, Field
 from ..shapes import shape_ops
-from ..values.bundles import Bundle
 from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.kind_results import said_by_itself
@@ -44,11 +43,13 @@ from ..values.presence import whole_argument
 from ..values.replacing import replace_dims
 from ..values.sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unmigratable
 from ..values.substitution import Substitution
+from ..values.vague import is_count, is_loose, is_vague, is_written_out
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
 from . import asked_values, number_arguments
 from .execute import Execution
 from .helpers import Slot
 from .needed_sizes import needed_sizes
+from .reads import Reads
 
 # Arguments with a dimension less than features have.
 _IDS = re.compile(r"mask|(^|_)(ids|positions?)$")
@@ -82,6 +83,9 @@ class Analyser:
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only
         self.special: dict[tuple[str, str, str], Execution | None] = {}
+        self.reads = Reads()
+        self.news: set[str] = set()  # classes of which more was learnt since all were followed
+        self._specialising: set[tuple[str, str, str]] = set()
         self.kinds = Kinds(classes)
         self.fallbacks: dict[tuple[str, str], Factory] = {}  # class, field → what stands in for it, see `fallback_factories`
         self.functions = GivenFunctions()
@@ -173,6 +177,7 @@ class Analyser:
 
     def execution(self, qualname: str) -> Execution:
         """The execution of a class; raises Unmigratable as it did when first run."""
+        self.reads.note(qualname)
         found = self.done.get(qualname)
         if found is None:
             if qualname in self.running:
@@ -182,7 +187,8 @@ class Analyser:
                 raise Unmigratable("NNX125", f"{qualname} is not known")
             self.running.add(qualname)
             try:
-                found = self._run(model)
+                with self.reads.by(qualname):
+                    found = self._run(model)
             except Unmigratable as error:
                 found = error
             except RecursionError:
@@ -224,7 +230,7 @@ class Analyser:
         self.ranks.setdefault(qualname, {}).update(ranks)
         self.assumed.setdefault(qualname, {}).update(ranks)
         self.done.pop(qualname, None)
-        self.special.clear()  # they were made of what was known before
+        self.forget_special([qualname])
 
     def forget(self, qualname: str, arguments: Iterable[str]) -> None:
         """Take back what `assume` said."""
@@ -232,7 +238,33 @@ class Analyser:
             self.ranks.get(qualname, {}).pop(argument, None)
             self.assumed.get(qualname, {}).pop(argument, None)
         self.done.pop(qualname, None)
+        self.forget_special([qualname])
+
+    def forget_special(self, changed: Iterable[str]) -> None:
+        """Drop what classes are for the constants of single calls, where it was made of what was known of these before."""
+        concerned = self.reads.concerned(changed)
+        self.special = {key: run for key, run in self.special.items() if key[0] not in concerned}
+
+    def forget_all(self) -> None:
+        """Follow all classes anew."""
+        self.done.clear()
         self.special.clear()
+        self.news.clear()
+
+    def forget_news(self) -> None:
+        """Follow those anew of which more was learnt, those that looked at them, and those that could not be followed."""
+        failed = {name for name, run in self.done.items() if isinstance(run, Unmigratable)}
+        concerned = self.reads.concerned(self.news | failed)
+        self.done = {name: run for name, run in self.done.items() if name not in concerned}
+        self.special = {key: run for key, run in self.special.items() if key[0] not in concerned and run is not None}
+        self.news.clear()
+
+    def says_nothing(self, names: Iterable[str]) -> None:
+        """The modules of these classes cannot say how many features they give."""
+        more = set(names) - self.mute
+        if more:
+            self.mute |= more
+            self.forget_special(more)
 
     def forget_users(self, qualname: str, planned: Container[str]) -> None:
         """Run the classes that contain one again, of which more is known than when they were run."""
@@ -249,6 +281,7 @@ class Analyser:
         for name in stale - {qualname}:
             if name not in planned:
                 self.done.pop(name)
+        self.forget_special([qualname])
 
     def token_arguments(self, qualname: str) -> frozenset[str]:
         """Arguments that go to an nn.Embed as they are, and masks: one dimension less than the features they become."""
@@ -275,6 +308,7 @@ class Analyser:
 
     def passes(self, execution: Execution, site: Site) -> None:
         """Remember the factories and modules that a site passes to a class; a module and a factory cannot be one field."""
+        self.reads.note(site.target)
         self.learns(site.target, site.bound)
         lost_factories.check_kept(site.bound, site.node)
         if self.functions.learn(site.target, site.bound):
@@ -300,6 +334,8 @@ class Analyser:
             elif both != known:
                 self.revised |= known is not None
                 table[name] = both
+                self.news.add(site.target)
+                self.forget_special([site.target])
                 if isinstance(both, Passed) or isinstance(known, Passed):  # run again now that the field is known
                     self.done.pop(site.target, None)
 
@@ -323,9 +359,11 @@ class Analyser:
         if follow and name not in self.tracking:
             self.tracking.add(name)
             self.untracked[name] = self.done.pop(name, None)
+            self.forget_special([name])
         elif not follow and name in self.tracking:
             self.tracking.discard(name)
             self.done.pop(name, None)
+            self.forget_special([name])
             before = self.untracked.pop(name)
             if before is not None:  # what was refused is a part of it
                 self.done[name] = before
@@ -333,8 +371,11 @@ class Analyser:
 
     def again(self, target: str) -> None:
         """Run a class again, and those that share its methods."""
-        for model in self.classes.lineage(target):
-            self.done.pop(model.qualname, None)
+        names = [model.qualname for model in self.classes.lineage(target)]
+        for name in names:
+            self.done.pop(name, None)
+        self.news.update(names)
+        self.forget_special(names)
 
     def gives(self, target: str, field: str, factory: Factory, origin: tuple[SourceFile, ast.AST]) -> None:
         """Remember a factory that code outside of modules gives to a field."""
@@ -383,7 +424,7 @@ class Analyser:
         if run is not None:
             tell_giver_of_items(execution, site, run, substitution)
         result = Unknown(f"what {name} makes of a list") if listed else replace_dims(summary.result, substitution)
-        if _is_vague(result) or (_is_loose(result) and _ranks_of(inputs, called.ranks)):
+        if is_vague(result) or (is_loose(result) and _ranks_of(inputs, called.ranks)):
             run = self._specialised(execution, site, called, method, inputs)
             special = run.summaries.get(method) if run is not None else None
             if special is not None:
@@ -423,29 +464,36 @@ class Analyser:
                 continue
             elif isinstance(value, Int):
                 given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
-            elif isinstance(value, Tup) and all(isinstance(i, Int) or _is_count(i) for i in value.items):
+            elif isinstance(value, Tup) and all(isinstance(i, Int) or is_count(i) for i in value.items):
                 items = tuple(
                     i if isinstance(i, Int) and i.dim.value is not None else Int(Dim.opaque(f"self.{field.name}[{n}]"))
                     for n, i in enumerate(value.items)
                 )
                 given[field.name] = Abs(Tup(items, value.kind), static=True)
-            elif isinstance(value, Tup) and _is_written_out(value):  # `padding=((1, 1), (1, 1))`
+            elif isinstance(value, Tup) and is_written_out(value):  # `padding=((1, 1), (1, 1))`
                 given[field.name] = Abs(value, static=True)
             elif isinstance(value, Static) and not value.sequence and _may_be_int(field):
                 given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
         constants = sorted((k, repr(v.value)) for k, v in [*given.items(), *flags.items()])
         key = (site.target, method, repr((constants, sorted(ranks.items()), passed)))
-        if key not in self.special:
+        self.reads.note(site.target)
+        if key not in self.special and key not in self._specialising:
             self.special[key] = None
+            self._specialising.add(key)
             run = Execution(called.model, self, given, passed)
             run.ranks = ranks
             run.given_arguments = {method: flags}
             try:
-                run.run()
+                with self.reads.by(site.target):
+                    run.run()
             except Unmigratable:
                 return None
+            finally:
+                self._specialising.discard(key)
+            if key not in self.special:  # more was learnt meanwhile: the next call that asks is told by that
+                return run
             self.special[key] = run
-        return self.special[key]
+        return self.special.get(key)
 
     def needed_sizes(
         self, execution: Execution, site: Site, called: Execution, method: str, inputs: Mapping[str, Value]
@@ -515,11 +563,6 @@ def _ranks_of(inputs: Mapping[str, Value], known: Mapping[str, int]) -> dict[str
     return {name: rank for name, rank in found.items() if rank is not None and name not in known}
 
 
-def _is_count(value: Value) -> bool:
-    """Is it `len(...)` of something?"""
-    return isinstance(value, Static) and re.fullmatch(r"len\([\w.]+\)", value.text) is not None
-
-
 def _may_be_none(execution: Execution, value: Value | None) -> bool:
     """Is it an optional field of the caller, which a class asks for None (`n = self.out; if n is None: ...`)?"""
     text = value.dim.text() if isinstance(value, Int) else value.text if isinstance(value, Static) else ""
@@ -536,30 +579,6 @@ def _may_be_int(field: Field) -> bool:
     """Is an integer among what a field may hold (`features: int | Sequence[int]`)?"""
     annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
     return re.search(r"(^|[\[,| ])int($|[\],| ])", annotation) is not None
-
-
-def _is_loose(value: Value) -> bool:
-    """Is there an array in it whose number of dimensions is not known?"""
-    if isinstance(value, Array):
-        return value.shape.lead is not None and not value.shape.lead.known
-    return isinstance(value, Tup) and any(_is_loose(item) for item in value.items)
-
-
-def _is_written_out(value: Value) -> bool:
-    """Are these numbers, or tuples of tuples of numbers?"""
-    if isinstance(value, Tup):
-        return all(_is_written_out(item) for item in value.items)
-    return isinstance(value, Int) and value.dim.value is not None
-
-
-def _is_vague(value: Value) -> bool:
-    """Is there a size in it that is not known?"""
-    if isinstance(value, Array):
-        shape = value.shape
-        return None in shape.dims or (shape.lead is not None and not shape.lead.known)
-    if isinstance(value, Tup):
-        return any(_is_vague(item) for item in value.items)
-    return isinstance(value, Unknown | Bundle)
 
 
 def internal_error(error: Exception) -> Unmigratable:

@@ -39,7 +39,7 @@ def learn(analyser: Any) -> bool:
     for (qualname, field), factory in sorted(analyser.fallbacks.items(), key=lambda item: item[0]):
         model = analyser.classes.get(qualname)
         if model is not None and not analyser.kinds.of(model, field):
-            analyser.kinds.learn(qualname, {field: BoundArg(None, Abs(factory), None)})
+            analyser.learns(qualname, {field: BoundArg(None, Abs(factory), None)})
     return bool(analyser.kinds.version != before)
 
 

@@ -87,7 +87,6 @@ def take_back(analyser: Analyser, name: str) -> None:
 
 def _again(analyser: Analyser, name: str) -> None:
     analyser.again(name)
-    analyser.special.clear()
 
 
 def handed_on(text: ClassText, site: Site, argument: str, index: Any) -> str:

@@ -49,11 +49,11 @@ def constructor_lines(text: ClassText, entry: str) -> list[tuple[int, Parts]]:
         if text.model.qualname in text.analyser.of_kinds:
             raise
         said = None
-        text.analyser.mute.add(text.model.qualname)
+        text.analyser.says_nothing([text.model.qualname])
     lines, live = _emit(text, block, 0, set(said[1]) if said is not None else set())
     live -= carried.followed(text.run)
     if live & text.run.trackers and said is not None and text.model.qualname not in text.analyser.of_kinds:
-        text.analyser.mute.add(text.model.qualname)  # then it says nothing, and its callers do not ask
+        text.analyser.says_nothing([text.model.qualname])  # then it says nothing, and its callers do not ask
         said = None
         lines, live = _emit(text, block, 0, set())
     if live & text.run.trackers:

@@ -143,14 +143,14 @@ def _unselected(classes: Classes, options: Options, per_file: Mapping[Path, Opti
 
 def _execute_all(analyser: Analyser, models: Collection[ClassModel]) -> None:
     """Through everything, until every field knows what factories it is given."""
+    analyser.forget_all()
     while True:
-        analyser.done.clear()
-        analyser.special.clear()
         known, analyser.revised = analyser.kinds.version, False
         for model in counted(models, "following classes"):
             _try_execution(analyser, model)
         if analyser.kinds.version == known and not analyser.revised and not fallback_factories.learn(analyser):
             return
+        analyser.forget_news()
 
 
 def _not_for(classes: Classes, options: Options, per_file: Mapping[Path, Options], code: str) -> set[str]:
@@ -205,7 +205,7 @@ def _attempt(
             _check_unbound(analyser, name, plan, inner)
             run = analyser.execution(name)  # anew, where planning what it contains told more of that
             asked = {s.target for s in run.sites if "asked" in s.renders}
-            analyser.mute |= {target for target in asked if target not in plan.classes}  # nor has what stays Linen
+            analyser.says_nothing(target for target in asked if target not in plan.classes)  # nor has what stays Linen
             if any(analyser.family(target) & analyser.mute for target in asked):
                 analyser.done.pop(name, None)  # a class that it asked for its width cannot say it
                 run = analyser.execution(name)
@@ -300,8 +300,10 @@ def _decide_class(
         if failure.inner not in plan.classes:  # it stays Linen: wrapped, if it can be
             analyser.bridging.add(name)
             analyser.wrapped.add(failure.inner)
+            analyser.forget_special([failure.inner])
         elif failure.code == "NNX124":  # it was wrapped, and has become native since
             analyser.wrapped.discard(failure.inner)
+            analyser.forget_special([failure.inner])
         analyser.forget(name, tried)
         try:
             text, failure, tried = _attempt(model, analyser, plan, inner, references)
