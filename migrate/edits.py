@@ -109,7 +109,7 @@ class EditSet:
             [
                 edit
                 for key, group in self._edits.items()
-                if whole.contains(key) and not any(over.span.contains(key) for over in extra)
+                if whole.start <= key.start and key.end <= whole.end and not any(over.span.contains(key) for over in extra)
                 for edit in group
                 if not (copy and edit.in_place)
             ]

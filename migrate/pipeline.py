@@ -17,7 +17,6 @@ from .plan import ClassPlan, Plan
 from .progress import counted
 from .rule import Rule, Visit, Visitor, all_rules
 from .source import SourceFile
-from .trees import parse_text
 
 if TYPE_CHECKING:
     from .nnx.linen_copies import Copies
@@ -243,7 +242,6 @@ def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
         if text != source.text or context.new_imports:
             text = finish_imports(source, text, context.new_imports, keep=keep)
             text = shortened(source, quoted(source, simplified(source, text)))
-            parse_text(text)
     except (Conflict, SyntaxError, RecursionError) as error:
         diagnostics.append(
             Diagnostic(

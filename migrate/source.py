@@ -61,17 +61,17 @@ class SourceFile:
     def flat(self) -> FlatTree:
         return FlatTree(self.tree)
 
-    @property
+    @functools.cached_property
     def nodes(self) -> list[ast.AST]:
         """Every node of the tree, breadth first as `ast.walk` has them, expression contexts (`Load`) left out."""
         return self.flat.nodes
 
-    @property
+    @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node."""
         return self.flat.parents
 
-    @property
+    @functools.cached_property
     def by_kind(self) -> dict[type[ast.AST], list[ast.AST]]:
         """`nodes` by their class."""
         return self.flat.by_kind

@@ -86,19 +86,19 @@ def same_tree(one: ast.AST, other: ast.AST) -> bool:
     for mine, its in waiting:  # grows while it is walked
         if mine.__class__ is not its.__class__:
             return False
-        if isinstance(mine, ast.AST):
-            for name in mine._fields:
-                a, b = getattr(mine, name, None), getattr(its, name, None)
-                if isinstance(a, ast.AST | list):
-                    waiting.append((a, b))
-                elif a is not b and repr(a) != repr(b):  # 0.0 and -0.0, 1 and True differ
-                    return False
-        elif isinstance(mine, list):
-            if len(mine) != len(its):
+        for name in mine._fields:
+            a, b = getattr(mine, name, None), getattr(its, name, None)
+            if a is b:  # contexts, names and what is not there are mostly one object
+                continue
+            if a.__class__ is not list:
+                a, b = (a,), (b,)
+            elif b.__class__ is not list or len(a) != len(b):
                 return False
-            waiting.extend(zip(mine, its, strict=True))
-        elif repr(mine) != repr(its):
-            return False
+            for x, y in zip(a, b, strict=True):
+                if isinstance(x, ast.AST):
+                    waiting.append((x, y))
+                elif x is not y and (x.__class__ is not y.__class__ or repr(x) != repr(y)):  # 0.0 and -0.0, 1 and True
+                    return False
     return True
 
 

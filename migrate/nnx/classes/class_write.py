@@ -44,6 +44,8 @@ from ..text.text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined
 from . import call_write, constructions, constructor_write, inheritance, names_in_messages, shared_scopes, unused_locals
 from .class_text import VARIABLE_TYPES, ClassText
 
+_REWRITTEN = (ast.Attribute, ast.Assign, ast.Call)  # what `_rewrite_body` looks at
+
 
 class ClassWriter:
     """Writes one class. `edits` come out; the caller checks that no two classes want different ones."""
@@ -383,6 +385,8 @@ class ClassWriter:
         """Variables, setup's parameters and containers, factories."""
         run, source = self.run, method.source
         for node in method.nodes:
+            if not isinstance(node, _REWRITTEN):
+                continue
             if isinstance(node, ast.Attribute):
                 base = run.evaluated.get(node.value)
                 if node.attr == "value" and base is not None and isinstance(base.value, Variable):

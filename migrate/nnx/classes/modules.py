@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
@@ -317,6 +318,7 @@ def _decide_class(
         text, last, tried = _attempt(model, analyser, plan, inner, references)
         if text is None:
             analyser.later.discard(name)
+            analyser.forget_special([name])
             assert last is not None
             failure = last if last.reason.startswith(failure.reason) else failure
     if text is None:
@@ -430,6 +432,7 @@ def _check_edits(
     wanted: dict[tuple[str, int, int], tuple[str, object]] = {}
     edited: set[str] = set()
     trials: dict[str, FileContext] = {}
+    helpers: dict[Path, _Helpers] = {}
     for text in texts.values():
         lifted_functions.note_carried(text)
     for name, text in texts.items():
@@ -446,7 +449,9 @@ def _check_edits(
             continue
         text.written = edits, namer
         for edit in edits:
-            edited.add(_helper_at(project, edit.source, edit.span))
+            if edit.source.path not in helpers:
+                helpers[edit.source.path] = _Helpers(project, edit.source)
+            edited.add(helpers[edit.source.path].around(edit.span))
             if edit.insert:
                 continue
             key = (str(edit.source.path), edit.span.start, edit.span.end)
@@ -458,16 +463,22 @@ def _check_edits(
     return edited - {""}
 
 
-def _helper_at(project: Project, source: SourceFile, span: Span) -> str:
-    """The module-level definition around `span` that is no Linen class; "" where there is none."""
-    for statement in source.tree.body:
-        if source.full_span(statement).contains(span):
-            for name, definition in source.names.definitions.items():
-                qualname = f"{source.module}.{name}" if source.module else name
-                if definition is statement and qualname not in project.linen_classes:
-                    return qualname
-            return ""
-    return ""
+class _Helpers:
+    """The statements of a module, and which of them define what is no Linen class."""
+
+    def __init__(self, project: Project, source: SourceFile) -> None:
+        names: dict[ast.stmt, str] = {}
+        for name, definition in source.names.definitions.items():
+            qualname = f"{source.module}.{name}" if source.module else name
+            if qualname not in project.linen_classes:
+                names.setdefault(definition, qualname)
+        self._spans = [source.full_span(statement) for statement in source.tree.body]
+        self._names = [names.get(statement, "") for statement in source.tree.body]
+
+    def around(self, span: Span) -> str:
+        """The definition around `span`; "" where there is none."""
+        at = bisect.bisect_right(self._spans, span.start, key=lambda statement: statement.start) - 1
+        return self._names[at] if at >= 0 and self._spans[at].contains(span) else ""
 
 
 def _left(model: ClassModel, error: Unmigratable, options: Options) -> ClassPlan:

@@ -7,12 +7,13 @@ Only lines that the file did not have before, and only white space within bracke
 from __future__ import annotations
 
 import ast
+import bisect
 import dataclasses
 import itertools
 from collections.abc import Container, Sequence
 
 from ...source import SourceFile, lines_of
-from ...trees import parse_text, same_tree, subtree
+from ...trees import children, parse_text, same_tree, subtree
 
 _LEAST, _MOST = 100, 120  # characters that a line may have: as many as the file's own, within these
 _WORTH = 40  # characters of brackets that are worth breaking
@@ -22,14 +23,17 @@ Bracketed = ast.Call | ast.Tuple | ast.List | ast.Set | ast.Dict
 
 
 def shortened(source: SourceFile, text: str) -> str:
-    """The new text of a file, with its long lines broken; as it is where that would not be the same program."""
+    """The new text of a file, with its long lines broken; as it is where that would not be the same program.
+
+    Raises SyntaxError where the new text is no program.
+    """
+    tree = parse_text(text)
     old = set(source.text.splitlines())
     limit = max(_LEAST, min(_MOST, max(map(len, old), default=0)))
     lines = lines_of(text)
     long = {n for n, line in enumerate(lines) if _is_long(line.rstrip("\r\n"), old, limit)}
     if not long:
         return text
-    tree = parse_text(text)
     for number, nodes in _on_lines(tree, long).items():
         line = lines[number].rstrip("\r\n")
         found = [(n, bounds) for n in nodes if _width(n) >= _WORTH and (bounds := _bounds(n, line)) is not None]
@@ -46,11 +50,11 @@ def _is_long(line: str, old: Container[str], limit: int) -> bool:
     return len(line) > limit and line not in old and not line.lstrip().startswith("#")
 
 
-def _on_lines(tree: ast.Module, long: Container[int]) -> dict[int, list[Bracketed]]:
+def _on_lines(tree: ast.Module, long: set[int]) -> dict[int, list[Bracketed]]:
     """For each line what has brackets and stands on it alone, the widest first; nothing within f-strings."""
     found: dict[int, list[Bracketed]] = {}
     quoted: set[int] = set()
-    for node in subtree(tree):
+    for node in _across(tree, sorted(long)):
         if isinstance(node, ast.JoinedStr):
             quoted.update(id(inner) for inner in subtree(node))
         elif isinstance(node, Bracketed) and node.lineno - 1 in long and node.end_lineno == node.lineno:
@@ -59,6 +63,21 @@ def _on_lines(tree: ast.Module, long: Container[int]) -> dict[int, list[Brackete
         number: sorted((n for n in nodes if id(n) not in quoted), key=lambda n: (-_width(n), n.col_offset))
         for number, nodes in found.items()
     }
+
+
+def _across(tree: ast.Module, numbers: Sequence[int]) -> list[ast.AST]:
+    """The nodes of a tree that stand on one of the lines, breadth first; `numbers`: in their order, from 0."""
+    found: list[ast.AST] = [tree]
+    for node in found:  # grows while it is walked
+        for child in children(node):
+            first = getattr(child, "lineno", None)  # arguments have none, and stand where what is in them does
+            if first is not None:
+                first = min([first, *(decorator.lineno for decorator in getattr(child, "decorator_list", ()))])
+                next_one = bisect.bisect_left(numbers, first - 1)
+                if next_one == len(numbers) or numbers[next_one] >= (child.end_lineno or first):  # type: ignore[attr-defined]
+                    continue
+            found.append(child)
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

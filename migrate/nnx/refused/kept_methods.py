@@ -30,7 +30,7 @@ from ...linen.values.sites import (
     Variable,
 )
 from ...linen.values.values import Array, Const, Global, Int, Real, Text, Tup, Value
-from ...trees import children, subtree
+from ...trees import children, of_kind, subtree
 from ..text.text_parts import short
 from . import changing_objects
 
@@ -226,10 +226,11 @@ class _Reader:
         for around in source.ancestors(node) if source is not None else ():
             if not isinstance(around, ast.FunctionDef) or not _binds(around, node.id):
                 continue
-            for statement in subtree(around):
-                if isinstance(statement, ast.FunctionDef) and statement.name == node.id and statement is not around:
-                    yield statement
-                elif isinstance(statement, ast.Assign) and any(_is_name(t, node.id) for t in statement.targets):
+            for inner in of_kind(around, ast.FunctionDef):
+                if inner.name == node.id and inner is not around:
+                    yield inner
+            for statement in of_kind(around, ast.Assign):
+                if any(_is_name(t, node.id) for t in statement.targets):
                     yield from self._said_functions(statement.value)
             return
 

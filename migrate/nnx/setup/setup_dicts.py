@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
 
 _VIEWS = ("items", "values", "keys")
+_WALKING = (ast.Call, ast.For, ast.comprehension)
 _IN_ORDER = ("list", "tuple", "enumerate", "zip", "iter", "reversed", "map", "filter")
 _ANY_ORDER = ("len", "sorted", "set", "isinstance", "frozenset", "bool")
 
@@ -70,6 +71,8 @@ def _is_sorted(value: Value) -> bool:
 def _check_aliases(writer: ClassWriter, method: Method) -> None:
     """A dict under another name, or inside of another container, keeps no order of its own."""
     for node in method.nodes:
+        if not isinstance(node, _WALKING):
+            continue
         base: ast.expr | None = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
             base = node.func.value
