@@ -81,9 +81,23 @@ def place_of(run: Execution, site: Site, argument: str) -> Place | None:
 
 def _is_list(place: ast.expr, source: SourceFile) -> bool:
     """Is it certainly no array, but a list or tuple of some: `outs = (x, *outs)`?"""
+    while isinstance(place, ast.Subscript) and isinstance(place.slice, ast.Slice):
+        place = place.value
     around = source.parents.get(place)
-    made = around.value if isinstance(around, ast.Assign) and place in around.targets else place
-    return isinstance(made, ast.Tuple | ast.List | ast.ListComp | ast.GeneratorExp | ast.Dict | ast.Set)
+    if isinstance(around, ast.Assign) and place in around.targets:
+        return _lists(around.value)
+    function = source.function_of(place) if isinstance(place, ast.Name) else None
+    if function is None or not isinstance(place, ast.Name):
+        return _lists(place)
+    bound = [(n.targets, n.value) for n in subtree(function) if isinstance(n, ast.Assign)]
+    bound += [([n.target], n.value) for n in subtree(function) if isinstance(n, ast.AugAssign)]
+    return any(_lists(value) for targets, value in bound if any(getattr(t, "id", "") == place.id for t in targets))
+
+
+def _lists(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _lists(node.left) or _lists(node.right)
+    return isinstance(node, ast.Tuple | ast.List | ast.ListComp | ast.GeneratorExp | ast.Dict | ast.Set)
 
 
 def _given(run: Execution, site: Site, node: ast.Call, method: str, argument: str) -> ast.expr | None:

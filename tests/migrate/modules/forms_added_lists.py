@@ -47,9 +47,33 @@ class GrownTuple(nn.Module):
         return nn.Dense(3)(jnp.concatenate(outs, -1)), nn.Dense(2)(outs[-1]), nn.Dense(2)(outs[1])
 
 
+class AsOften(nn.Module):
+    n: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        parts = [x] * self.n
+        return nn.Dense(3)(jnp.concatenate(parts, -1))
+
+
+class WidthsDoubled(nn.Module):
+    n: int = 3
+
+    @nn.compact
+    def __call__(self, x):
+        outs = []
+        width = 2
+        for _ in range(self.n):
+            outs += [nn.Dense(width)(x)]
+            width *= 2
+        return nn.Dense(width)(jnp.concatenate(outs[::-1], -1))
+
+
 CASES = [
     ("Tabular", {}, [(7, 4), (7, 2)], {}),
     ("OfTheirSizes", {}, [(7, 4), (7, 2)], {}),
     ("Tabular", {"sizes": (4, 4, 4)}, [(2, 7, 4), (2, 7, 3)], {}),
     ("GrownTuple", {}, [(2, 4)], {}),
+    ("AsOften", {}, [(2, 4)], {}),
+    ("WidthsDoubled", {}, [(2, 4)], {}),
 ]
