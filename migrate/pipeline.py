@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,10 @@ from .source import SourceFile
 
 if TYPE_CHECKING:
     from .nnx.linen_copies import Copies
+
+
+# Who calls whom is followed from function to function, in large programs through hundreds of them, some frames each.
+_FRAMES = 10_000
 
 
 @dataclasses.dataclass
@@ -56,8 +62,27 @@ def migrate_project(
 
     A file whose rewrite fails is left as it was, and the others are then rewritten to work with it as it is.
     """
-    sources, options = list(sources), options or Options()
-    own_options = per_file or {}
+    with _deep_stack():
+        return _migrated(list(sources), options or Options(), per_file or {}, unread, configured)
+
+
+@contextlib.contextmanager
+def _deep_stack() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _migrated(
+    sources: list[SourceFile],
+    options: Options,
+    own_options: Mapping[Path, Options],
+    unread: Collection[str],
+    configured: Mapping[str, str] | None,
+) -> RunResult:
     decided = _decided(Project(sources, unread, configured), options, own_options)
 
     def decide(other: Project, apart: Mapping[str, ClassPlan] | None) -> Decided:

@@ -170,7 +170,26 @@ class _Reader:
         of_container = isinstance(called, ast.Attribute) and called.attr in _OF_CONTAINERS
         first = called.value if isinstance(called, ast.Attribute) else called  # `object.__getattribute__(self, "width")`
         plain = of_container or (isinstance(first, ast.Name) and first.id in _BUILTINS)
-        return not plain and not self._is_no_function(node)
+        return not plain and not self._is_no_function(node) and not self._only_reads_fields(node)
+
+    def _only_reads_fields(self, node: ast.Call) -> bool:
+        """A function of the project that is given the module, `sizes_of(self)`, and reads its fields alone."""
+        source = self._source(node)
+        name = self.run.project.qualname(source, node.func) if source is not None else None
+        found = self.run.project.definition(name or "")
+        if found is None or not isinstance(found[1], ast.FunctionDef) or node.keywords:
+            return False
+        home, function = found
+        named = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        given = {name for name, argument in zip(named, node.args) if self._is_module(argument)}
+        for read in subtree(function):
+            if isinstance(read, ast.Name) and read.id in given:
+                parent = home.parents.get(read)
+                if not (isinstance(parent, ast.Attribute) and parent.attr in self.run.fields):
+                    return False
+                if parent.attr in self.run.held:
+                    return False
+        return len(node.args) <= len(named)
 
     def _has_state(self, function: ast.AST) -> bool:
         """Does calling this function read anything that may be a variable?"""
@@ -200,8 +219,10 @@ class _Reader:
         if method is not None:
             return self._has_state(method.node)
         found = self.run.attributes.get(name)
+        if found is not None and not list(_functions(found.value)):
+            return not (found.static or isinstance(found.value, _HARMLESS))
         if found is not None:
-            return not isinstance(found.value, _HARMLESS) or bool(list(_functions(found.value)))
+            return True
         return name not in self.text.model.class_attributes and name != "is_initializing"
 
     def _is_outer_state(self, node: ast.Name, function: ast.AST) -> bool:
@@ -217,7 +238,7 @@ class _Reader:
         if inner:
             return any(self._has_state(f) for f in inner)
         read = [n for n in subtree(binding) if isinstance(n, ast.Name) and n.id == node.id and n in self.run.evaluated]
-        values = [self.run.evaluated[n].value for n in read]
+        values = [self.run.evaluated[n].value for n in read if not self.run.evaluated[n].static]
         return any(isinstance(value, (*_MODULES, Array, Repeated, Table, Tup, Variable)) for value in values)
 
     def _local_functions(self, node: ast.Name) -> Iterator[ast.AST]:
