@@ -10,6 +10,9 @@ from nnx_migrate.migrate.source import SourceFile
 
 from .outside_code import named_outside
 
+# What is not known by reading; by a call on shapes some of it is (forms_later_python).
+pytestmark = pytest.mark.usefixtures("sizes_by_reading")
+
 HEAD = """import jax.numpy as jnp
 from flax import linen as nn
 
