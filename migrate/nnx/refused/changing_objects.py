@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...linen.project.classes import Method
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
-from ...trees import of_kind
+from ...trees import of_kind, said, subtree
 from ..text.text_parts import short
 
 if TYPE_CHECKING:
@@ -83,12 +83,24 @@ def _changes_itself(text: ClassText, source: SourceFile, value: ast.expr) -> boo
     if name.startswith(_MAKERS):
         return True
     found = project.definition(name) if name not in project.linen_classes else None
-    return found is not None and isinstance(found[1], ast.ClassDef) and _has_changing_methods(found[1])
+    return found is not None and isinstance(found[1], ast.ClassDef) and _has_changing_methods(found[0], found[1])
 
 
-def _has_changing_methods(node: ast.ClassDef) -> bool:
+def _has_changing_methods(source: SourceFile, node: ast.ClassDef) -> bool:
     methods = [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name not in ("__init__", "__post_init__")]
-    return any(_is_own(n) and not isinstance(n.ctx, ast.Load) for m in methods for n in of_kind(m, ast.Attribute))
+    stored = [n for m in methods for n in of_kind(m, ast.Attribute) if _is_own(n) and not isinstance(n.ctx, ast.Load)]
+    return not all(_is_default_number(source, attribute) for attribute in stored)
+
+
+def _is_default_number(source: SourceFile, attribute: ast.Attribute) -> bool:
+    """`if self.scale is None: self.scale = 1 / math.sqrt(width)`: a number of its own sizes, which is found again alike."""
+    statement = source.parents.get(attribute)
+    branch = source.parents.get(statement) if isinstance(statement, ast.Assign) else None
+    if not isinstance(branch, ast.If) or not isinstance(statement, ast.Assign) or statement not in branch.body:
+        return False
+    calls = [n.func for n in subtree(statement.value) if isinstance(n, ast.Call)]
+    plain = all(said(f).startswith("math.") or said(f) in ("int", "float", "len", "max", "min", "round") for f in calls)
+    return plain and said(branch.test) == f"self.{attribute.attr} is None"
 
 
 def _is_own(node: ast.Attribute) -> bool:

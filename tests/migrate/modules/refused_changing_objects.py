@@ -148,4 +148,24 @@ class M(nn.Module):
     return nn.Dense(4)(x) * self.__dict__['n']
 """,
     ),
+    "an object that keeps tables of the last length": (
+        "NNX186",
+        """class Tables:
+  def __init__(self, width):
+    self.width = width
+    self.table = None
+  def of(self, x):
+    if self.table is None:
+      self.table = jnp.ones(x.shape[-1])
+    return self.table
+
+
+class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.tables = Tables(4)
+  def __call__(self, x):
+    return self.d(x) * self.tables.of(x)
+""",
+    ),
 }
