@@ -24,7 +24,7 @@ Only the parts that this project uses; nothing here depends on flax.linen.
 '''
 _STANDARD = {
     *("ast", "collections", "contextlib", "copy", "dataclasses", "functools", "inspect", "itertools", "linecache", "math"),
-    *("pathlib", "re", "shutil", "sys", "typing"),
+    *("pathlib", "re", "shutil", "sys", "threading", "typing"),
 }
 
 
