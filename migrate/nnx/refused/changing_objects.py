@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.project.classes import Method
-from ...linen.values.sites import Unmigratable
+from ...linen.values.sites import Unmigratable, Variable
 from ...source import SourceFile
 from ...trees import of_kind, said, subtree
 from ..text.text_parts import short
@@ -60,14 +60,13 @@ def _is_written_around(source: SourceFile, node: ast.Attribute) -> bool:
 def _attributes(method: Method) -> Iterator[tuple[str, ast.expr]]:
     """The attributes that a method makes, with what they are made of; that of a local name where it has one."""
     local = {t.id: a.value for a in of_kind(method.node, ast.Assign) for t in a.targets if isinstance(t, ast.Name)}
-    for statement in of_kind(method.node, ast.Assign):
-        for target in statement.targets:
-            pairs = [(target, statement.value)]
-            if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
-                pairs = list(zip(target.elts, statement.value.elts))
-            for one, value in pairs:
-                if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self":
-                    yield one.attr, local.get(value.id, value) if isinstance(value, ast.Name) else value
+    pairs = [(target, a.value) for a in of_kind(method.node, ast.Assign) for target in a.targets]
+    pairs += [(a.target, a.value) for a in of_kind(method.node, ast.AnnAssign) if a.value is not None]
+    for target, value in pairs:
+        one_by_one = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        for one, given in zip(target.elts, value.elts) if one_by_one else [(target, value)]:  # type: ignore[attr-defined]
+            if isinstance(one, ast.Attribute) and _is_own(one):
+                yield one.attr, local.get(given.id, given) if isinstance(given, ast.Name) else given
 
 
 def _changes_itself(text: ClassText, source: SourceFile, value: ast.expr) -> bool:
@@ -112,16 +111,22 @@ def _is_changed(text: ClassText, name: str, value: ast.expr, constructing: list[
     if isinstance(value, ast.List | ast.ListComp | ast.Dict | ast.DictComp | ast.Tuple):
         return False
     held = text.run.attributes.get(name)
-    if held is not None and next(text.run.modules_in(held.value), None) is not None:
+    if held is not None and (isinstance(held.value, Variable) or next(text.run.modules_in(held.value), None) is not None):
         return False
-    for method in text.model.methods().values():
-        for node in method.fields_read.get(name, ()) if method not in constructing else ():
-            parent = method.source.parents.get(node)
-            call = method.source.parents.get(parent) if isinstance(parent, ast.Attribute) else None
-            if isinstance(parent, ast.Attribute) and parent.attr in _CHANGES and isinstance(call, ast.Call):
-                if call.func is parent:
-                    return True
-    return False
+    using = [m for m in text.model.methods().values() if m not in constructing]
+    return any(changed_in_place(m.source, node) for m in using for node in m.fields_read.get(name, ()))
 
 
-__all__ = ["refuse"]
+def changed_in_place(source: SourceFile, node: ast.expr) -> bool:
+    """Is what an expression names changed there: `seen.add(x)`, `buffer[0] += 1`, `holder.count = 3`?"""
+    parent = source.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return not isinstance(parent.ctx, ast.Load)
+    if not isinstance(parent, ast.Attribute):
+        return False
+    call = source.parents.get(parent)
+    called = isinstance(call, ast.Call) and call.func is parent
+    return not isinstance(parent.ctx, ast.Load) or (called and parent.attr in _CHANGES)
+
+
+__all__ = ["changed_in_place", "refuse"]

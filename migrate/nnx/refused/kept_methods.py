@@ -219,14 +219,15 @@ class _Reader:
         if method is not None:
             return self._has_state(method.node)
         found = self.run.attributes.get(name)
-        if found is not None and not list(_functions(found.value)):
-            return not (found.static or isinstance(found.value, _HARMLESS))
+        functions = list(_functions(found.value)) if found is not None else []
+        if functions:
+            return any(self._has_state(function.node) for function in functions)
         if found is not None:
-            return True
+            return not (found.static or isinstance(found.value, _HARMLESS))
         return name not in self.text.model.class_attributes and name != "is_initializing"
 
     def _is_outer_state(self, node: ast.Name, function: ast.AST) -> bool:
-        """Is it a name of the function around this one, for a module or for what variables were read into?"""
+        """Is it a name of the function around this one: a module, what variables were read into, or what is changed here?"""
         if _binds(function, node.id):
             return False
         source = self._source(node)
@@ -234,6 +235,8 @@ class _Reader:
         binding = next((f for f in outer if _binds(f, node.id)), None)
         if binding is None:
             return False
+        if changing_objects.changed_in_place(source, node):
+            return True
         inner = list(self._local_functions(node))
         if inner:
             return any(self._has_state(f) for f in inner)

@@ -25,6 +25,18 @@ class OfFields(nn.Module):
     return self.double(self.same(self.stack(x)))
 
 
+class OfFunctions(nn.Module):
+  scale: float = 2.0
+
+  def setup(self):
+    self.double = lambda x: x * self.scale
+    self.d = nn.Dense(4)
+    self.twice = lambda x: self.double(self.double(x))
+
+  def __call__(self, x):
+    return self.twice(self.d(x))
+
+
 class Initializers(nn.Module):
   scale: float = 2.0
 
@@ -117,4 +129,5 @@ CASES: list[Any] = [
     ('OfParameters', {}, [(3, 4)], {}),
     ('PartialAttention', {}, [(3, 4)], {}),
     ('Containers', {}, [(3, 4)], {}),
+    ('OfFunctions', {}, [(3, 4)], {}),
 ]

@@ -168,4 +168,39 @@ class M(nn.Module):
     return self.d(x) * self.tables.of(x)
 """,
     ),
+    "an iterator in an annotated attribute": (
+        "NNX186",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.scales: Any = iter([1.0, 2.0])
+  def __call__(self, x):
+    return self.d(x) + sum(self.scales)
+""",
+    ),
+    "a buffer that the call writes to": (
+        "NNX186",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    self.buffer = bytearray(1)
+  def __call__(self, x):
+    self.buffer[0] = self.buffer[0] + 1
+    return self.d(x) * self.buffer[0]
+""",
+    ),
+    "a function that counts in a list around it": (
+        "NNX184",
+        """class M(nn.Module):
+  def setup(self):
+    self.d = nn.Dense(4)
+    n = [0]
+    def count(x):
+      n[0] += 1
+      return x * n[0]
+    self.count = count
+  def __call__(self, x):
+    return self.count(self.d(x))
+""",
+    ),
 }
