@@ -77,7 +77,8 @@ def _steps(function: ast.FunctionDef) -> Iterator[ast.AST]:
             waiting += children(node)
 
 
-def _acts(text: ClassText, node: ast.AST) -> bool:
+def _acts(text: ClassText, node: ast.AST, seen: tuple[Method, ...] = ()) -> bool:
+    """Does it make, call or change something, also in the methods that it calls? `seen`: those around it."""
     if isinstance(node, ast.Attribute):
         return node.attr == "value" and not isinstance(node.ctx, ast.Load)
     if not isinstance(node, ast.Call):
@@ -87,7 +88,7 @@ def _acts(text: ClassText, node: ast.AST) -> bool:
         return True
     own = _own(text, called)
     if own is not None:
-        return any(_acts(text, inner) for inner in subtree(own.node) if inner is not node)
+        return own not in seen and any(_acts(text, inner, (*seen, own)) for inner in subtree(own.node))
     found: Any = text.run.evaluated.get(called)
     made = text.run.evaluated.get(node)
     values = [v.value for v in (found, made) if v is not None]

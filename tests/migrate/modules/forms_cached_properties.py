@@ -50,8 +50,29 @@ class OfFields(nn.Module):
     return nn.Dense(4)(x) * self.mask * self.scale
 
 
+class OfMethods(nn.Module):
+  """Methods that call one another."""
+
+  n: int = 3
+
+  def even(self, k):
+    return 1.0 if k == 0 else self.odd(k - 1)
+
+  def odd(self, k):
+    return 0.5 if k == 0 else self.even(k - 1)
+
+  @cached_property
+  def scale(self):
+    return self.even(self.n)
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x) * self.scale
+
+
 CASES: list[Any] = [
     ('OfParameter', {}, [(3, 4)], {}),
     ('Function', {}, [(3, 4)], {}),
     ('OfFields', {}, [(3, 4)], {}),
+    ('OfMethods', {}, [(3, 4)], {}),
 ]

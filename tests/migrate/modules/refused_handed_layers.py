@@ -1,16 +1,19 @@
 """Layers that other modules are given where they are made, among layers that are taken one by one: the class stays Linen."""
 
-REFUSED = {
-    "given in a loop before others": (
-        "NNX153",
-        """class R(nn.Module):
+RESIDUAL = """class R(nn.Module):
   inner: nn.Module
   @nn.compact
   def __call__(self, x):
     return x + self.inner(x)
 
 
-class M(nn.Module):
+"""
+
+REFUSED = {
+    "given in a loop before others": (
+        "NNX153",
+        RESIDUAL
+        + """class M(nn.Module):
   depth: int = 3
   hidden: int = 2
   @nn.compact
@@ -27,14 +30,8 @@ class M(nn.Module):
     ),
     "given in a loop behind others": (
         "NNX153",
-        """class R(nn.Module):
-  inner: nn.Module
-  @nn.compact
-  def __call__(self, x):
-    return x + self.inner(x)
-
-
-class M(nn.Module):
+        RESIDUAL
+        + """class M(nn.Module):
   depth: int = 3
   hidden: int = 2
   @nn.compact
@@ -51,14 +48,8 @@ class M(nn.Module):
     ),
     "given under a condition": (
         "NNX153",
-        """class R(nn.Module):
-  inner: nn.Module
-  @nn.compact
-  def __call__(self, x):
-    return x + self.inner(x)
-
-
-class M(nn.Module):
+        RESIDUAL
+        + """class M(nn.Module):
   flag: bool = True
   @nn.compact
   def __call__(self, x):
@@ -72,14 +63,8 @@ class M(nn.Module):
     ),
     "given in a loop with others": (
         "NNX153",
-        """class R(nn.Module):
-  inner: nn.Module
-  @nn.compact
-  def __call__(self, x):
-    return x + self.inner(x)
-
-
-class M(nn.Module):
+        RESIDUAL
+        + """class M(nn.Module):
   flag: bool = True
   @nn.compact
   def __call__(self, x):

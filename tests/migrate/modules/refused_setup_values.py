@@ -1,9 +1,6 @@
 """Setups that compute from variables of submodules in ways no method can follow, call them, or draw: they stay Linen."""
 
-REFUSED = {
-    "a submodule's parameter under another name": (
-        "NNX180",
-        """class Sub(nn.Module):
+SUB = """class Sub(nn.Module):
   n: int = 4
   def setup(self):
     self.w = self.param('w', nn.initializers.normal(1.0), (self.n,))
@@ -17,7 +14,13 @@ REFUSED = {
     return x * self.w
 
 
-class M(nn.Module):
+"""
+
+REFUSED = {
+    "a submodule's parameter under another name": (
+        "NNX180",
+        SUB
+        + """class M(nn.Module):
   def setup(self):
     self.s = Sub()
     self.w = self.s.w
@@ -27,21 +30,8 @@ class M(nn.Module):
     ),
     "a method of a submodule": (
         "NNX180",
-        """class Sub(nn.Module):
-  n: int = 4
-  def setup(self):
-    self.w = self.param('w', nn.initializers.normal(1.0), (self.n,))
-    self.k = self.n * 2
-  @property
-  def double(self):
-    return self.w * 2
-  def get(self):
-    return self.w * 3
-  def __call__(self, x):
-    return x * self.w
-
-
-class M(nn.Module):
+        SUB
+        + """class M(nn.Module):
   def setup(self):
     self.s = Sub()
     self.w = self.s.get()
