@@ -48,10 +48,12 @@ corpus: venv
 fuzz: venv
 	$(BIN)/python benchmarks/fuzz.py --count 200
 
-# What the codemod costs beside a libcst parse; what restoring and converting cost beside plain Orbax (3 GiB).
+# What the codemod costs beside a libcst parse; what restoring and converting cost beside plain Orbax (3 GiB); what a
+# training step costs after migration beside Linen's.
 bench: venv
 	$(BIN)/python benchmarks/bench_codemod.py
 	$(BIN)/python benchmarks/bench_restore.py
+	$(BIN)/python benchmarks/bench_steps.py
 
 # The proof's own check: 2,000 changed modules, none of which may be proved, and 500 refactorings that must be.
 mutants: venv

@@ -1,17 +1,19 @@
 """What restoring and converting cost, beside plain Orbax.
 
-    python benchmarks/bench_restore.py [--gib 3] [--pairs 3] [--json FILE]
+    python benchmarks/bench_restore.py [--gib 3] [--pairs 3] [--json FILE] [--own-devices]
 
 Every measurement runs in a process of its own (peak RSS is that of the process, less what importing took), paired: plain
 Orbax, then ours, then again, so that both see the same state of the machine. Values are medians; all runs are printed.
 
 Restoring: StandardCheckpointer.restore into sharded targets (plain) against `compat.restore` into an NNX model (ours), on
-eight virtual CPU devices (2x4), of a Linen-shaped checkpoint with OCDBT. Converting: key-only, at 1x, 4x and 16x.
+eight virtual CPU devices (2x4), of a Linen-shaped checkpoint with OCDBT; with `--own-devices` on those that the machine
+has (one GPU: a 1x1 mesh). Converting: key-only, at 1x, 4x and 16x.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import resource
@@ -43,7 +45,9 @@ def mesh() -> Any:
     import jax
     from jax.sharding import AxisType
 
-    return jax.make_mesh((2, 4), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+    count = jax.device_count()
+    grid = (2, count // 2) if count % 2 == 0 else (1, count)
+    return jax.make_mesh(grid, ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 
 
 def rows(mib: float) -> int:
@@ -119,13 +123,10 @@ def convert(path: str, mib: float) -> dict[str, float]:
     return {"seconds": seconds, "written_kib": written / 1024, "streamed": float(done.streamed_bytes)}
 
 
-def child(action: str, path: str, mib: float) -> dict[str, float]:
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-        "JAX_PLATFORMS": "cpu",
-        "MALLOC_ARENA_MAX": "2",
-    }
+def child(action: str, path: str, mib: float, own_devices: bool) -> dict[str, float]:
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "2"}
+    if not own_devices:
+        environment |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, __file__, "--child", action, path, str(mib)]
     out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     result: dict[str, float] = json.loads(out.splitlines()[-1])
@@ -137,6 +138,7 @@ def main() -> None:
     parser.add_argument("--gib", type=float, default=3.0)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--own-devices", action="store_true", help="not eight virtual CPU devices, but the machine's own")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -144,17 +146,18 @@ def main() -> None:
         result = {"save": save, "plain": plain, "ours": ours, "convert": convert}[action](path, float(mib))
         print(json.dumps(result or {}))
         return
+    run = functools.partial(child, own_devices=options.own_devices)
     report: dict[str, Any] = {"gib": options.gib, "arrays": ARRAYS}
     mib = options.gib * 1024
     with tempfile.TemporaryDirectory(prefix="nnx-migrate-bench") as folder:
         path = f"{folder}/checkpoint"
-        child("save", path, mib)
+        run("save", path, mib)
         runs: dict[str, list[dict[str, float]]] = {"plain": [], "ours": []}
-        child("plain", path, mib)  # warms the page cache for both
+        run("plain", path, mib)  # warms the page cache for both
         for _ in range(options.pairs):
             for action in runs:
-                runs[action].append(child(action, path, mib))
-                print(f"restore {action:5} " + "  ".join(f"{k} {v:.2f}" for k, v in runs[action][-1].items()))
+                runs[action].append(run(action, path, mib))
+                print(f"restore {action:5} " + "  ".join(f"{k} {v:.2f}" for k, v in runs[action][-1].items()), flush=True)
         for key in ("peak_mib", "grown_mib", "seconds", "cpu"):
             middle = {a: statistics.median(r[key] for r in rs) for a, rs in runs.items()}
             ratio = statistics.median(o[key] / p[key] for o, p in zip(runs["ours"], runs["plain"]))
@@ -162,8 +165,8 @@ def main() -> None:
             print(f"restore {key}: plain {middle['plain']:.2f}, ours {middle['ours']:.2f}, paired ratio {ratio:.3f}")
         shutil.rmtree(path)
         for scale in (1, 4, 16):
-            child("save", path, mib * scale / 16)
-            runs_of = [child("convert", path, mib * scale / 16) for _ in range(options.pairs)]
+            run("save", path, mib * scale / 16)
+            runs_of = [run("convert", path, mib * scale / 16) for _ in range(options.pairs)]
             middle = {k: statistics.median(r[k] for r in runs_of) for k in runs_of[0]}
             report[f"convert {scale}x"] = {"mib": mib * scale / 16, **middle}
             figures = "  ".join(f"{k} {v:.2f}" for k, v in middle.items())

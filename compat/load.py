@@ -1,13 +1,15 @@
 """Blocks of leaves onto devices: every process reads the shards that it owns and nothing else.
 
 Reads run ahead of the copies, bounded in bytes, so that neither the disk nor the devices wait and host memory stays
-flat.
+flat. One core decodes one stored chunk: where a leaf is large, the bound grows until there is one for every core.
 """
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,20 +18,24 @@ from .errors import MismatchError
 from .formats.base import Array, Index, Leaf, normal_index
 from .target import Slot, is_typed_key, key_impl
 
-IN_FLIGHT = 1 << 29
+IN_FLIGHT = 1 << 29  # bytes, whatever the machine
+_SHARE = 16  # of the machine's memory, that more than IN_FLIGHT may take
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def load(
     work: Iterable[tuple[Slot, Leaf, Any, Any]],
     *,
     budget: int = IN_FLIGHT,
+    most: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[tuple[Any, ...], Any]:
     """Reads leaves into jax arrays.
 
     Args:
         work: (slot, leaf, dtype of the result, sharding or None for the default device).
-        budget: bytes that may be on their way at once; a single block may exceed it.
+        budget: bytes that may be on their way at once; a single leaf may exceed it.
+        most: bytes that may be on their way while there are fewer blocks than cores; None: a 16th of the memory.
         progress: is told the bytes of every finished leaf.
 
     Returns:
@@ -38,9 +44,11 @@ def load(
     done: dict[tuple[Any, ...], Any] = {}
     waiting: deque[_Pending] = deque()
     flying = 0
+    most = max(budget, _memory() // _SHARE if most is None else most)
+    cores = os.cpu_count() or 1
     for slot, leaf, dtype, sharding in work:
         pending = _Pending(slot, leaf, dtype, sharding)
-        while waiting and flying + pending.nbytes > budget:
+        while waiting and flying + pending.nbytes > (budget if sum(len(p.waits) for p in waiting) >= cores else most):
             flying -= waiting[0].nbytes
             _finish(waiting.popleft(), done, progress)
         pending.begin()
@@ -49,6 +57,18 @@ def load(
     while waiting:
         _finish(waiting.popleft(), done, progress)
     return done
+
+
+def _memory() -> int:
+    """Bytes of memory that this machine, or this container, has; 0 where that is not known."""
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return 0
+    try:
+        return min(physical, int(_CGROUP_LIMIT.read_text()))
+    except (OSError, ValueError):  # no cgroup, or "max"
+        return physical
 
 
 def _finish(pending: _Pending, done: dict[tuple[Any, ...], Any], progress: Callable[[int], None] | None) -> None:

@@ -64,10 +64,8 @@ def restore(
     Args:
         path: file or directory; see the documentation for the layouts.
         create: makes the model, (model, optimizer), or a dict of these and of further fields such as a PRNG key; or
-        the plain
-            TrainState of a program that keeps its variables outside of the model. It
-            is only
-            traced: nothing is allocated.
+            the plain TrainState of a program that keeps its variables outside of the model. It is only traced: nothing
+            is allocated.
         mesh: where to put the arrays; that of `jax.set_mesh` by default, else the default device.
         rules: logical axis rules, resolved as Linen does; those of the context by default.
         step, item: which step (the latest by default) and which part of the checkpoint; the part is found by itself
