@@ -14,7 +14,7 @@ from typing import Any
 
 from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.files.modules import module_names
-from nnx_migrate.migrate.files.select import select
+from nnx_migrate.migrate.files.select import read_along, select
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -48,7 +48,8 @@ def collect(root: Path) -> tuple[list[SourceFile], set[str]]:
     that do not parse today."""
     sources, unreadable = [], set()
     contents = {path: path.read_bytes() for path in sorted(root.rglob("*.py"))}
-    for path, name in module_names(sorted(select(contents))).items():
+    kept = select(contents)
+    for path, name in module_names(sorted(kept | read_along(contents, kept))).items():
         try:
             source = SourceFile.parse(
                 path,

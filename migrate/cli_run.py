@@ -18,7 +18,7 @@ from .files.configurations import made_by_configurations
 from .files.documents import Document, read_document
 from .files.errors import InputError
 from .files.modules import module_names
-from .files.select import select
+from .files.select import read_along, select
 from .files.walk import walk
 from .pipeline import FileResult, RunResult, migrate_project
 from .progress import Progress, counted, watched
@@ -108,14 +108,17 @@ class _Run:
 
     def _read(self) -> list[SourceFile]:
         """Parse what the byte filter keeps; failures and skipped files go to the report."""
-        kept = sorted(select(self.contents, self.named))
+        selected = select(self.contents, self.named)
+        along = read_along(self.contents, selected)
+        kept = sorted(selected | along)
         names = module_names(kept)
         sources = []
         for path in counted(kept, "reading files"):
             try:
                 document = read_document(path, self.contents[path])
             except InputError as problem:
-                self._fail(problem)
+                if path not in along:  # nobody asked for what is read along
+                    self._fail(problem)
                 self.unread.add(names[path].name)
                 continue
             if suppression.skips_file(document.text):
