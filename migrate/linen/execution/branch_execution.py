@@ -40,7 +40,7 @@ from ..values.sites import (
     steps_of,
 )
 from ..values.values import OPAQUE, Array, Const, Int, Lead, Shape, Tup, Unknown, Value, size_stem
-from . import correlated, equal_sizes, joined_branches, stand_ins
+from . import correlated, early_returns, equal_sizes, joined_branches, stand_ins
 from .function_choices import FunctionChoice, chosen_function
 from .nested_conditions import nested
 
@@ -107,7 +107,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         if done_else:
             run.attributes, attributes_then = attributes_then, run.attributes
         with run.under(way, not done_then):
-            finished = run.run_block(rest, survivor, given[0 if done_else else 1])
+            on = given[0 if done_else else 1]
+            finished = early_returns.follow(run, rest, list(on.exits), survivor, on)
         if done_else:
             run.attributes, attributes_then = attributes_then, run.attributes
         took_rest = True
@@ -151,6 +152,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         correlated.put_back(side, changed)
     if done_then and done_else:
         return True, took_rest
+    returned.exits += early_returns.exits(branch, node, ways)
     if done_then or done_else:
         kept = env_else if done_then else env_then
         if branch.raises is done_then:

@@ -44,7 +44,17 @@ from ..values.sites import (
 )
 from ..values.values import Array, Const, Int, NeedsRank, Tup, Unknown, Value
 from ..values.variable_starts import made_by_calls
-from . import aliases, assignment, branch_execution, entry_arguments, plain_objects, post_inits, stale_names, uncertain
+from . import (
+    aliases,
+    assignment,
+    branch_execution,
+    early_returns,
+    entry_arguments,
+    plain_objects,
+    post_inits,
+    stale_names,
+    uncertain,
+)
 from .loop_execution import LoopExecution
 
 if TYPE_CHECKING:
@@ -370,13 +380,17 @@ class Execution(LoopExecution):
     def run_block(self, statements: Sequence[ast.stmt], env: Env, returned: Returned) -> bool:
         """Execute statements; True where every path has returned."""
         for position, statement in enumerate(statements):
+            rest, left = statements[position + 1 :], len(returned.exits)
             if isinstance(statement, ast.If):
-                done, took_rest = branch_execution.run_if(self, statement, statements[position + 1 :], env, returned)
+                done, took_rest = branch_execution.run_if(self, statement, rest, env, returned)
                 if done or took_rest:
                     return done
-                continue
-            if self.run_statement(statement, env, returned):
+            elif self.run_statement(statement, env, returned):
                 return True
+            if isinstance(statement, ast.For | ast.While | ast.Try | ast.Match):
+                returned.exits[left:] = early_returns.of_a_loop(returned.exits[left:])
+            if rest and len(returned.exits) > left:
+                return early_returns.follow(self, rest, returned.exits[left:], env, returned)
         return False
 
     def run_statement(self, node: ast.stmt, env: Env, returned: Returned) -> bool:

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...trees import subtree
+from ..execution.early_returns import LEFT_EARLY
 from ..values.sites import Site
 
 
 def made_under_flags(run: Any) -> Iterator[tuple[Site, str]]:
-    """Each place that the method's own defaults leave out, or say nothing of, and the condition that it stands under."""
+    """Each place that the method's own defaults leave out, or say nothing of, and the calls in which Linen makes it."""
     for site in run.sites:
         method = run.model.method(site.method)
         if site.in_setup or site.lazy or site.through or site.kind == "rng" or method is None:
@@ -25,7 +26,13 @@ def made_under_flags(run: Any) -> Iterator[tuple[Site, str]]:
                 made = _truth(node.test, defaults)
                 inside = any(n is site.node for s in node.body for n in subtree(s))
                 if made is None or made is not inside:
-                    yield site, ast.unparse(node.test)
+                    yield site, f"in which `{ast.unparse(node.test)}` asks for it"
+                    break
+        else:
+            for way in site.renders.get(LEFT_EARLY, ()) if site.source is method.source else ():
+                asked = [(test, holds) for branch, test, holds in way if branch.test is None and not branch.text]
+                if all(_truth(test, defaults) in (None, holds) for test, holds in asked):
+                    yield site, f"that does not return before it (`{ast.unparse(asked[0][0])}`)"
                     break
 
 

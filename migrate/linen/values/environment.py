@@ -8,7 +8,7 @@ from typing import Any
 
 from ...source import SourceFile
 from ..project.classes import Method
-from .sites import Abs, Localized
+from .sites import Abs, Branch, Localized
 from .values import Value
 
 
@@ -80,11 +80,16 @@ class Env:
         self.by_step = other.by_step
 
 
+# The conditions on the way to a `return`: each with its test as written, and the side on which it stands.
+Exit = tuple[tuple[Branch, ast.expr, bool], ...]
+
+
 @dataclasses.dataclass
 class Returned:
     """Values that the `return` statements of one call gave."""
 
     values: list[Abs] = dataclasses.field(default_factory=list)
+    exits: list[Exit] = dataclasses.field(default_factory=list)  # of conditions that return on some of their paths
     guarded: Value | None = None  # the one factory that it returns, with the condition outside of which it raises
 
 

@@ -33,10 +33,10 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
         if site.lazy and PUT not in site.renders:
             message = f"the first call makes `{site.name.constant if site.name else site.target}`, as Linen's init did"
             yield "NNX207", message, site.node
-    for site, test in made_under_flags(run):
+    for site, calls in made_under_flags(run):
         if site.kind not in ("layer", "class") or used_by(text, site).collections:
             said = site.name.constant if site.name is not None and site.name.constant else site.target.rpartition(".")[2]
-            message = f"`{said}` is always made, where Linen makes it at the first call in which `{test}` asks for it"
+            message = f"`{said}` is always made, where Linen makes it at the first call {calls}"
             yield "NNX119", message, site.node
     for argument, rank in rank_checks.guessed(analyser, text.model.qualname).items():
         failing = "the constructor fails" if rank_checks.checked(text, argument) else "weights do not fit the sizes"

@@ -101,11 +101,19 @@ def sizes_lambda(plan: ClassPlan) -> str:
     last = max((i for i, name in enumerate(plan.call_arguments) if name in used), default=-1)
     named = plan.call_arguments if plan.call_rest in used else plan.call_arguments[: last + 1]
     apart = [name for name in plan.call_keywords if name in used]
-    rest = f"*{plan.call_rest if plan.call_rest in used else '_'}"
+    taken = {*named, *apart}
+    rest = f"*{plan.call_rest if plan.call_rest in used else _unused('_', taken)}"
     listed = [f"{n}={plan.call_defaults[n] or None}" if n in plan.call_defaults else n for n in (*named, *apart)]
-    arguments = ", ".join([*listed[: len(named)], rest, *listed[len(named) :], "**__"])
+    arguments = ", ".join([*listed[: len(named)], rest, *listed[len(named) :], f"**{_unused('__', taken)}"])
     items = ", ".join(f"'{a.name}': {f'{EXAMPLE}({a.origin})' if a.whole else a.origin}" for a in plan.added_arguments)
     return f"lambda {arguments}: {{{items}}}"
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """`name`, or a longer one: `_` may be an argument of the call, too."""
+    while name in taken:
+        name += "__"
+    return name
 
 
 def names_in(arguments: tuple[AddedArgument, ...]) -> set[str]:

@@ -423,4 +423,35 @@ class M(Wide, Base):
     return x + self.variable("stats", "w", jnp.ones, (3,), **options).value
 """,
     ),
+    "what stands behind a return that a field and an optional array decide together": (
+        "NNX122",
+        """class M(nn.Module):
+  kind: str = "a"
+
+  @nn.compact
+  def __call__(self, x, y=None):
+    if self.kind == "b":
+      if y is not None:
+        return nn.Dense(2)(y)
+    return nn.Dense(7)(x)
+""",
+    ),
+    "what stands behind a return that a size decides which has changed since": (
+        "NNX122",
+        """class M(nn.Module):
+  kind: str = "a"
+  width: int = 2
+
+  @nn.compact
+  def __call__(self, x):
+    n = self.width
+    if self.kind == "a":
+      x = x + 1
+    elif n == 2:
+      return x
+    else:
+      n = n - 1
+    return nn.Dense(n)(x)
+""",
+    ),
 }

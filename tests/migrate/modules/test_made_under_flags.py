@@ -33,3 +33,27 @@ def test_what_the_default_leaves_out_is_told(what: str) -> None:
     assert plan.outcome == "native", plan.reason
     found = [d.message.split("`")[1] for d in result.files[0].diagnostics if d.code == "NNX119"]
     assert found == told
+
+
+@pytest.mark.parametrize(
+    "parameters, test, told",
+    [
+        ("early: bool = False", "early", []),
+        ("early: bool = True", "early", ["late"]),
+        ("early: bool", "early", ["late"]),
+        ("early: bool = True", "not early", []),
+        ("mode: str = 'train'", "mode == 'train'", ["late"]),
+        ("early: bool = False", "x.sum() > 0 and early", []),
+    ],
+)
+@pytest.mark.parametrize("around", ["if self.kind == 'a':\n      x += 1\n    elif {}:", "for _ in range(2):\n     if {}:"])
+def test_what_an_early_return_leaves_out_is_told(parameters: str, test: str, told: list[str], around: str) -> None:
+    head = HEAD.replace("nn.Module):\n", "nn.Module):\n  kind: str = 'a'\n")
+    body = f"  def __call__(self, x, {parameters}):\n    {around.format(test)}\n      return x\n"
+    body += "    return nn.Dense(3, name='late')(x)\n"
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", head + body)])
+    (plan,) = result.classes
+    assert plan.outcome == "native", plan.reason
+    messages = [d.message for d in result.files[0].diagnostics if d.code == "NNX119"]
+    assert [m.split("`")[1] for m in messages] == told
+    assert all(f"that does not return before it (`{test}`)" in m for m in messages)
