@@ -35,6 +35,8 @@ def check(form: _Native) -> None:
 
 def check_use(form: _Native, node: ast.AST) -> None:
     """Unsupported where gradients go where more than their leaves may count."""
+    if isinstance(node, ast.Subscript):  # a State has the items of lists under other names
+        raise Unsupported(node, "a part of the gradients")
     holder = form.parent(node)
     while isinstance(holder, ast.keyword | ast.Tuple | ast.List):  # `jax.lax.pmean((loss, grads), 'batch')`
         holder = form.parent(holder)

@@ -69,18 +69,6 @@ from .components import Component
 from .places import changed_between, loops_around, nested
 from .rewrite import Rewrite, Unsupported, obstacle
 
-# Reductions of a tree: their results hold nothing that the optimizer changes later.
-_REDUCTIONS = {
-    "jax.tree.leaves",
-    "jax.tree_leaves",
-    "jax.tree_util.tree_leaves",
-    "jax.tree.reduce",
-    "jax.tree_util.tree_reduce",
-    "optax.global_norm",
-    "optax.tree.norm",
-    "optax.tree_utils.tree_l2_norm",
-}
-
 
 def write(components: list[Component], flow: Flow, contexts: dict[str, FileContext]) -> list[Component]:
     """The components that take the idiom: those of which every use was understood; nothing of the others is edited."""
@@ -511,6 +499,10 @@ class _Native(Rewrite):
             return
         if isinstance(node, ast.Call):
             return
+        if trees.is_part(self, node) and self.statement(node) is not self.init_statement:
+            if trees.part(self, node, parent):
+                return
+            raise Unsupported(node, "a part of params that goes where it is not only looked at")
         if self._in_apply(parent) or self.statement(node) is self.init_statement or self._dropped(node):
             return
         if isinstance(parent, ast.keyword) and parent.arg == "params" and self._makes_state(parent):
@@ -526,7 +518,7 @@ class _Native(Rewrite):
             if steps.argument(self, holder, node):
                 return
             name = self.flow.name(holder.func)
-            if name in _REDUCTIONS and (name not in leaf_order.LEAVES or leaf_order.orderless(self, holder)):
+            if name in trees.REDUCTIONS and (name not in leaf_order.LEAVES or leaf_order.orderless(self, holder)):
                 self.replace(node, trees.params(self, node))
                 return
             if trees.use(self, holder, node) or trees.read(self, holder, node):
@@ -591,7 +583,7 @@ class _Native(Rewrite):
             return
         holder = self.parent(parent) if isinstance(parent, ast.keyword) else parent
         if isinstance(holder, ast.Call):
-            if trees.made(self, holder) or self.flow.name(holder.func) in _REDUCTIONS:
+            if trees.made(self, holder) or self.flow.name(holder.func) in trees.REDUCTIONS:
                 return
             if isinstance(holder.func, ast.Attribute) and holder.func.attr == "apply_gradients":
                 return

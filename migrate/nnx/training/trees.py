@@ -20,6 +20,7 @@ from ...linen.flow.flow_values import (
     State,
     Symbol,
     Tracked,
+    Updated,
     Variables,
 )
 from ...trees import subtree
@@ -31,6 +32,17 @@ if TYPE_CHECKING:
 
 # Functions of trees that make a new one, of the same structure.
 _MAPS = {"jax.tree.map", "jax.tree_map", "jax.tree_util.tree_map", "jax.tree_util.tree_multimap", "jax.tree_multimap"}
+# Reductions of a tree: their results hold nothing that the optimizer changes later.
+REDUCTIONS = {
+    "jax.tree.leaves",
+    "jax.tree_leaves",
+    "jax.tree_util.tree_leaves",
+    "jax.tree.reduce",
+    "jax.tree_util.tree_reduce",
+    "optax.global_norm",
+    "optax.tree.norm",
+    "optax.tree_utils.tree_l2_norm",
+}
 # Functions that look at trees by name, and change nothing.
 _READERS = {
     "jax.tree_util.tree_map_with_path",
@@ -75,6 +87,31 @@ def _given_new(form: _Native, name: ast.Name) -> bool:
         pairs = [(t, v) for t, v in zip(target.elts, value.elts, strict=True) if t is name]
         return len(pairs) == 1 and made(form, pairs[0][1])
     return target is name and made(form, value)
+
+
+def is_part(form: _Native, node: ast.AST) -> bool:
+    """Is it the params of some layers of a model, `state.params["head"]`? The flow of values has them for all of them."""
+    return _whole(form, node) is not node
+
+
+def _whole(form: _Native, node: ast.AST) -> ast.AST:
+    """`state.params` of `state.params["head"]["kernel"]`."""
+    while isinstance(node, ast.Subscript) and not isinstance(form.flow.value(node.value), Variables | Updated):
+        node = node.value
+    return node
+
+
+def part(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
+    """Such params where they are only looked at: an item of dictionaries as Linen has them."""
+    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if isinstance(holder, ast.Call) and node in holder.args:
+        name = form.flow.name(holder.func) or ""
+        mapped = name in _MAPS and len(holder.args) == 2 and not _meets_field(form, holder)
+        if name in REDUCTIONS or mapped or looks(form, holder):
+            whole = _whole(form, node)
+            form.replace(whole, as_in_linen(form, whole))
+            return True
+    return kept(form, node, parent)
 
 
 def use(form: _Native, call: ast.Call, node: ast.AST) -> bool:
@@ -179,9 +216,7 @@ def kept(form: _Native, node: ast.AST, parent: ast.AST) -> bool:
             return False
     elif not (isinstance(holder, ast.Call) and node is not holder.func and of_library(form, holder)):
         return False
-    base: ast.AST = node
-    while isinstance(base, ast.Subscript) and not isinstance(form.flow.value(base.value), Variables):
-        base = base.value
+    base = _whole(form, node)
     form.replace(base, as_in_linen(form, base))
     return True
 

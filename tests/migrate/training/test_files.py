@@ -1,0 +1,88 @@
+"""Programs of several files, before and after: what `main.py` prints of losses, checksums, specs and names is the same."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.context import Options
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HERE = Path(__file__).parent
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+# Program → what it takes with `--jit nnx` and with `--jit functional`, and other codes that are said of its training code.
+PROGRAMS = {
+    "a_layer_flattened": ("NNX601", "NNX603"),
+    "a_layer_mapped": ("NNX601", "NNX603"),
+    "a_loss_with_a_layer_of_its_params": ("NNX603", "NNX603"),
+    "a_plain_loop": ("NNX601", "NNX602"),
+    "norms_of_gradients_of_layers": ("NNX603", "NNX603"),
+    "norms_of_layers": ("NNX601", "NNX603"),
+    "rates_by_layer": ("NNX601", "NNX603"),
+    "sizes_of_a_layer": ("NNX601", "NNX603"),
+    "sums_of_layers_by_a_function": ("NNX603", "NNX603"),
+}
+PARTS = 2
+
+
+def texts(program: str) -> dict[str, str]:
+    """The files of a program: those of the base that its first line names, and its own."""
+    head, *own = re.split(r"^=== (\S+)\n", (HERE / "files" / f"{program}.txt").read_text(), flags=re.M)
+    base = texts(head.split()[-1]) if head.strip() else {}
+    return {**base, **dict(zip(own[::2], own[1::2], strict=True))}
+
+
+def codes(result_codes: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(code for code in result_codes if code.startswith("NNX6") or code == "NNX001"))
+
+
+@functools.cache
+def outcomes(part: int) -> dict[str, tuple[list[str], list[tuple[str, ...]]]]:
+    """Of every program of a part what the three sides print, and the codes of the two forms."""
+    chosen = sorted(PROGRAMS)[part::PARTS]
+    found: dict[str, list[tuple[str, ...]]] = {}
+    with tempfile.TemporaryDirectory() as where:
+        folders = []
+        for program in chosen:
+            before = texts(program)
+            sides = [before]
+            for jit in ("nnx", "functional"):
+                result = migrate_project([SourceFile.parse(Path(n), n[:-3], t) for n, t in before.items()], Options(jit=jit))
+                found.setdefault(program, []).append(codes({d.code for f in result.files for d in f.diagnostics}))
+                after = {file.path.name: file.after or before[file.path.name] for file in result.files}
+                sides.append({**after, **{path.name: text for path, text in result.created.items()}})
+            for number, side in enumerate(sides):
+                folder = Path(where).resolve() / f"{program}_{number}"
+                folder.mkdir()
+                folders.append(str(folder))
+                for name, text in side.items():
+                    (folder / name).write_text(text)
+        done = subprocess.run(
+            [sys.executable, str(HERE / "run_files.py"), *folders],
+            capture_output=True,
+            text=True,
+            timeout=900,
+            env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        printed = json.loads(done.stdout.splitlines()[-1].removeprefix("RESULT"))
+    return {p: ([printed[f] for f in folders[3 * i : 3 * i + 3]], found[p]) for i, p in enumerate(chosen)}
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_a_program_of_several_files(program: str) -> None:
+    (linen, *migrated), said = outcomes(sorted(PROGRAMS).index(program) % PARTS)[program]
+    assert "Traceback" not in linen and len(set(NUMBER.findall(linen))) > 2, linen
+    assert tuple(" ".join(found) for found in said) == PROGRAMS[program]
+    for side in migrated:
+        assert NUMBER.sub("#", side) == NUMBER.sub("#", linen)
+        for old, new in zip(NUMBER.findall(linen), NUMBER.findall(side), strict=True):
+            assert float(new) == pytest.approx(float(old), rel=2e-4, abs=2e-5), f"{linen}\nis now\n{side}"
