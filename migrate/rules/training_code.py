@@ -287,7 +287,8 @@ for _ in range(3):
         "NNX604",
         "module-class-goes-where-no-call-is-seen",
         "A migrated class is handed to something that may construct it with Linen's arguments.",
-        what="Leaves the code and marks it: a class in a dictionary, in a list, or taken with getattr; and a Linen layer "
+        what="Leaves the code and marks it: a class in a dictionary or list, under a decorator that puts it where nothing "
+        "tells what is taken out, or taken with getattr (of a module that `importlib` imports, too); and a Linen layer "
         "that a method of a plain object gives to a migrated class (`return nn.Fp8DotGeneralOp`), or that a function makes "
         "when it is called (`activation=lambda x: nn.relu(nn.LayerNorm()(x))`).",
         why="The NNX class needs its input sizes and rngs, and the call that must give them cannot be found. A Linen layer "

@@ -55,6 +55,7 @@ from .flow_values import (
     is_sequence,
     join,
 )
+from .registries import Registries
 from .self_names import SelfName
 from .state_classes import StateClasses
 
@@ -93,6 +94,7 @@ class Flow:
         self.state_classes = StateClasses(project)
         self.records = records.find(project)
         self.class_facts = flow_classes.ClassFacts(project)
+        self.registries = Registries(project, plan)
         self._names: dict[ast.AST, str | None] = {}
         inside = {node for root in self._module_code for node in subtree(root)}
         statements: dict[str, list[ast.AST]] = {}
@@ -296,6 +298,8 @@ class Flow:
             if qualname and self.plan.module_class(qualname):
                 return ClassValue(frozenset([qualname]))
             symbol = self.symbol(source, node)
+            if symbol in self.registries.tables:
+                return self.registries.tables[symbol]
             module, scope, name = symbol
             known = symbol in self.env or scope is not None or name in self.project.files[module].names.definitions
             return self.env.get(symbol, NOTHING) if known else ANY
@@ -344,6 +348,8 @@ class Flow:
         if qualname and self.plan.module_class(qualname):
             return ClassValue(frozenset([qualname]))
         symbol = self._self_symbol(source, node)
+        if symbol in self.registries.tables:
+            return self.registries.tables[symbol]
         if symbol is not None:
             value = self.env.get(symbol, NOTHING)
             assert isinstance(symbol[1], ast.ClassDef)
@@ -354,7 +360,8 @@ class Flow:
         if qualname:
             module, _, name = qualname.rpartition(".")
             if module in self.project.files:
-                return self.env.get((module, None, name), NOTHING)
+                table = self.registries.tables.get((module, None, name))
+                return table if table is not None else self.env.get((module, None, name), NOTHING)
             if flow_classes.definition(self, module) is not None:
                 return flow_classes.attribute(self, node, module)
         base = self.value(node.value)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...context import FileContext
 from ...diagnostics import Severity
 from ...linen.flow import flow_classes
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import ClassValue, Function, Model, Table
+from ...linen.flow.flow_values import ANY, ClassValue, Function, Model, Table
 from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
 from ...trees import subtree
@@ -40,6 +40,8 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
         if plan is not None and plan.outcome is Outcome.NATIVE:
             for call in _made_by_class_methods(info.node):
                 _unsized(contexts[info.source.module], plan, call)
+            if isinstance(info.node, ast.ClassDef) and flow.registries.unseen(info.source, info.node):
+                _unsized(contexts[info.source.module], plan, info.node)
 
 
 def _layers_of_objects(flow: Flow, contexts: dict[str, FileContext]) -> None:
@@ -96,6 +98,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         return False
     if isinstance(parent, ast.arguments):
         return not _held_by_parameter(flow, parent, node)
+    if _in_registry(flow, parents, parent):
+        return False
     if isinstance(parent, ast.Dict):
         return not _looked_up(flow, parent)
     if isinstance(parent, ast.BinOp):  # an annotation: Model | None
@@ -121,6 +125,21 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         function = taken if isinstance(taken, Function) else flow_classes.constructor(flow, call)
         return function is None or not _received(function, [*call.args[bound:], *call.keywords], parent, node)
     return True
+
+
+def _in_registry(flow: Flow, parents: Mapping[ast.AST, ast.AST], display: ast.AST) -> bool:
+    """Is it a dictionary of classes, or a keyword, that a table is made of or updated with? `MODELS.update(small=Small)`"""
+    if not isinstance(display, ast.Dict | ast.keyword):
+        return False
+    holder = parents[display]
+    if isinstance(display, ast.keyword) and isinstance(holder, ast.Call) and flow.name(holder.func) == "builtins.dict":
+        holder = parents[holder]
+    tables: list[ast.expr] = []
+    if isinstance(holder, ast.Assign | ast.AnnAssign):
+        tables = holder.targets if isinstance(holder, ast.Assign) else [holder.target]
+    elif isinstance(holder, ast.Call) and isinstance(holder.func, ast.Attribute) and holder.func.attr == "update":
+        tables = [holder.func.value]
+    return any(flow.value(table) in flow.registries.tables.values() and flow.value(table) is not ANY for table in tables)
 
 
 def _received(function: Function, given: list[ast.expr | ast.keyword], parent: ast.AST, node: ast.expr) -> bool:
@@ -235,6 +254,12 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
         return
     module = flow.name(call.args[0])
     value = flow.value(call)
+    made_by = flow.source_of[call].parents[call]
+    if flow.made_by(call.args[0]) == "importlib.import_module" and isinstance(made_by, ast.Call) and made_by.func is call:
+        plans = [plan for plan in flow.plan.classes.values() if plan.outcome is Outcome.NATIVE]
+        if plans and not isinstance(value, ClassValue):
+            _of_any_module(context, call)
+        return
     names = [q for q, plan in flow.plan.classes.items() if plan.outcome is Outcome.NATIVE and q.rpartition(".")[0] == module]
     followed = isinstance(value, ClassValue) and all(flow.plan.classes[q].outcome is Outcome.NATIVE for q in value.qualnames)
     if module and names and not followed:
@@ -245,6 +270,17 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
             severity=Severity.WARNING,
             help="Construct it as `linen_parity.Functional(cls, ..., sizes=...)`, or give in_features and rngs.",
         )
+
+
+def _of_any_module(context: FileContext, call: ast.Call) -> None:
+    """`getattr(importlib.import_module(name), kind)(...)`, beside classes that are migrated."""
+    context.report(
+        call,
+        "NNX604",
+        "module classes of this project are nnx.Modules now: what constructs one of them here must give its sizes and rngs",
+        severity=Severity.WARNING,
+        help="Construct it as `linen_parity.Functional(cls, ..., sizes=...)`, or give in_features and rngs.",
+    )
 
 
 def _by_attribute(context: FileContext, flow: Flow, call: ast.Call) -> None:

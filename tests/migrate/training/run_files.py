@@ -40,7 +40,7 @@ initializers.random = types.SimpleNamespace(  # type: ignore[attr-defined]
     normal=lambda key, shape, *rest, **options: ramp(shape),
     uniform=lambda key, shape, *rest, **options: ramp(shape),
     truncated_normal=lambda key, low, high, shape, *rest, **options: ramp(shape),
-    orthogonal=lambda key, n, *rest, **options: ramp((n, n)),
+    orthogonal=lambda key, n, shape=(), dtype=None, m=None: ramp((n, n if m is None else m)),
     key=jax.random.key,
     split=jax.random.split,
 )
