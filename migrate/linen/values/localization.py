@@ -137,6 +137,8 @@ class Localization(Evaluation):
             if env.is_local(node.id):
                 needs.add(node.id)
                 return True
+            if self.in_setup and isinstance(here.value, Unknown) and env.method is not None and env.method.name == "setup":
+                return True  # setup's own statements stand in the constructor
             return self._put_value(here, put, needs)
         if isinstance(node, ast.expr):
             found = self.evaluated.get(node)

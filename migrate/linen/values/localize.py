@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ...trees import subtree
+from .arguments import is_self
 from .dims import Dim
 from .sites import (
     DimPart,
@@ -146,7 +147,24 @@ def is_said_by_parts(run: Any, node: ast.AST, value: Value, env: Any) -> bool:
         return is_plain_call(run, node, env)
     if isinstance(value, Array):
         return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript | ast.IfExp)
-    return not isinstance(value, Unknown) or isinstance(node, _PARTS)
+    return not isinstance(value, Unknown) or isinstance(node, _PARTS) or _is_of_plain_object(run, node, env)
+
+
+def _is_of_plain_object(run: Any, node: ast.AST, env: Any) -> bool:
+    """Is it read off an object that setup has made, of which nothing is known: `self.config = get_config(self.kind)`?
+
+    Setup's statements stand in the constructor, so that it says there what it said in Linen.
+    """
+    root = node
+    while isinstance(root, ast.Attribute | ast.Subscript) and not is_self(root.value, env):
+        root = root.value
+    if not run.in_setup or root is node:
+        return False
+    if isinstance(root, ast.Attribute):
+        held = run.attributes.get(root.attr) if root.attr not in run.fields else None
+    else:
+        held = env.get(root.id) if isinstance(root, ast.Name) else None
+    return held is not None and isinstance(held.value, Unknown)
 
 
 def is_plain_call(run: Any, node: ast.Call, env: Any) -> bool:
