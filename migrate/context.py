@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict, EditSet, Part, Span
 from .plan import ClassPlan, Plan
-from .siblings import above, beside, imports_as_scripts_do, runs_alone
+from .siblings import above, beside, imports_as_scripts_do, runs_alone, spelled
 from .source import SourceFile
 from .suppression import Suppressions
 
@@ -117,17 +117,23 @@ class FileContext:
                         continue  # `flax.nnx.Linear` reads badly; import nnx instead
                     self.touched_names.add(local)
                     return ".".join([local, *parts[cut:]])
+        starred = next((local for local, target in self.source.names.star_names.items() if target == dotted), None)
+        if starred is not None and starred not in self.source.names.local_names:
+            self.touched_names.add(starred)
+            return starred
         module, local = _PREFERRED.get(parts[0], ("", ""))
         for prefix, (target, alias) in _PREFERRED.items():
             if dotted == prefix or dotted.startswith(prefix + "."):
                 module, local = target, alias
                 break
+        written = module
         if not module:
-            module, local = parts[0], parts[0]
-        local = self.free_name(local, module)
-        self.new_imports[local] = module
-        rest = dotted[len(module) :]
-        return local + rest
+            files = self.project.files if self.project is not None else {}
+            module = next((m for cut in range(len(parts) - 1, 0, -1) if (m := ".".join(parts[:cut])) in files), parts[0])
+            local, written = module.rpartition(".")[2], spelled(self.project, module)
+        local = self.free_name(local, written)
+        self.new_imports[local] = written
+        return local + dotted[len(module) :]
 
     def imported(self, dotted: str) -> str:
         """A name of this file for one object of a module of the project, imported from there where the file has none."""

@@ -39,6 +39,16 @@ def above(project: Project | None, module: str) -> str:
     return _spaces[project].get(module.partition(".")[0], "")
 
 
+def spelled(project: Project | None, module: str) -> str:
+    """A module's name as the project's imports say it: with the namespace packages around it."""
+    if project is None or module not in project.files:
+        return module
+    if project not in _known:
+        _known[project] = _by_others(project)
+    package = _known[project].get(module, "").removeprefix(".")
+    return package + module.rpartition(".")[2] if package else above(project, module) + module
+
+
 def _below_package(source: SourceFile) -> str:
     """A file in a folder of a package that has no `__init__.py`: where it imports the package, that can be found."""
     package, _, _ = source.module.rpartition(".")

@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 from click.testing import CliRunner
+from nnx_migrate.migrate import siblings
 from nnx_migrate.migrate.cli import program
+from nnx_migrate.migrate.linen.project.index import Project
+from nnx_migrate.migrate.source import SourceFile
 
 ATTENDS = """from flax import linen as nn
 {imports}
@@ -94,3 +97,76 @@ def test_a_program_in_a_package_that_takes_nothing_of_it_is_run_by_its_path(tmp_
     )
     assert done.returncode == 0, done.stderr[-800:]
     run(tmp_path, "pkg.run")
+
+
+NORMS = """import flax.linen as nn
+
+
+class MLP(nn.Module):
+    size: int
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.size)(x)
+
+
+def ensemblize(cls, n):
+    return nn.vmap(cls, {"params": 0}, {"params": True}, in_axes=None, out_axes=0, axis_size=n)
+"""
+STARRED = """from space.layers import *
+
+
+class Ensemble(nn.Module):
+    many: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        module = MLP
+        if self.many:
+            module = ensemblize(module, 2)
+        return module(5)(x)
+"""
+SHAPES = """import jax
+import jax.numpy as jnp
+from src.ensemble import Ensemble
+
+for many in (True, False):
+    model = Ensemble(many)
+    variables = model.init(jax.random.key(0), jnp.ones((2, 3)))
+    ones = jax.tree.map(jnp.ones_like, variables)
+    print([leaf.shape for leaf in jax.tree.leaves(variables)], float(model.apply(ones, jnp.ones((2, 3))).sum()))
+"""
+
+
+def test_a_class_of_a_namespace_package_that_a_star_brings(tmp_path: Path) -> None:
+    """It is written by the name that it has there: `import layers` finds nothing beside `space`."""
+    for name, text in {"space/layers.py": NORMS, "src/ensemble.py": STARRED, "main.py": SHAPES}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, "-W", "ignore", "main.py"]
+    options = {"cwd": tmp_path, "capture_output": True, "text": True, "env": {**os.environ, "JAX_PLATFORMS": "cpu"}}
+    before = subprocess.run(command, **options, check=True).stdout
+    migrated(tmp_path)
+    assert "linen" not in (tmp_path / "src/ensemble.py").read_text()
+    after = subprocess.run(command, **options, check=False)
+    assert after.returncode == 0, after.stderr
+    assert after.stdout == before
+
+
+def test_modules_are_spelled_as_imports_spell_them() -> None:
+    texts = {
+        "/r/space/layers.py": ("layers", "X = 1\n"),
+        "/r/space/deep/tables.py": ("tables", "X = 1\n"),
+        "/r/pkg/inner.py": ("pkg.inner", "from . import other\n"),
+        "/r/pkg/other.py": ("pkg.other", ""),
+        "/r/main.py": ("main", "from space.layers import *\nimport space.deep.tables\n"),
+    }
+    written = {"space.layers": "layers", "space.deep.tables": "tables"}
+    sources = [
+        SourceFile.parse(Path(path), module, text, resolve=lambda dotted: written.get(dotted, dotted))
+        for path, (module, text) in texts.items()
+    ]
+    project = Project(sources)
+    names = ("layers", "tables", "pkg.inner", "pkg.other", "main", "numpy")
+    spelled = ("space.layers", "space.deep.tables", "pkg.inner", "pkg.other", "main", "numpy")
+    assert tuple(siblings.spelled(project, name) for name in names) == spelled
