@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import weakref
 from typing import Any
 
 from ...catalog import layers
+from ...source import SourceFile
 from ...trees import subtree
 from ..project.classes import Classes, ClassModel, Field
 from ..values.values import Unknown
@@ -22,6 +24,8 @@ _PLAIN = frozenset(
 )
 # Of these the ones whose sizes are told by the last dimension of what they are called with.
 _ONE_WIDTH = _PLAIN - {"flax.linen.DenseGeneral"}
+# Those whose counterparts have other first arguments: `nnx.GroupNorm(8)` has eight features, and not groups.
+_OTHER_ARGUMENTS = _PLAIN - {"flax.linen.Embed"}
 _COMPACT = {"flax.linen.compact"}
 
 
@@ -56,7 +60,35 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
         return None
     if not _has_defaults(layer, model.own_fields) or local_classes.unfit(classes.project, model):
         return None
+    if name in _OTHER_ARGUMENTS and _is_made_outside(classes.project, model):
+        return None
     return LayerClass(model, name, model.own_fields)
+
+
+_made_outside: weakref.WeakKeyDictionary[Any, dict[str, bool]] = weakref.WeakKeyDictionary()
+
+
+def _is_made_outside(project: Any, model: ClassModel) -> bool:
+    """Does code outside of modules make one for itself, with Linen's arguments? What it hands to modules or returns, they
+    make."""
+    known = _made_outside.setdefault(project, {})
+    if model.qualname not in known:
+        sources = [source for source in project.files.values() if model.name in source.words]
+        calls = ((s, n) for s in sources for n in s.by_kind.get(ast.Call, ()) if n not in project.inside_modules)
+        known[model.qualname] = any(
+            project.qualname(source, call.func) == model.qualname and not _is_handed(project, source, call)
+            for source, call in calls
+        )
+    return known[model.qualname]
+
+
+def _is_handed(project: Any, source: SourceFile, call: ast.Call) -> bool:
+    around = source.parents.get(call)
+    if isinstance(around, ast.keyword):
+        around = source.parents.get(around)
+    if isinstance(around, ast.Call):
+        return call is not around.func and project.qualname(source, around.func) in project.linen_classes
+    return isinstance(around, ast.Return | ast.Lambda)
 
 
 def _has_defaults(layer: Any, fields: tuple[Field, ...]) -> bool:
