@@ -328,6 +328,15 @@ params = model.init(jax.random.PRNGKey(0), jnp.ones((2, 10)))
         how_sure="diagnostic only; the training loops of the tests show the difference",
     ),
     Rule(
+        "NNX609",
+        "function-of-a-linen-state-that-nothing-calls",
+        "A function takes a state or model of Linen, and nothing of the project says its name.",
+        what="Leaves the function and marks it, where the states of its program became something else.",
+        why="Which model its argument stands for is told by its calls alone. Whoever calls it with what the migrated "
+        "functions beside it take has an AttributeError.",
+        how_sure="diagnostic only",
+    ),
+    Rule(
         "NNX608",
         "pmap-stays",
         "A training loop under jax.pmap keeps it, over split state or a Functional.",

@@ -50,6 +50,7 @@ from . import (
     removals,
     shared_structures,
     spec_trees,
+    uncalled,
     wrapped_init,
 )
 from .components import Component
@@ -149,7 +150,7 @@ class _Functional(PassedTrees):
         self.uses = list(self.tracked())
         if len(self.parts) > 1:
             functional_gradients.check(self)
-        self._lost_states()
+        uncalled.check_states(self)
         calls = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables)]
         wrapped = [found for call in calls if self._is_init(call) and (found := wrapped_init.find(self, call)) is not None]
         self.wrapped = {found.call: found for found in wrapped}
@@ -177,15 +178,6 @@ class _Functional(PassedTrees):
             self.bundle(node, value)
         for name in sorted(self.state_classes):
             functional_state_classes.write(self, name)
-
-    def _lost_states(self) -> None:
-        """A state that went where nobody follows it would be asked for the function that it has no more."""
-        modules = {self.source(node).module for node, value in self.uses if isinstance(value, State)}
-        for name in sorted({reader.module for module in modules for reader in self.readers(module)}):
-            for node in self.flow.project.files[name].by_kind.get(ast.Attribute, ()):
-                if isinstance(node, ast.Attribute) and node.attr == "apply_fn" and node in self.flow.source_of:
-                    if not isinstance(self.flow.value(node), Method):
-                        raise Unsupported(node, "a state that is not followed")
 
     def _tree_fields(self) -> set[str]:
         """The fields of the project's own states that hold trees of the component; others are counters and the like."""

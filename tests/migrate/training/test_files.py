@@ -21,8 +21,8 @@ HERE = Path(__file__).parent
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 # Program → what it takes with `--jit nnx` and with `--jit functional`, and other codes that are said of its training code.
 PROGRAMS = {
-    "a_layer_flattened": ("NNX601", "NNX603"),
-    "a_layer_mapped": ("NNX601", "NNX603"),
+    "a_layer_flattened": ("NNX601 NNX609", "NNX603"),
+    "a_layer_mapped": ("NNX601 NNX609", "NNX603"),
     "a_loss_with_a_layer_of_its_params": ("NNX603", "NNX603"),
     "a_table_of_models_that_grows": ("NNX601", "NNX603"),
     "a_table_updated_with_models": ("NNX601", "NNX603"),
@@ -32,11 +32,12 @@ PROGRAMS = {
     "models_registered_by_name": ("NNX601", "NNX603"),
     "models_registered_either_way": ("NNX601", "NNX603"),
     "models_registered_plainly": ("NNX601", "NNX603"),
+    "two_states_of_the_same_params": ("NNX602 NNX609", "NNX602 NNX609"),
     "norms_of_gradients_of_layers": ("NNX603", "NNX603"),
-    "norms_of_layers": ("NNX601", "NNX603"),
-    "rates_by_layer": ("NNX601", "NNX603"),
+    "norms_of_layers": ("NNX601 NNX609", "NNX603"),
+    "rates_by_layer": ("NNX601 NNX609", "NNX603"),
     "scores_of_a_registered_model": ("NNX603 NNX607", "NNX603 NNX607"),
-    "sizes_of_a_layer": ("NNX601", "NNX603"),
+    "sizes_of_a_layer": ("NNX601 NNX609", "NNX603"),
     "sums_of_layers_by_a_function": ("NNX603", "NNX603"),
 }
 # Programs that do not run afterwards → what is said of which lines.
@@ -96,7 +97,7 @@ def outcomes(part: int) -> dict[str, tuple[list[str], list[tuple[str, ...]]]]:
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
 def test_a_program_of_several_files(program: str) -> None:
     (linen, *migrated), said = outcomes(sorted(PROGRAMS).index(program) % PARTS)[program]
-    assert "Traceback" not in linen and len(set(NUMBER.findall(linen))) > 2, linen
+    assert "Traceback" not in linen and len(set(NUMBER.findall(linen))) > 1, linen
     assert tuple(" ".join(found) for found in said) == PROGRAMS[program]
     for side in migrated:
         assert NUMBER.sub("#", side) == NUMBER.sub("#", linen)
