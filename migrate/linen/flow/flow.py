@@ -17,7 +17,16 @@ from ...source import SourceFile
 from ...trees import subtree
 from ..project.index import Project
 from ..values import records
-from . import flow_classes, flow_control, flow_dictionaries, flow_gradients, flow_records, flow_versions, module_code
+from . import (
+    flow_classes,
+    flow_control,
+    flow_dictionaries,
+    flow_gradients,
+    flow_optimizers,
+    flow_records,
+    flow_versions,
+    module_code,
+)
 from .flow_readers import Read, statement_of
 from .flow_uses import Uses, restored_target
 from .flow_values import (
@@ -43,12 +52,12 @@ from .flow_values import (
     Method,
     Model,
     Nothing,
-    OptState,
     Record,
     State,
     Symbol,
     Table,
     Tracked,
+    Transformation,
     Updated,
     Value,
     Variables,
@@ -103,13 +112,13 @@ class Flow:
             self.source_of.update(dict.fromkeys(nodes, source))
             statements[module] = [node for node in nodes if isinstance(node, _STATEMENTS)]
         self._memo: dict[ast.AST, Value] = {}
-        self._makers: dict[ast.AST, str] = {}
+        self.makers: dict[ast.AST, str] = {}
         self._clashes: dict[Symbol, None] = {}  # names that are given what does not go together
         self._versions: dict[ast.AST, str] = {}
         self._settle(statements)
         self._versions = flow_versions.find(self, self._clashes)
         if self._versions:
-            for known in (self.env, self.returns, self._makers):
+            for known in (self.env, self.returns, self.makers):
                 known.clear()  # type: ignore[attr-defined]
             self._settle(statements)
 
@@ -422,6 +431,8 @@ class Flow:
         if restored is not None:
             value = self.value(restored)
             return value if isinstance(value, State | Nothing) else ANY
+        if flow_optimizers.makes_transformation(name):
+            return Transformation()
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
             attribute = node.func.attr
@@ -436,27 +447,10 @@ class Flow:
             if isinstance(base, State) and attribute == "create":
                 return ANY
             if attribute in ("init", "update") and node.args and not isinstance(base, Tracked):
-                optimized = self._optimizer(node, attribute)
+                optimized = flow_optimizers.of(self, node, attribute)
                 if optimized is not None:
                     return optimized
         return self._apply(source, node, self.value(node.func), node.args)
-
-    def _optimizer(self, node: ast.Call, method: str) -> Value | None:
-        """`tx.init(params)` and `tx.update(grads, opt_state)` of a transformation of optax."""
-        given = self.value(node.args[-1 if method == "init" else 1]) if len(node.args) > (method == "update") else ANY
-        of_params = isinstance(given, Variables) or (isinstance(given, Collection) and given.name == "params")
-        if not (isinstance(given, Nothing) or (of_params if method == "init" else isinstance(given, OptState))):
-            return None
-        assert isinstance(node.func, ast.Attribute)
-        if node.func not in self._makers:
-            self._makers[node.func] = self.made_by(node.func.value)
-        if not self._makers[node.func].startswith("optax."):
-            return None
-        if isinstance(given, OptState):
-            return Items((Deltas(given.sites), given))
-        if isinstance(given, Tracked):
-            return OptState(given.sites, isinstance(given, Variables))
-        return NOTHING
 
     def _chosen(self, module: ast.expr) -> Value:
         """`getattr(models, name)`: any of the module's classes, also those under other names."""

@@ -88,6 +88,11 @@ class Deltas(Tracked):
 
 
 @frozen
+class Transformation(Value):
+    """A gradient transformation of optax: `tx`."""
+
+
+@frozen
 class Method(Tracked):
     """`model.apply`, `model.init`, `state.apply_fn`, ..."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ from . import (
 if TYPE_CHECKING:
     from .class_write import ClassWriter
 
+_GOING_ON = ("else", "elif", "except", "finally")  # of a statement that stands above
 
 def write(writer: ClassWriter) -> None:
     """The edits that give the class its constructor, or turn setup into it."""
@@ -74,14 +76,15 @@ def write(writer: ClassWriter) -> None:
     compact: list[Parts] = []
     if setup is None and inheritance.setup_owner(writer.text) is not None:  # it may set attributes, and make nothing
         compact.append(inheritance.call_of_base(writer.text))
-    for held in [h for h in writer.text.names.lists if not h.named_by and not writer.text.of_wrappers(h.object)]:
-        compact.append(held.assigned((f"{writer.namer.name('flax.nnx.List')}()",)))
+    made: list[tuple[int, Parts]] = []
     for entry in writer.run.blocks:
-        if entry == "setup":
-            continue
-        for depth, line in constructor_text.constructor_lines(writer.text, entry):
-            prefix = source.indent_unit * depth
-            compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
+        made += constructor_text.constructor_lines(writer.text, entry) if entry != "setup" else []
+    for held in [h for h in writer.text.names.lists if not h.named_by and not writer.text.of_wrappers(h.object)]:
+        empty = held.assigned((f"{writer.namer.name('flax.nnx.List')}()",))
+        made.insert(_first_use(made, held.object), (0, empty))
+    for depth, line in made:
+        prefix = source.indent_unit * depth
+        compact.append((prefix, *writer.laid_out(line, body + prefix)) if prefix else writer.laid_out(line, body))
     streams = [(f"self.{name} = rngs{drawn.item(stream)}.fork()",) for stream, name in sorted(writer.text.streams.items())]
     compact += shared_scopes.lines(writer.text)
     found = [writer.laid_out(line, body) for line in later_sizes.lines(writer.text)]
@@ -131,6 +134,16 @@ def write(writer: ClassWriter) -> None:
         written += [body, *line, newline]
     order = _before_what_follows(writer, at, -1)
     writer.insert(at, *written, newline if not _blank_follows(writer, at) else "", order=order)
+
+
+def _first_use(lines: list[tuple[int, Parts]], name: str) -> int:
+    """Where a list is to be made: before the statement that first says it, as an `if` with its `else` is one."""
+    said = re.compile(rf"{re.escape(name)}\b")
+    texts = ["".join(part if isinstance(part, str) else " " for part in parts) for _, parts in lines]
+    at = next((index for index, text in enumerate(texts) if said.search(text)), 0)
+    while at and (lines[at][0] or texts[at].startswith(_GOING_ON)):
+        at -= 1
+    return at
 
 
 def _before_what_follows(writer: ClassWriter, at: int, order: int) -> int:

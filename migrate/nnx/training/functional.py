@@ -47,6 +47,7 @@ from . import (
     linen_trees,
     masks,
     methods,
+    optimizer_slots,
     removals,
     shared_structures,
     spec_trees,
@@ -568,6 +569,8 @@ class _Functional(PassedTrees):
     def _attribute(self, parent: ast.Attribute, value: Value) -> None:
         if isinstance(value, State):
             if parent.attr in STATE_FIELDS or parent.attr in self.flow.state_classes.fields(value.cls):
+                if parent.attr == "opt_state":
+                    optimizer_slots.check(self, parent)
                 return
             if isinstance(self.flow.value(parent), Function):
                 return  # a method of its class: see `functional_state_classes`

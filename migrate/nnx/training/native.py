@@ -39,6 +39,7 @@ from . import (
     collections,
     copies,
     device_copies,
+    field_trees,
     handed_methods,
     jitted_apply,
     leaf_order,
@@ -142,6 +143,7 @@ class _Native(Rewrite):
         self.state_class = state_fields.find(self)
         if self.state_class is not None:
             self.fields = frozenset(field.name for field in self.state_class.fields)
+        self.tree_fields = field_trees.find(self)
         statistics.check(self)
         self.streams = self._streams()
         self.trees = trees.find(self)
@@ -391,7 +393,8 @@ class _Native(Rewrite):
             return
         parent = self.parent(node)
         if state_fields.of(self, value):
-            state_fields.read(self, node)
+            if not field_trees.use(self, node, value):
+                state_fields.read(self, node)
             return
         if isinstance(node, ast.Name) and self.flow.symbol(self.source(node), node) in self.trees:
             self._tree(node, parent)

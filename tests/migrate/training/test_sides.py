@@ -245,7 +245,7 @@ OTHERS = {
     "by_hand_masked_by_name": "NNX601",
     "by_hand_old_params_read": "NNX602",
     "by_hand_params_dropped": "NNX602",
-    "by_hand_rate_changed": "NNX603",
+    "by_hand_rate_changed": "NNX602",
     "by_hand_skipped_where_not_finite": "NNX603",
     "by_hand_started_again": "NNX602",
     "by_hand_state_dropped": "NNX602",

@@ -1,0 +1,72 @@
+"""Fields of a state that hold trees of params: averages, targets, sums of gradients.
+
+In the NNX idiom they are pure states, leaf by leaf what Linen's dictionaries were, by name and by order not: who looks at
+one by names is given dictionaries as Linen has them.
+
+    flatten_dict(state.ema)                 →    flatten_dict(linen_nested(model, optimizer.ema))
+    optax.global_norm(state.ema["head"])    →    optax.global_norm(linen_nested(model, optimizer.ema)["head"])
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...linen.flow.flow_values import Collection, Gradients, State, Value, Variables
+from . import state_fields, trees
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .native import _Native
+
+_LEAF_BY_LEAF = ("jax.tree", "jax.device_", "jax.lax.p", "jax.block_until_ready", "optax.", "flax.jax_utils.")
+
+
+def find(form: _Native) -> frozenset[str]:
+    """The fields that are given params, or gradients, or what is made of them leaf by leaf."""
+    found = set()
+    for node, value in form.uses:
+        if isinstance(value, Variables | Gradients) or (isinstance(value, Collection) and value.name == "params"):
+            keyword = form.parent(node)
+            if isinstance(keyword, ast.keyword) and keyword.arg in form.fields:
+                if isinstance(form.flow.value(form.parent(keyword)), State):
+                    found.add(str(keyword.arg))
+    return frozenset(found)
+
+
+def use(form: _Native, node: ast.AST, value: Value) -> bool:
+    """Is a use of such a field written here? Unsupported where its names or its order may count, unseen."""
+    if not (isinstance(value, Collection) and value.name in form.tree_fields) or form.leads_on(node):
+        return False
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        return False
+    whole = node
+    while isinstance(whole, ast.Subscript):
+        whole = whole.value
+    parent = form.parent(node)
+    holder = form.parent(parent) if isinstance(parent, ast.keyword) else parent
+    if isinstance(holder, ast.Call) and node is not holder.func:
+        name = form.flow.name(holder.func) or ""
+        looked_at = trees.looks(form, holder) or (trees.of_library(form, holder) and not name.startswith("jax.tree"))
+        part = whole is not node and (name in trees.REDUCTIONS or (trees.made(form, holder) and len(holder.args) == 2))
+        if looked_at or part:
+            _as_in_linen(form, whole)
+            return True
+        if whole is node and name.startswith(_LEAF_BY_LEAF) and "path" not in name:
+            return False
+    elif isinstance(parent, ast.Attribute | ast.Subscript | ast.For | ast.comprehension | ast.Compare | ast.Starred):
+        raise Unsupported(node, "a tree in a field of the state that is taken apart")
+    if whole is not node:
+        raise Unsupported(node, "a part of a tree in a field of the state")
+    form.check_landing(node)
+    return False
+
+
+def _as_in_linen(form: _Native, whole: ast.AST) -> None:
+    """The field as dictionaries with Linen's names."""
+    if not isinstance(whole, ast.Attribute) or not isinstance(whole.value, ast.Name):
+        raise Unsupported(whole, "a tree of a field of the state under another name, by its names")
+    held = state_fields.attribute(form, whole.value, whole.attr)
+    nested = form.context(whole).parity("linen_nested")
+    form.replace(whole, f"{nested}({form.model_of(whole.value)}, {held})")
+    form.dropped.add(whole)
