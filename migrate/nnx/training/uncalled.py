@@ -32,10 +32,8 @@ def report(changed: Iterable[Component], flow: Flow, contexts: dict[str, FileCon
     for module in sorted(project.running_with({flow.site_source[site].module for site in sites})):
         source = project.files[module]
         for function in source.tree.body:
-            if not isinstance(function, ast.FunctionDef) or not is_unmentioned(flow, source, function):
-                continue
-            asked = next(_asked(flow, source, function), None)
-            if asked is not None:
+            asked = next(_asked(flow, source, function), None) if isinstance(function, ast.FunctionDef) else None
+            if isinstance(function, ast.FunctionDef) and asked and is_unmentioned(flow, source, function):
                 contexts[module].report(
                     function,
                     "NNX609",
@@ -81,7 +79,9 @@ def is_unmentioned(flow: Flow, source: SourceFile, function: ast.FunctionDef) ->
 def _asked(flow: Flow, source: SourceFile, function: ast.FunctionDef) -> Iterator[str]:
     """What such a function asks a parameter for: `state.apply_fn`, `model.apply({'params': params}, x)`."""
     for node in subtree(function):
-        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        if not isinstance(node, ast.Attribute) or node.attr not in ("apply_fn", "apply"):
+            continue
+        if not isinstance(node.value, ast.Name):
             continue
         scope = source.names.binding_scope(node.value.id, node.value)
         if scope is not function or not isinstance(flow.value(node.value), Nothing):

@@ -46,6 +46,8 @@ PROGRAMS = {
     "moments_of_all_layers": ("NNX602", "NNX602"),
     "norms_of_gradients_of_layers": ("NNX603", "NNX603"),
     "norms_of_layers": ("NNX601 NNX609", "NNX603"),
+    "norms_of_layers_in_a_loss": ("NNX601", "NNX603"),
+    "norms_of_layers_in_a_step": ("NNX601", "NNX603"),
     "params_in_their_order": ("NNX603", "NNX603"),
     "params_shown_by_module": ("NNX603", "NNX603"),
     "rates_by_layer": ("NNX601 NNX609", "NNX603"),
