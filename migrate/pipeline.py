@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import dataclasses
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +17,10 @@ from .plan import ClassPlan, Plan
 from .progress import counted
 from .rule import Rule, Visit, Visitor, all_rules
 from .source import SourceFile
+from .stack import with_deep_stack
 
 if TYPE_CHECKING:
     from .nnx.linen_copies import Copies
-
-
-# Who calls whom is followed from function to function, in large programs through hundreds of them, some frames each.
-_FRAMES = 10_000
 
 
 @dataclasses.dataclass
@@ -62,18 +57,8 @@ def migrate_project(
 
     A file whose rewrite fails is left as it was, and the others are then rewritten to work with it as it is.
     """
-    with _deep_stack():
-        return _migrated(list(sources), options or Options(), per_file or {}, unread, configured)
-
-
-@contextlib.contextmanager
-def _deep_stack() -> Iterator[None]:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+    given = list(sources)
+    return with_deep_stack(lambda: _migrated(given, options or Options(), per_file or {}, unread, configured))
 
 
 def _migrated(
