@@ -32,6 +32,7 @@ from ..values.presence import Step
 from ..values.sites import (
     Abs,
     Block,
+    BoundArg,
     CallRecord,
     For,
     Function,
@@ -117,6 +118,7 @@ class Execution(LoopExecution):
         self.entry = ""
         self.in_setup = False
         self.renamed: dict[int, tuple[Abs, Abs]] = {}  # what names hold, said anew, and as it was: `stale_names`
+        self.names_of_sites: dict[Site, tuple[list[BoundArg], frozenset[str]]] = {}  # see `stale_names`
         self.assigned: dict[ast.expr, ast.expr] = {}  # the targets of the assignment at hand → what is assigned
         self.depth = 0
         self.layer_calls: list[LayerCall] = []  # calls of layers' subclasses that are being followed, outermost first

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..lists.conditional_items import told
@@ -24,7 +25,7 @@ from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.late_makes import names_in
 from ..values.merging import dependencies_of, map_dims
-from ..values.sites import BoundArg, Factory, Static, Table, Track
+from ..values.sites import BoundArg, Factory, Site, Static, Table, Track
 from ..values.values import Int, Tup, Unknown, Value
 from .taken_names import is_taken
 
@@ -127,12 +128,17 @@ def _rename(run: Any, place: Env, name: str, value: Value) -> None:
         place.words[name] = (said[0], said[1], new)
 
 
-def _mentions(value: Value, names: Iterable[str]) -> bool:
+def _mentions(value: Value, names: Collection[str]) -> bool:
+    return not _names_of(value).isdisjoint(names)
+
+
+def _names_of(value: Value) -> frozenset[str]:
+    """The local names that a value is made of, and the arguments of partials."""
     if isinstance(value, FactoryChoice):
-        return _mentions(value.then, names) or _mentions(value.orelse, names)
+        return _names_of(value.then) | _names_of(value.orelse)
     if isinstance(value, Factory):
-        return any(_mentions(held.abs.value, names) for held in (*value.args.values(), *value.positional))
-    return not dependencies_of(value).isdisjoint(names)
+        return frozenset().union(*[_names_of(held.abs.value) for held in (*value.args.values(), *value.positional)])
+    return dependencies_of(value)
 
 
 def _within(value: Value, change: Change) -> Value:
@@ -165,6 +171,8 @@ def _argument(held: BoundArg, change: Change) -> BoundArg:
 def _of_sites(run: Any, names: set[str], change: Change) -> None:
     """The modules that were made, which may be called later."""
     for site in run.sites:
+        if _names_of_site(run, site).isdisjoint(names):
+            continue
         parent = site.source.parents.get(site.node)
         if isinstance(parent, ast.Call) and parent.func is site.node:  # `nn.Dense(n)(x)`
             continue
@@ -172,6 +180,18 @@ def _of_sites(run: Any, names: set[str], change: Change) -> None:
         for key, held in list(site.bound.items()) if changed else ():
             if held.localized is not None and _mentions(held.abs.value, changed):
                 site.bound[key] = _argument(held, change)
+
+
+def _names_of_site(run: Any, site: Site) -> frozenset[str]:
+    """The local names that a module's arguments are made of; worked out again only where an argument is another."""
+    given = list(site.bound.values())
+    known: list[BoundArg]
+    names: frozenset[str]
+    known, names = run.names_of_sites.get(site, ([], frozenset()))
+    if len(known) != len(given) or not all(map(operator.is_, known, given)):
+        names = frozenset().union(*[_names_of(held.abs.value) for held in given if held.localized is not None])
+        run.names_of_sites[site] = given, names
+    return names
 
 
 __all__ = ["before_loop", "item_by_item", "keep_stale", "lose_in_setup"]

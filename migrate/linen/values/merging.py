@@ -364,25 +364,32 @@ def mentions(value: Value, names: Collection[str]) -> bool:
 
 
 def dependencies_of(value: Value) -> frozenset[str]:
-    """The local names that the sizes in a value are made of."""
+    """The local names that the sizes and texts in a value are made of; of a bundle, the sizes."""
+    if isinstance(value, Int):
+        return value.dim.dependencies()
+    if isinstance(value, Static):
+        return value.deps
+    if isinstance(value, Array):
+        return _NO_NAMES.union(*[dim.dependencies() for dim in value.shape.dims if dim is not None])
+    if isinstance(value, Tup):
+        return _NO_NAMES.union(*[dependencies_of(item) for item in value.items])
+    if isinstance(value, Table):
+        return _NO_NAMES.union(*[dependencies_of(item) for item in value.items.values()])
+    return _size_dependencies(value) if isinstance(value, Bundle) else _NO_NAMES
+
+
+def _size_dependencies(bundle: Bundle) -> frozenset[str]:
     found: set[str] = set()
 
     def look(dim: Dim) -> Dim:
         found.update(dim.dependencies())
         return dim
 
-    map_dims(value, look)
-    return frozenset(found | _texts_in(value))
+    map_dims(bundle, look)
+    return frozenset(found)
 
 
-def _texts_in(value: Value) -> set[str]:
-    """The local names that texts in a value are made of."""
-    if isinstance(value, Static):
-        return set(value.deps)
-    if isinstance(value, Tup | Table):
-        items = value.items.values() if isinstance(value, Table) else value.items
-        return {name for item in items for name in _texts_in(item)}
-    return set()
+_NO_NAMES: frozenset[str] = frozenset()
 
 
 def dim_at(value: Value, index: int) -> Dim | None:
