@@ -175,16 +175,19 @@ def given_by(function: Callee, call: ast.Call, source: SourceFile) -> tuple[dict
     """Each parameter's argument in the order of evaluation, and what is left for `*args` and `**kwargs`."""
     spec = function.node.args
     positional = [a.arg for a in [*spec.posonlyargs, *spec.args]]
+    given = list(call.args)
     if function.kind == "method":
         positional = positional[1:]
+    elif function.kind == "of an object" and isinstance(call.func, ast.Attribute):
+        given.insert(0, call.func.value)  # as its `self`
     only = [a.arg for a in spec.kwonlyargs]
-    named = {k.arg for k in call.keywords if k.arg is not None} | {*positional[: len(call.args)]}
+    named = {k.arg for k in call.keywords if k.arg is not None} | {*positional[: len(given)]}
     whole = spec.kwarg is not None and named >= {*positional, *only}  # a mapping holds nothing but what is handed on
     if any(isinstance(a, ast.Starred) for a in call.args) or (not whole and any(k.arg is None for k in call.keywords)):
         raise NotInlined("it is given *args or **kwargs")
     rest: dict[str, list[ast.AST]] = {a.arg: [] for a in (spec.vararg, spec.kwarg) if a is not None}
-    found = {name: Given(node, source) for name, node in zip(positional, call.args)}
-    more = call.args[len(positional) :]
+    found = {name: Given(node, source) for name, node in zip(positional, given)}
+    more = given[len(positional) :]
     if more:
         if spec.vararg is None:
             raise NotInlined("it is given too many arguments")

@@ -11,6 +11,7 @@ from ..linen.lifted.lifting import LIFTED
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
+from .object_methods import method_of_object
 
 # Statements and expressions that mean something else, or nothing, in the text of a caller.
 _BOUND_TO_A_FUNCTION = (
@@ -29,7 +30,7 @@ class Callee:
 
     node: ast.FunctionDef
     source: SourceFile
-    kind: str  # function | method | static | nested
+    kind: str  # function | method | static | nested | of an object
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -119,6 +120,8 @@ def callee(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.
             binders = [n for n in source.names.binders(func.id) if source.names.bound_by(n) is scope]
             nested = binders[0] if len(binders) == 1 else None
             return Callee(nested, source, "nested") if isinstance(nested, ast.FunctionDef) else None
+    if isinstance(func, ast.Attribute) and (known := method_of_object(project, source, model, func)) is not None:
+        return Callee(*known, "of an object")
     qualname = project.qualname(source, func)
     module, _, name = (qualname or "").rpartition(".")
     if module == f"{source.module}.{model.name}":  # `Model.make_head(self)`, which no other class's can stand for

@@ -13,6 +13,7 @@ import weakref
 
 from ...source import SourceFile
 from .index import Project
+from .programs import reached_from
 
 _BASE = "flax.linen.meta.AxisMetadata"
 _OTHERS = frozenset({"flax.linen.Partitioned", "flax.linen.LogicallyPartitioned"})
@@ -29,10 +30,14 @@ _KEYS = ("key", "rng", "prng", "k", "rng_key", "prng_key", "_")
 
 @dataclasses.dataclass(frozen=True)
 class OwnBoxes:
-    """`names`: the classes; `reason`: why modules cannot go without Linen's way with them, None where they can."""
+    """`names`: the classes; `reason`: why modules cannot go without Linen's way with them, None where they can.
+
+    `reach`: the modules of the files that may have such a box in their hands.
+    """
 
     names: frozenset[str] = frozenset()
     reason: str | None = None
+    reach: frozenset[str] = frozenset()
 
 
 _found: weakref.WeakKeyDictionary[Project, OwnBoxes] = weakref.WeakKeyDictionary()
@@ -64,11 +69,20 @@ def _find(project: Project) -> OwnBoxes:
     if not known:
         return OwnBoxes()
     names = frozenset(known)
+    reach = reached_from(project, _say(project, known))
     for name, (source, node, bases) in known.items():
         why = _unlike(project, source, node, bases) or _made_elsewhere(project, name, node.name)
         if why is not None:
-            return OwnBoxes(names, f"a box of the program's own, `{node.name}`, {why}")
-    return OwnBoxes(names)
+            return OwnBoxes(names, f"a box of the program's own, `{node.name}`, {why}", reach)
+    return OwnBoxes(names, None, reach)
+
+
+def _say(project: Project, known: dict[str, tuple[SourceFile, ast.ClassDef, list[str]]]) -> set[str]:
+    """The modules of the files that define or import one of the classes, or may mean one by another name of it."""
+    words = {node.name for _, node, _ in known.values()}
+    words |= {alias.rpartition(".")[2] for alias in project.aliases if project.canonical(alias) in known}
+    defining = {source.module for source, _, _ in known.values()}
+    return defining | {module for module, source in project.files.items() if not words.isdisjoint(source.words)}
 
 
 def _plain(base: ast.expr) -> ast.expr:

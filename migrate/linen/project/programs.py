@@ -6,6 +6,7 @@ What a file does to objects of any class (`setattr(self, name, value)`) concerns
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
@@ -40,6 +41,28 @@ def programs(project: Project) -> dict[str, int]:
     return {name: numbers.setdefault(of(name), len(numbers)) for name in project.files}
 
 
+def reached_from(project: Project, modules: Collection[str]) -> frozenset[str]:
+    """The modules whose objects may meet what these make: all that import them, with all that those import in turn.
+
+    All modules where some of those say gin: what a configuration file of it gives to whom is not in the code.
+    """
+    imported: dict[str, set[str]] = {}
+    for name, source in project.files.items():
+        imported[name] = _imported(project, source)
+        if _DYNAMIC & source.words:
+            folder = name.rpartition(".")[0]
+            imported[name] |= {other for other in project.files if other.startswith(f"{folder}." if folder else "")}
+    above = set(modules)
+    while more := {name for name, those in imported.items() if name not in above and not those.isdisjoint(above)}:
+        above |= more
+    if any("gin" in project.files[name].words for name in above):
+        return frozenset(project.files)
+    reached = set(above)
+    while more := {other for name in reached for other in imported[name]} - reached:
+        reached |= more
+    return frozenset(reached)
+
+
 def _imported(project: Project, source: SourceFile) -> set[str]:
     """The modules that a file imports, with the packages around them that have code of their own."""
     found: set[str] = set()
@@ -51,4 +74,4 @@ def _imported(project: Project, source: SourceFile) -> set[str]:
     return {name for name in found if any(not isinstance(s, ast.Expr) for s in project.files[name].tree.body)}
 
 
-__all__ = ["programs"]
+__all__ = ["programs", "reached_from"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import bisect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from ...context import FileContext, Options
@@ -77,8 +77,9 @@ def decide(
         if known.outcome is not Outcome.NATIVE:
             reasons.setdefault(name, Unmigratable(known.code, known.reason))
     boxes = own_boxes(project)
+    reached = [model for model in classes if model.source.module in boxes.reach]
     if boxes.reason is not None:
-        _all_stay(classes, reasons, boxes.reason)
+        _all_stay(reached, reasons, boxes.reason)
     loaded = _loaded_attributes(project)
     given = dict(reasons)
     while True:
@@ -111,8 +112,8 @@ def decide(
         templates.check_takers(analyser, reasons)
         plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
         holds = analyser.given_outside.holds
-        if boxes.names and reasons:  # initializers return them to Linen's modules or to native ones
-            _all_stay(classes, reasons, "a module that stays Linen may hold boxes of the program's own")
+        if any(model.qualname in reasons for model in reached):  # initializers return them to Linen's modules or native ones
+            _all_stay(reached, reasons, "a module that stays Linen may hold boxes of the program's own")
         copies = linen_copies.settle(classes, reasons, edited, references, holds, options.bridge)
         if len(reasons) == before:
             break
@@ -126,7 +127,7 @@ def decide(
     return copies
 
 
-def _all_stay(classes: Classes, reasons: dict[str, Unmigratable], why: str) -> None:
+def _all_stay(classes: Iterable[ClassModel], reasons: dict[str, Unmigratable], why: str) -> None:
     for model in classes:
         reasons.setdefault(model.qualname, Unmigratable("NNX181", why))
 

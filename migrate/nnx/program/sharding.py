@@ -463,17 +463,21 @@ def boxes_beside_variables(ctx: FileContext) -> bool:
 def carries_own_boxes(ctx: FileContext) -> bool:
     """Has the project boxes of its own that trees of native modules' variables hold?"""
     found = own_boxes(ctx.project) if ctx.project is not None else OwnBoxes()
-    return bool(found.names) and found.reason is None and not _any_stays(ctx)
+    return ctx.source.module in found.reach and found.reason is None and not _any_stays(ctx, found)
 
 
-def _any_stays(ctx: FileContext) -> bool:
-    return any(plan.outcome is not Outcome.NATIVE for plan in ctx.plan.classes.values())
+def _any_stays(ctx: FileContext, boxes: OwnBoxes) -> bool:
+    """Does a class stay Linen that may meet boxes of the program's own?"""
+    assert ctx.project is not None
+    classes = ctx.project.linen_classes
+    staying = (name for name, plan in ctx.plan.classes.items() if plan.outcome is not Outcome.NATIVE)
+    return any(name not in classes or classes[name].source.module in boxes.reach for name in staying)
 
 
 def _annotated_stay(ctx: FileContext) -> set[bool]:
     if ctx.project is None:
         return set()
-    if own_boxes(ctx.project).names and _any_stays(ctx):
-        return {True}
     annotated = (ctx.plan.classes.get(name) for name in ctx.project.annotated_classes)
-    return {plan.outcome is not Outcome.NATIVE for plan in annotated if plan is not None}
+    stay = {plan.outcome is not Outcome.NATIVE for plan in annotated if plan is not None}
+    boxes = own_boxes(ctx.project)
+    return stay | {True} if ctx.source.module in boxes.reach and _any_stays(ctx, boxes) else stay

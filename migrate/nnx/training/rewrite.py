@@ -58,7 +58,8 @@ class Rewrite:
 
     def check_boxes(self) -> None:
         """Unsupported where trees of variables hold boxes of the program's own, which a `Functional` gives them."""
-        if own_boxes(self.flow.project).names:
+        reach = own_boxes(self.flow.project).reach
+        if any(self.source(site).module in reach for site in self.component.sites):
             raise Unsupported(self.component.sites[0], "boxes of the program's own")
 
     def check_bound(self) -> None:

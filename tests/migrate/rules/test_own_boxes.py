@@ -109,3 +109,18 @@ def test_others_are_carried(text: str) -> None:
     assert "flax.linen" not in after and "meta.AxisMetadata" in after
     again = migrate_project([SourceFile.parse(Path("p.py"), "p", after)])
     assert again.files[0].after in (None, after) and not again.files[0].diagnostics
+
+
+LIBRARY = "import flax.linen as nn\nimport shared\n" + NET.replace("kernel_init=init", "kernel_init=shared.init")
+SHARED = "import jax.numpy as jnp\n\n\ndef init(key, shape, dtype=jnp.float32):\n    return jnp.ones(shape, dtype)\n"
+TEST = HEAD + "import shared\nimport tested\n" + REFUSED["has a use that is not followed: the box has a name"]
+TESTED = "import flax.linen as nn\n" + NET.replace(", kernel_init=init", "").replace("Net", "Tested")
+
+
+@pytest.mark.parametrize(("extra", "free"), [("", True), ("import library\n", False), ("import gin\n", False)])
+def test_classes_that_a_box_cannot_reach_become_native(extra: str, free: bool) -> None:
+    """A box of a test: what the test imports, and with it, may be given it. What others import beside it is not."""
+    texts = {"library": LIBRARY, "shared": SHARED, "tested": TESTED, "test": extra + TEST}
+    result = migrate_project([SourceFile.parse(Path(f"{name}.py"), name, text) for name, text in texts.items()])
+    outcomes = {plan.qualname.partition(".")[0]: plan.outcome for plan in result.classes}
+    assert outcomes == {"library": "native" if free else "bridged", "tested": "bridged", "test": "bridged"}
