@@ -99,8 +99,9 @@ RULES = (
         "a variable that every call updates starts without the update that Linen's init made",
         what="`count.value += 1` in the call, under no condition. Linen's `init` runs the call, so that what it returns "
         "has one update in it; a constructor of NNX makes the variable with its first value. Restored checkpoints are the "
-        "same on both sides. What to do: nothing, as a rule: most authors guard the update by `if not "
-        "self.is_initializing()` to have what NNX does. Where the first count matters, make the variable with it.",
+        "same on both sides. A `Functional` (NNX603) runs the call in `init`, as Linen does. What to do: nothing, "
+        "as a rule: most authors guard the update by `if not self.is_initializing()` to have what NNX does. Where the first "
+        "count matters, make the variable with it.",
         why="NNX makes its variables in the constructor, before anything is called.",
         how_sure="By construction.",
     ),

@@ -3,42 +3,86 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...trees import of_kind
+from ...trees import of_kind, subtree
+from ..project.classes import Method
 from ..values.sites import Variable
 
 _CONDITIONS = (ast.If, ast.IfExp, ast.BoolOp, ast.While, ast.Match, ast.Lambda, ast.comprehension)
+_ASKING = frozenset({"is_initializing", "has_variable"})
 
 
 def updated_at_init(run: Any) -> list[tuple[str, ast.AST]]:
     """What `__call__`, or a method that it calls, updates under no condition: the variable's name, and the update."""
-    call = run.model.method("__call__")
-    if call is None:
-        return []
-    named = {node.attr for node in of_kind(call.node, ast.Attribute)}
     found: dict[str, ast.AST] = {}
-    for name, method in run.model.own_methods.items():  # a base class says its own
-        if name == "setup" or (name != "__call__" and name not in named):
+    for method, node, held, name in _updates(run, run.model.own_methods):  # a base class says its own
+        leaving = [leave.lineno for kind in (ast.Return, ast.Raise) for leave in of_kind(method.node, kind)]
+        early = any(line < node.lineno for line in leaving)
+        outer = _around(method, node)
+        asked = [parent for parent in outer if _is_there(run, parent, held)]
+        held_back = (p for p in outer if p not in asked and isinstance(p, (*_CONDITIONS, ast.FunctionDef)))
+        if not early and not any(held_back):
+            found.setdefault(name or ast.unparse(node.value), node)
+    return list(found.items())
+
+
+def may_be_updated_at_init(run: Any) -> frozenset[str]:
+    """The names of the variables that a call updates, unless it asks before whether it is that of `init`.
+
+    `if train:` lets the update happen in `init(key, x, train=True)`, which only the running program can tell.
+    """
+    found: set[str] = set()
+    for method, node, held, name in _updates(run, run.model.methods()):
+        guards = [parent for parent in _around(method, node) if not _is_there(run, parent, held)]
+        if name and not any(_asks(guard, method) for guard in [*guards, *_left_before(method, node)]):
+            found.add(name)
+    return frozenset(found)
+
+
+def _updates(run: Any, methods: Mapping[str, Method]) -> Iterator[tuple[Method, ast.Attribute, Variable, str]]:
+    """`count.value += 1` in the call and what it calls: the method, the attribute, the variable, its name if it is known."""
+    call = run.model.method("__call__")
+    named = {node.attr for node in of_kind(call.node, ast.Attribute)} if call is not None else set()
+    for called, method in methods.items() if call is not None else ():
+        if called == "setup" or (called != "__call__" and called not in named):
             continue
-        leaving = [node.lineno for kind in (ast.Return, ast.Raise) for node in of_kind(method.node, kind)]
         for node in of_kind(method.node, ast.Attribute):
             if node.attr != "value" or not isinstance(node.ctx, ast.Store):
                 continue
             held = run.evaluated[node.value].value if node.value in run.evaluated else None
-            if not isinstance(held, Variable) or held.site.kind != "variable" or held.site.name is None:
-                continue
-            outer = []
-            for parent in run.model.source.ancestors(node):
-                if parent is method.node:
-                    break
-                outer.append(parent)
-            early = any(line < node.lineno for line in leaving)
-            asked = [parent for parent in outer if _is_there(run, parent, held)]
-            held_back = (p for p in outer if p not in asked and isinstance(p, (*_CONDITIONS, ast.FunctionDef)))
-            if not early and not any(held_back):
-                found.setdefault(str(held.site.name.constant or ast.unparse(node.value)), node)
-    return list(found.items())
+            if isinstance(held, Variable) and held.site.kind == "variable" and held.site.name is not None:
+                yield method, node, held, str(held.site.name.constant or "")
+
+
+def _around(method: Method, node: ast.AST) -> list[ast.AST]:
+    """What an update stands in, within its method."""
+    found = []
+    for parent in method.source.ancestors(node):
+        if parent is method.node:
+            break
+        found.append(parent)
+    return found
+
+
+def _left_before(method: Method, node: ast.AST) -> Iterator[ast.AST]:
+    """Conditions above an update that leave its method."""
+    for condition in of_kind(method.node, ast.If):
+        leaves = any(isinstance(inner, ast.Return | ast.Raise) for inner in subtree(condition))
+        if leaves and condition.end_lineno is not None and condition.end_lineno < getattr(node, "lineno", 0):
+            yield condition
+
+
+def _asks(node: ast.AST, method: Method) -> bool:
+    """Is it a condition on whether the call is that of `init`, be it by a name?"""
+    said = [node.test] if isinstance(node, ast.If | ast.IfExp | ast.While) else []
+    nodes = [n for part in said for n in subtree(part)]
+    names = {n.id for n in nodes if isinstance(n, ast.Name)}
+    for statement in of_kind(method.node, ast.Assign):
+        if any(isinstance(target, ast.Name) and target.id in names for target in statement.targets):
+            nodes += subtree(statement.value)
+    return any(isinstance(n, ast.Attribute) and n.attr in _ASKING for n in nodes)
 
 
 def _is_there(run: Any, node: ast.AST, held: Variable) -> bool:
@@ -49,4 +93,4 @@ def _is_there(run: Any, node: ast.AST, held: Variable) -> bool:
     return ast.unparse(test.func) == "self.has_variable" and (held.site.in_setup or held.site.node.lineno < test.lineno)
 
 
-__all__ = ["updated_at_init"]
+__all__ = ["may_be_updated_at_init", "updated_at_init"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...catalog import layers
+from ...linen.modules.first_updates import may_be_updated_at_init
 from ...linen.values.sites import Site
 from ...plan import ClassPlan, Plan
 from ..calls import drawn
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 def makes_late(text: ClassText) -> bool:
     """Are there variables that the first call makes: of the class's own methods, or of attention that decodes?"""
     return any(site.lazy for site in text.run.sites) or any(code == "NNX207" for code, _, _ in text.notes)
+
+
+def updated_at_init(text: ClassText, made: list[Site], plan: Plan) -> frozenset[str]:
+    """`Counter.count` of each variable that the call of Linen's `init` may have updated, as it runs."""
+    own = {f"{text.model.name}.{variable}" for variable in may_be_updated_at_init(text.run)}
+    return frozenset(own.union(*(each.updated for each in below(made, plan))))
 
 
 def below(made: list[Site], plan: Plan) -> list[ClassPlan]:

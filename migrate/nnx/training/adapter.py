@@ -8,7 +8,7 @@ from ...context import FileContext
 from ...diagnostics import Severity
 from ...edits import Span
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import Bound, Collection
+from ...linen.flow.flow_values import Bound, Collection, Method
 from ...plan import ClassPlan, call_names
 from ..text.text_parts import first_on_its_line
 from . import advice
@@ -24,11 +24,42 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         _wrap(contexts[source.module], site, plans, component)
     for call in flow.uses.calls(_LIFTED):
         _lifted(contexts[flow.source_of[call].module], component, flow, call)
+    _sizes_unknown(component, flow, contexts)
     for node, value in flow.uses.tracked(component.sites):
         if isinstance(value, Collection):
             _opened(contexts[flow.source_of[node].module], node)
         elif isinstance(value, Bound):
             _of_bound(contexts[flow.source_of[node].module], node)
+
+
+_INITIALIZING = ("init", "init_with_output", "lazy_init")
+
+
+def _sizes_unknown(component: Component, flow: Flow, contexts: dict[str, FileContext]) -> None:
+    """Marks where a model that nothing initializes is asked for a method, whose arguments need not tell its sizes.
+
+    Single sizes are seen in the shapes of params; whole shapes and examples of inputs are not.
+    """
+    used = [(node, value) for node, value in flow.uses.tracked(component.sites) if isinstance(value, Method)]
+    plans = [plan for plans in component.plans for plan in plans]
+    asked = {a.name for plan in plans for a in plan.added_arguments if a.whole or a.name.endswith("_shape")}
+    if not asked or any(value.name in _INITIALIZING for _, value in used):
+        return
+    for node, value in used:
+        call = flow.source_of[node].parents[node]
+        if not isinstance(call, ast.Call) or call.func is not node:
+            continue
+        if value.name == "bind" or any(keyword.arg == "method" for keyword in call.keywords):
+            contexts[flow.source_of[node].module].report(
+                call,
+                "NNX603",
+                f"{_name(plans[0])} is not initialized here, and the call of another method than __call__ may not tell "
+                f"its {', '.join(sorted(asked))}",
+                severity=Severity.WARNING,
+                help="Call jax.eval_shape(model.init, key, x) before, with inputs of the right shapes, or give them to the "
+                "constructor.",
+            )
+            return
 
 
 def write_site(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...]) -> None:
@@ -114,7 +145,11 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
         )
     sizes = _sizes(plans)
     sizes = sizes.replace(EXAMPLE, context.parity("Example")) if EXAMPLE in sizes else sizes
-    said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * any(plan.late for plan in plans))
+    late = any(plan.late or plan.sown - {"intermediates"} for plan in plans)  # init gives what is sown, too
+    updated = ", ".join(f'"{name}"' for name in sorted({name for plan in plans for name in plan.updated}))
+    said = ", ".join(
+        [f"sizes={sizes}"] * bool(sizes) + ["late=True"] * late + [f"updated=({updated},)"] * bool(updated)
+    )
     text = context.source.text
     mixed = component is not None and site in component.mixed
     name = context.parity("functional_or_linen" if mixed else "Functional")
@@ -123,7 +158,8 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
     given = [*site.args, *[k.value for k in site.keywords]]
     end = context.span(site).end - 1
     last = max((context.span(g).end for g in given), default=0)
-    bound = any(keyword.arg in ("sizes", "create", "late") for keyword in site.keywords)  # words of Functional itself
+    own_words = ("sizes", "create", "late", "updated")  # of Functional itself
+    bound = any(keyword.arg in own_words for keyword in site.keywords)
     lead = first_on_its_line(text, opening + 1, end) if given and not bound else ""
     opened = f"{context.name('functools.partial')}(" if bound else lead
     context.insert(function.start, f"{name}({opened}", code="NNX603", order=-1)

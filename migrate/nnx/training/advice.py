@@ -26,6 +26,7 @@ _ADVICE = {
     "two states of the same params": "call init for each of them",
     "values in attributes that are read from outside": "let a method of the class return what is read",
     "values in attributes of a class that others derive from": "keep the state in the class that updates it",
+    "statistics that the call of init may update": "ask `if not self.is_initializing():` before they are updated",
     "jax.pmap keeps": "see NNX608",
 }
 

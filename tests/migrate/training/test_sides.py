@@ -55,6 +55,11 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "captured_without_mutable": "NNX603",
+    "methods_of_a_model_that_is_never_initialized": "NNX603",
+    "sown_losses_of_init": "NNX603",
+    "statistics_that_init_may_update": "NNX603",
+    "variables_that_init_updates": "NNX603",
     "a_changed_layer_as_a_model": "NNX603",
     "a_wrapped_class_in_a_kept_loop": "NNX603",
     "inputs_called_underscore": "NNX603",
