@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
         what = f"no code here constructs it, so that nothing shows what its field `{field}` makes"
     elif known is not None and run.project.definition(known) is None:
         what = f"`{known}` is of a package that is not migrated with it, and what it makes is called"
+    elif known is not None and (base := unknown_base(run.project, known)) is not None:
+        what = f"`{known}` derives from `{base}`, of a package that is not migrated with it, and what it makes is called"
     elif of_object and maker is not None:
         what = f"`{ast.unparse(maker)}` makes modules, and what an object holds is not followed"
     found = Unmigratable("NNX138", what, node)
@@ -83,7 +86,7 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
         package, _, name = known.partition(".")
         if package == "flax":
             return None if not name.startswith("linen.") or known.rpartition(".")[2][:1].islower() else ast.unparse(maker)
-        if package in _LIBRARIES or _of_the_project(run, known):
+        if package in _LIBRARIES or (_of_the_project(run, known) and unknown_base(run.project, known) is None):
             return None
         return ast.unparse(maker)
     if isinstance(maker, ast.Subscript) or (isinstance(maker, ast.Call) and ast.unparse(maker.func) == "getattr"):
@@ -205,15 +208,37 @@ def _of_the_project(run: Any, qualname: str) -> bool:
     Modules of its packages that the command line has left out say nothing of Flax, apart from those that could not be
     read, and names that a file nowhere says (`from lib import *`), which are those of another package.
     """
+    return _of_files(run.project, qualname)
+
+
+def _of_files(project: Any, qualname: str) -> bool:
     name = ""
     while qualname:
-        if qualname in run.project.unread:
+        if qualname in project.unread:
             return False
-        if qualname in run.project.files:
-            source = run.project.files[qualname]
+        if qualname in project.files:
+            source = project.files[qualname]
             return not name or name in source.words or (source.is_package and _is_there(source.path.parent, name))
         qualname, _, name = qualname.rpartition(".")
     return False
+
+
+def unknown_base(project: Any, qualname: str, seen: frozenset[str] = frozenset()) -> str | None:
+    """The class of another package that a class of the project derives from, which may be a Linen module; else None."""
+    found = project.definition(qualname)
+    if found is None or not isinstance(found[1], ast.ClassDef) or qualname in seen:
+        return None
+    source, node = found
+    for base in node.bases:
+        known = project.qualname(source, base.value if isinstance(base, ast.Subscript) else base)
+        package = (known or "").partition(".")[0]
+        if known is None or package in _LIBRARIES | {"flax", "typing_extensions"} or package in sys.stdlib_module_names:
+            continue
+        if not _of_files(project, known):
+            return str(known)
+        if (further := unknown_base(project, known, seen | {qualname})) is not None:
+            return further
+    return None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -222,4 +247,4 @@ def _is_there(package: Path, name: str) -> bool:
     return (package / f"{name}.py").is_file() or (package / name).is_dir()
 
 
-__all__ = ["is_copy", "made_by_unknown", "refusal"]
+__all__ = ["is_copy", "made_by_unknown", "refusal", "unknown_base"]

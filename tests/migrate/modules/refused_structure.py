@@ -141,6 +141,80 @@ class M(nn.Module):
     return x
 """,
     ),
+    "a list of a class of the project that nothing gives": (
+        "NNX138",
+        """from collections.abc import Sequence
+
+
+class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x)
+
+
+class M(nn.Module):
+  parts: Sequence[Part]
+  @nn.compact
+  def __call__(self, x):
+    return [part(y) for part, y in zip(self.parts, jnp.split(x, len(self.parts), axis=-1))]
+""",
+    ),
+    "a dictionary of a class under quotes that nothing gives": (
+        "NNX138",
+        """class M(nn.Module):
+  parts: dict[str, "Part"]
+  @nn.compact
+  def __call__(self, x):
+    return {name: part(x) for name, part in self.parts.items()}
+
+
+class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(x)
+""",
+    ),
+    "a class that derives from a layer of another package": (
+        "NNX138",
+        """from elsewhere import blocks
+
+
+class Block(blocks.Block):
+  wide: bool = False
+
+  @nn.compact
+  def __call__(self, x):
+    return super().__call__(x, wide=self.wide)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(3)(Block(wide=True, name="first")(x))
+""",
+    ),
+    "a class that derives from one that derives from a layer of another package": (
+        "NNX138",
+        """from elsewhere import blocks
+
+
+class Block(blocks.Block):
+  pass
+
+
+class Wide(Block):
+  wide: bool = True
+
+
+class M(nn.Module):
+  def setup(self):
+    self.block = Wide()
+    self.last = nn.Dense(3)
+
+  def __call__(self, x):
+    return self.last(self.block(x))
+""",
+    ),
     "a layer of another package": (
         "NNX138",
         """from elsewhere import Block
