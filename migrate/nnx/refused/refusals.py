@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...catalog import layers
@@ -11,6 +12,7 @@ from ...catalog.functions import function as function_name
 from ...linen.execution.type_tests import asked_classes
 from ...linen.modules import applied_models, detached_cells
 from ...linen.modules.self_calls import SELF_CALLS
+from ...linen.project.classes import Field
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
 from ...linen.values.sites import Factory, Site, Unmigratable
@@ -36,6 +38,8 @@ _OF_LINEN = ("scope", "path", "parent", "variables", "name", "_state", "_parent_
 _MODULE = {*SELF_CALLS, *_OF_LINEN}
 
 _CONTAINER = re.compile(r"\b(Sequence|List|list|Tuple|tuple|Dict|dict|Mapping|Iterable)\[.*\bModule\b", re.S)
+_CONTAINERS = frozenset({"Sequence", "List", "list", "Tuple", "tuple", "Dict", "dict", "Mapping", "Iterable"})
+_NO_MODULES = frozenset({"Type", "type", "Callable", "Literal"})  # what a class makes is made by the class that holds it
 
 
 def nothing_left(text: ClassText) -> None:
@@ -237,7 +241,7 @@ def refuse(text: ClassText) -> None:
     templates.check(text)
     given = text.analyser.given.get(text.model.qualname, {})
     for name, field in fields.items():
-        if name not in given and not chained and field.annotation is not None and _holds_modules(field.annotation):
+        if name not in given and not chained and _holds_modules(text, field):
             reason = f"the field {name} holds modules that nothing in the project gives it"
             raise Unmigratable("NNX138", reason, field.node)
     conflict = text.analyser.conflicts.get(text.model.qualname)
@@ -292,6 +296,35 @@ def _mentions_linen(text: ClassText, node: ast.expr) -> bool:
     return any((text.run.project.qualname(text.source, n) or "").startswith("flax.linen") for n in names)
 
 
-def _holds_modules(annotation: ast.expr) -> bool:
-    """`Sequence[nn.Module]` and the like."""
-    return _CONTAINER.search(ast.unparse(annotation)) is not None
+def _holds_modules(text: ClassText, field: Field) -> bool:
+    """`Sequence[nn.Module]`, `dict[str, Encoder]` and the like, also under quotes."""
+    if field.annotation is None:
+        return False
+    if _CONTAINER.search(ast.unparse(field.annotation)) is not None:
+        return True
+    return any(
+        any(_is_module(text, field, part) for part in _within(node.slice))
+        for node in _within(field.annotation)
+        if isinstance(node, ast.Subscript) and _last(node.value) in _CONTAINERS
+    )
+
+
+def _within(annotation: ast.expr) -> Iterator[ast.expr]:
+    """The parts of an annotation, but for those of classes and functions (`type[Encoder]`)."""
+    yield annotation
+    if not (isinstance(annotation, ast.Subscript) and _last(annotation.value) in _NO_MODULES):
+        for child in ast.iter_child_nodes(annotation):
+            if isinstance(child, ast.expr):
+                yield from _within(child)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_module(text: ClassText, field: Field, node: ast.expr) -> bool:
+    project = text.run.project
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return f"{field.source.module}.{node.value}" in project.linen_classes
+    named = project.qualname(field.source, node) if isinstance(node, ast.Name | ast.Attribute) else None
+    return named in project.linen_classes
