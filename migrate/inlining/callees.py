@@ -113,7 +113,8 @@ def callee(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.
     """The function of the project that a call in a method of `model`, a class of `source`, runs; None for any other."""
     func = call.func
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
-        return _method(source, model, func.attr)
+        around = next((a for a in source.ancestors(call) if isinstance(a, ast.ClassDef)), model)
+        return _method(source, model, func.attr) if around.name == model.name else None  # else an object's own `self`
     if isinstance(func, ast.Name):
         scope = source.names.binding_scope(func.id, func)
         if scope is not None:

@@ -50,7 +50,9 @@ def _class_of(
     return _annotated(project, around[1], around[0], node.attr) if around is not None else None
 
 
-def _annotated(project: Project, source: SourceFile, cls: ast.ClassDef, field: str) -> tuple[ast.ClassDef, SourceFile] | None:
+def _annotated(
+    project: Project, source: SourceFile, cls: ast.ClassDef, field: str
+) -> tuple[ast.ClassDef, SourceFile] | None:
     """The plain class that a field is annotated with; `X | None` and `Optional[X]` are an X where a method is called."""
     said = [s.annotation for s in cls.body if isinstance(s, ast.AnnAssign) and ast.unparse(s.target) == field]
     stored = [s for s in cls.body if isinstance(s, ast.Assign | ast.FunctionDef) and field in _bound(s)]
