@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Optional
 
-import jax.numpy as jnp
 from flax import linen as nn
 
 
@@ -69,11 +68,10 @@ class OfAnObjectWithin(nn.Module):
         return self.config.inner.make(name="last")(self.config.inner.make()(x))
 
 
-X = jnp.linspace(-1.0, 1.0, 12).reshape(3, 4)
-EXAMPLES = [
-    (NormsOfAConfig, dict(docfg=Config()), (X,)),
-    (NormsOfAConfig, dict(docfg=Config(normalization="group")), (X,)),
-    (NormOfSetup, dict(config=Config()), (X,)),
-    (NormOfSetup, dict(config=Config(normalization="group", groups=4)), (X,)),
-    (OfAnObjectWithin, dict(config=Config()), (X,)),
+CASES = [
+    ("NormsOfAConfig", {"docfg": Config()}, [(3, 4)], {}),
+    ("NormsOfAConfig", {"docfg": Config(normalization="group")}, [(3, 4)], {}),
+    ("NormOfSetup", {"config": Config()}, [(3, 4)], {}),
+    ("NormOfSetup", {"config": Config(normalization="group", groups=4)}, [(3, 4)], {}),
+    ("OfAnObjectWithin", {"config": Config()}, [(3, 4)], {}),
 ]
