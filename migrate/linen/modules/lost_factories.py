@@ -11,7 +11,7 @@ from typing import Any
 
 from ..values.arguments import Arguments
 from ..values.merging import Choice, Several
-from ..values.nothing_made import makes_nothing
+from ..values.nothing_made import MakesNothing, makes_nothing
 from ..values.sites import BoundArg, Factory, Repeated, Table, Unmigratable
 from ..values.values import Tup, Value
 from .choices import FactoryChoice
@@ -54,9 +54,12 @@ def check_handed(run: Any, name: str | None, arguments: Arguments) -> None:
 
 
 def check_kept(arguments: Mapping[str, BoundArg], node: ast.AST) -> None:
-    """Refuse to give a class's field `lambda: lambda x: x`, which NNX would call as a layer, with sizes and `rngs`."""
+    """Refuse to give a class's field what makes nothing and would not take what NNX calls a layer with, sizes and `rngs`.
+
+    A `lambda: lambda x: x` is made to take anything, see `nnx.factories.wider_nothings`.
+    """
     for name, argument in arguments.items():
-        if any(_is_narrow(value) for value in _options(argument.abs.value)):
+        if any(narrow.wider() is None for narrow in narrow_nothings(argument.abs.value)):
             what = f"`{name}` may be a function that makes nothing, and does not take what NNX gives a layer"
             raise Unmigratable("NNX132", what, node)
 
@@ -72,9 +75,12 @@ def _options(value: Value) -> Iterator[Value]:
         yield value
 
 
-def _is_narrow(value: Value) -> bool:
-    nothing = makes_nothing(value)
-    return nothing is not None and nothing.spec is not None
+def narrow_nothings(value: Value) -> Iterator[MakesNothing]:
+    """What a value may be that makes nothing, and does not take any arguments."""
+    for option in _options(value):
+        nothing = makes_nothing(option)
+        if nothing is not None and nothing.is_narrow:
+            yield nothing
 
 
-__all__ = ["check_handed", "check_kept", "factories_in", "one_of"]
+__all__ = ["check_handed", "check_kept", "factories_in", "narrow_nothings", "one_of"]

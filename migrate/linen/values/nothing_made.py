@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from ...edits import Span
 from ...frozen import frozen
 from .sites import Function
 from .values import Value
@@ -15,9 +16,30 @@ from .values import Value
 
 @frozen(eq=False)
 class MakesNothing(Value):
-    """A factory that gives the identity; `spec`: the arguments that it takes, None where it takes any."""
+    """A factory that gives the identity; `spec`: the arguments that it takes, None where it takes any.
+
+    `function`: what says so.
+    """
 
     spec: ast.arguments | None = None
+    function: Function | None = None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Are there arguments of a layer that it does not take?"""
+        return self.spec is not None
+
+    def wider(self) -> tuple[Function, Span, str] | None:
+        """Where `lambda:` says its arguments, and the text by which it takes any; None for one that has names of its own."""
+        spec, function = self.spec, self.function
+        if spec is None or function is None or not isinstance(function.node, ast.Lambda):
+            return None
+        if spec.posonlyargs or spec.args or spec.kwonlyargs:
+            return None
+        start = function.source.span(function.node).start + len("lambda")
+        end = function.source.text.index(":", start)
+        names = [a.arg if a is not None else other for a, other in ((spec.vararg, "args"), (spec.kwarg, "kwargs"))]
+        return function, Span(start, end), f" *{names[0]}, **{names[1]}"
 
     def takes(self, positional: int, keywords: Collection[str | None]) -> bool:
         """Can it be called with so many arguments and these keywords?"""
@@ -57,7 +79,7 @@ def makes_nothing(value: Value) -> MakesNothing | None:
     spec = node.args
     named = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
     names = {a.arg for a in (*named, spec.vararg, spec.kwarg) if a is not None}
-    made = NOTHING if not named and spec.vararg is not None and spec.kwarg is not None else MakesNothing(spec)
+    made = NOTHING if not named and spec.vararg is not None and spec.kwarg is not None else MakesNothing(spec, value)
     if isinstance(node, ast.Lambda):
         return made if _is_identity(node.body) else None
     if node.decorator_list:

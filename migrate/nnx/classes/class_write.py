@@ -21,7 +21,7 @@ from ...linen.values.merging import ArrayOrModule, members
 from ...linen.values.sites import Module, SelfModule, Site, Unmigratable, Variable
 from ...source import SourceFile
 from ..calls import cached_properties, call_dtypes, cells, uncalled_flags
-from ..factories import choices, factories, helper_functions
+from ..factories import choices, factories, helper_functions, wider_nothings
 from ..fields import call_fields, class_scope, kept_fields, post_init
 from ..lifted import lifted, lifted_functions
 from ..refused import class_decorators, protocols
@@ -159,6 +159,7 @@ class ClassWriter:
             setup_values.write(self, self.text.computed)
         factories.rewrite(self)
         helper_functions.write(self)
+        wider_nothings.write(self)
         for label, (statement, name) in self.text.names.iterators.items():
             if self.text.of_wrappers(label):
                 continue

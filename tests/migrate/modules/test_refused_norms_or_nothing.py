@@ -68,10 +68,11 @@ def test_one_that_takes_no_arguments_is_called_without() -> None:
     _expect(NARROW, "    return get_norm(self.kind, training)(name='norm')(x)\n", "bridged", "NNX132")
 
 
-def test_one_that_takes_no_arguments_is_not_handed_on() -> None:
-    """NNX would call it with a size and `rngs`."""
+def test_one_that_takes_arguments_of_its_own_is_not_handed_on() -> None:
+    """NNX would call it with a size and `rngs`; one that takes none is made to take any."""
     body = "    from helpers import Block\n    return Block(get_norm(self.kind, False))(x)\n"
-    _expect(NARROW + BLOCK, body, "bridged", "NNX132")
+    _expect(NARROW + BLOCK, body, "native", "")
+    _expect(HELPER.format(nothing="lambda name=None: lambda x: x") + BLOCK, body, "bridged", "NNX132")
 
 
 @pytest.mark.parametrize("name", BODIES)
