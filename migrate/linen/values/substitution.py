@@ -297,15 +297,39 @@ class Substitution:
 
             def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
                 self.generic_visit(node)
-                items, place = node.value, node.slice
-                if isinstance(items, ast.Tuple | ast.List) and isinstance(place, ast.Constant):
-                    if isinstance(place.value, int) and -len(items.elts) <= place.value < len(items.elts):
-                        return items.elts[place.value]
+                found = items_of_display(node.value, node.slice)
+                return node if found is None else found
+
+            def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+                self.generic_visit(node)
+                inner = [e.value.elts if _is_starred_display(e) else [e] for e in node.elts]  # type: ignore[attr-defined]
+                node.elts = [element for elements in inner for element in elements]
                 return node
 
         tree = ast.parse(text, mode="eval").body
         changed = Fields().visit(tree)
         return None if failed else (ast.unparse(changed), frozenset(deps))
+
+
+def items_of_display(items: ast.expr, place: ast.expr) -> ast.expr | None:
+    """`b` of `(a, b, c)[1]`, `(b, c)` of `(a, b, c)[1:]`; None where that is not known."""
+    if not isinstance(items, ast.Tuple | ast.List) or any(isinstance(e, ast.Starred) for e in items.elts):
+        return None
+    parts = [place.lower, place.upper, place.step] if isinstance(place, ast.Slice) else [place]
+    try:
+        numbers = [None if part is None else ast.literal_eval(part) for part in parts]
+    except ValueError:
+        return None
+    if not all(number is None or type(number) is int for number in numbers) or numbers[2:] == [0]:
+        return None
+    if isinstance(place, ast.Slice):
+        return ast.Tuple(items.elts[slice(*numbers)], ast.Load()) if isinstance(items, ast.Tuple) else None
+    index = numbers[0]
+    return items.elts[index] if index is not None and -len(items.elts) <= index < len(items.elts) else None
+
+
+def _is_starred_display(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple | ast.List)
 
 
 def argument_value(run: Any, site: Site, name: str) -> Value:
