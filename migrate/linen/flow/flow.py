@@ -422,6 +422,9 @@ class Flow:
         if name == "flax.core.pop" and len(node.args) == 2:
             base = self.value(node.args[0])
             return Items((base, self._subscript(base, node.args[1])))
+        if name == "dataclasses.replace" and node.args:  # of a model: as its clone does
+            base = self.value(node.args[0])
+            return base if isinstance(base, Model | Nothing) else ANY
         if name == "optax.apply_updates" and len(node.args) == 2:
             base = self.value(node.args[1])
             return self.value(node.args[0]) if isinstance(base, Deltas) else base if isinstance(base, Nothing) else ANY

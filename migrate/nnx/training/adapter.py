@@ -8,7 +8,7 @@ from ...context import FileContext
 from ...diagnostics import Severity
 from ...edits import Span
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import Bound, Collection, Method
+from ...linen.flow.flow_values import Bound, Collection, Method, Model
 from ...plan import ClassPlan, call_names
 from ..text.text_parts import first_on_its_line
 from . import advice
@@ -24,6 +24,8 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         _wrap(contexts[source.module], site, plans, component)
     for call in flow.uses.calls(_LIFTED):
         _lifted(contexts[flow.source_of[call].module], component, flow, call)
+    for call in flow.uses.calls(("dataclasses.replace",)):
+        _replaced(contexts[flow.source_of[call].module], component, flow, call)
     _sizes_unknown(component, flow, contexts)
     for node, value in flow.uses.tracked(component.sites):
         if isinstance(value, Collection):
@@ -80,6 +82,13 @@ def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Ca
     for keyword in call.keywords:
         parts += [", ", keyword]
     context.replace(call, *parts, ")", code="NNX603")
+
+
+def _replaced(context: FileContext, component: Component, flow: Flow, call: ast.Call) -> None:
+    """`dataclasses.replace(model, train=False)` → `model.clone(train=False)`: a `Functional` is no dataclass."""
+    if len(call.args) == 1 and isinstance(flow.value(call.args[0]), Model) and component.holds(flow.value(call.args[0])):
+        listed = [part for keyword in call.keywords for part in (", ", keyword)]
+        context.replace(call, call.args[0], ".clone(", *listed[1:], ")", code="NNX603")
 
 
 def _opened(context: FileContext, node: ast.AST) -> None:

@@ -64,7 +64,7 @@ def leaves(names: dict[str, Any]) -> dict[str, Any]:
     trees: dict[str, Any] = {}
     if hasattr(state, "params") and hasattr(state, "opt_state"):
         trees = {"params": state.params, "batch_stats": getattr(state, "batch_stats", {}), "opt": state.opt_state}
-    elif isinstance(model, nnx.Module):
+    elif issubclass(type(model), nnx.Module):  # a Functional stands for one
         trees = {"params": nnx.state(model, nnx.Param), "batch_stats": nnx.state(model, nnx.BatchStat)}
         optimizers = [v for v in (names.get("optimizer"), *names.values()) if isinstance(v, nnx.Optimizer)]
         trees["opt"] = nnx.state(optimizers[0]).get("opt_state", {}) if optimizers else {}

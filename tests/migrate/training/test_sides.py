@@ -56,6 +56,7 @@ SHARDED = {
 }
 OTHERS = {
     "captured_without_mutable": "NNX603",
+    "kinds_and_copies_of_models": "NNX603",
     "methods_of_a_model_that_is_never_initialized": "NNX603",
     "sown_losses_of_init": "NNX603",
     "statistics_that_init_may_update": "NNX603",
