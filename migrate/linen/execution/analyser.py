@@ -45,11 +45,12 @@ from ..values.sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unm
 from ..values.substitution import Substitution
 from ..values.vague import is_count, is_loose, is_vague, is_written_out
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
-from . import asked_values, number_arguments
+from . import asked_values, number_arguments, side_ranks
 from .execute import Execution
 from .helpers import Slot
 from .needed_sizes import needed_sizes
 from .reads import Reads
+from .side_ranks import SideRanks
 
 # Arguments with a dimension less than features have.
 _IDS = re.compile(r"mask|(^|_)(ids|positions?)$")
@@ -68,6 +69,7 @@ class Analyser:
         self.classes = classes
         self.seen = {k: dict(v) for k, v in (seen or {}).items()}
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
+        self.side_ranks: dict[str, SideRanks] = {}  # class → what is certain on single sides of its conditions
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
         self.done: dict[str, Execution | Unmigratable] = {}
         self.own_chains: dict[str, bool] = {}
@@ -97,6 +99,9 @@ class Analyser:
         self.of_kinds: set[str] = set()  # those that must, as they are one of several kinds
         self.mute: set[str] = set()  # classes that cannot say it
         self.nested: dict[ast.If, ast.If] = {}  # conditions of several parts, one within the other
+        # Conditions on the call, inside of which what fields decide is asked → their other parts.
+        self.split: dict[ast.AST, list[ast.expr]] = {}
+        self.settled_sides: dict[ast.If, bool] = {}  # what is asked there → the side that alone can be taken
         self.trackable: set[str] = set()  # classes with arrays that conditions give more dimensions
         self.tracking: set[str] = set()  # those of them whose constructors follow whole shapes through conditions
         self.untracked: dict[str, Execution | Unmigratable | None] = {}  # those without that
@@ -216,7 +221,7 @@ class Analyser:
                     failure.wanted_ranks = execution.wanted_ranks()
             told = {**execution.assumed_ranks, **implied}.items()
             own = {k: v for k, v in told if k.partition("[")[0] in execution.arguments}  # items of tuples, too
-            if not (set(own) - set(ranks)):
+            if not side_ranks.learnt(execution, self.side_ranks[model.qualname]) and not (set(own) - set(ranks)):
                 if failure is not None:
                     raise failure
                 return execution
@@ -484,7 +489,7 @@ class Analyser:
             run.ranks = ranks
             run.given_arguments = {method: flags}
             try:
-                with self.reads.by(site.target):
+                with self.reads.by(site.target), shape_ops.implied_ranks():  # these are of the arguments of that class
                     run.run()
             except Unmigratable:
                 return None

@@ -6,6 +6,7 @@ Sizes that differ between the sides are followed by a variable that the construc
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -40,9 +41,8 @@ from ..values.sites import (
     steps_of,
 )
 from ..values.values import OPAQUE, Array, Const, Int, Lead, Shape, Tup, Unknown, Value, size_stem
-from . import correlated, early_returns, equal_sizes, joined_branches, stand_ins
+from . import correlated, early_returns, equal_sizes, joined_branches, nested_conditions, side_ranks, stand_ins
 from .function_choices import FunctionChoice, chosen_function
-from .nested_conditions import nested
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -64,10 +64,14 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if certain is not None:
         return run.run_block(node.body if certain else node.orelse, env, returned), False
     localized, text, _ = run.condition(node.test, test, env)
-    inner = nested(run, node, env) if localized is None and asked(text) is None else None
+    inner = nested_conditions.nested(run, node, env) if localized is None and asked(text) is None else None
     if inner is not None:
         return run_if(run, inner, rest, env, returned)
-    asks_sizes = localized is None and _asks_sizes(node.test, env)
+    is_split = node in run.analyser.split
+    inside = nested_conditions.apart(run, node, env) if localized is None and not text and not is_split else None
+    if inside is not None:
+        return run_if(run, inside, rest, env, returned)
+    asks_sizes = localized is None and not is_split and _asks_sizes(node.test, env)
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)
@@ -87,18 +91,20 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     asked_before = correlated.sides_of(run, env_then, env_else, sides)
 
     run.block = then
-    with run.under(way, True), run.knowing(test.value):
+    with side_ranks.of_side(run, node, True, env_then), run.under(way, True), run.knowing(test.value):
         done_then = run.run_block(node.body, env_then, given[0])
     of_then = len(run.sites)
     attributes_then = run.attributes
     run.attributes = dict(attributes_before)
     run.block = orelse
-    with run.under(way, False):
+    with side_ranks.of_side(run, node, False, env_else), run.under(way, False):
         done_else = run.run_block(node.orelse, env_else, given[1])
     of_both, rest_holds = len(run.sites), done_else
     ways = ((True, done_then, given[0]), (False, done_else, given[1]))
     ended = [side for side, done, found in ways if done and not found.values]
     branch.raises = ended[0] if len(ended) == 1 else None
+    only = run.analyser.settled_sides.get(node)
+    done_then, done_else = done_then or only is False, done_else or only is True
     took_rest = False
     if done_then != done_else and rest:
         # An early return: what follows belongs to the other branch only.
@@ -106,13 +112,16 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         survivor = env_then if done_else else env_else
         if done_else:
             run.attributes, attributes_then = attributes_then, run.attributes
-        with run.under(way, not done_then):
+        alone = branch.raises is not None  # the other side raises
+        apart = side_ranks.of_side(run, node, not done_then, survivor) if not alone else contextlib.nullcontext()
+        with apart, run.under(way, not done_then):
             on = given[0 if done_else else 1]
             finished = early_returns.follow(run, rest, list(on.exits), survivor, on)
         if done_else:
             run.attributes, attributes_then = attributes_then, run.attributes
         took_rest = True
         done_then, done_else = (finished, True) if done_else else (True, finished)
+    side_ranks.tell(run, node, branch.raises)
     run.block = outer
     calltime = localized is None and not text
     equal_sizes.one_name(run, node, (env_then, env_else), given)

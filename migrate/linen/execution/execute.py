@@ -57,6 +57,7 @@ from . import (
     uncertain,
 )
 from .loop_execution import LoopExecution
+from .side_ranks import SideRanks
 
 if TYPE_CHECKING:
     from ..lists.skip_lists import Filled
@@ -172,6 +173,8 @@ class Execution(LoopExecution):
         self.number_arguments = analyser.size_arguments.get(call.owner.qualname, frozenset()) if call else frozenset()
         self.shape_arguments: set[str] = set()  # arguments of the call that are shapes themselves
         self.assumed_ranks: dict[str, int] = {}
+        self.side_ranks: SideRanks = analyser.side_ranks.setdefault(model.qualname, {})
+        self.told_by_sides: SideRanks = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
         # Places where a value comes to be whose size the constructor asks for → what the value is called there.
         self.asked: dict[ast.expr, str] = analyser.asked_places(model)

@@ -7,9 +7,11 @@ Where the other side has statements too, or the condition is no statement, it as
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from ...source import SourceFile
 from ...trees import subtree
 from ..values.arguments import is_self
 from ..values.presence import GIVEN, Mixed, Presence, asked, condition_text
@@ -42,6 +44,59 @@ def nested(run: Any, node: ast.If, env: Any) -> ast.If | None:
         body = [ast.copy_location(ast.If(part, body, []), node)]
     run.analyser.nested[node] = body[0]
     return body[0] if isinstance(body[0], ast.If) else None
+
+
+def apart(run: Any, node: ast.If, env: Any) -> ast.If | None:
+    """A condition on the call with what fields and sizes decide asked once more inside, so that the constructor can ask it.
+
+    if self.head and train:            if self.head and train:
+      x = nn.Dense(4)(x)                 if self.head:
+                                           x = nn.Dense(4)(x)
+
+    Of `or` it is the other side that asks: neither holds there. None where nothing can be asked by itself.
+    """
+    test = node.test
+    if not isinstance(test, ast.BoolOp) or env.method is None or run.in_setup or run.apart:
+        return None
+    both = isinstance(test.op, ast.And)
+    side = node.body if both else node.orelse
+    if not side or any(isinstance(n, _LEAVES) for n in subtree(node)) or any(not _is_plain(n) for n in subtree(test)):
+        return None
+    known: ast.If | None = run.analyser.nested.get(node)
+    if known is not None:
+        return known
+    said = [run.condition(part, run.evaluated[part], env)[:2] for part in test.values if part in run.evaluated]
+    if len(said) != len(test.values):
+        return None
+    open_parts = [part for part, (own, text) in zip(test.values, said) if own is None and not text]
+    if not open_parts or len(open_parts) == len(test.values):
+        return None
+    for plain, group in itertools.groupby(reversed(list(zip(test.values, said))), lambda item: item[1][0] is not None):
+        parts = [part for part, _ in reversed(list(group)) if part not in open_parts]
+        # Whether an array is given is asked by itself, and before its sizes are.
+        for question in _joined(parts, test, env.source) if plain else reversed(parts):
+            inner = ast.If(question, side, []) if both else ast.If(question, [ast.Pass()], side)
+            run.analyser.settled_sides[inner] = both
+            side = [ast.copy_location(inner, node)]
+    body, orelse = (side, node.orelse) if both else (node.body, side)
+    found = ast.copy_location(ast.If(test, body, orelse), node)
+    run.analyser.nested[node] = found
+    run.analyser.split[found] = open_parts
+    return found
+
+
+def _joined(parts: Sequence[ast.expr], test: ast.BoolOp, source: SourceFile) -> Sequence[ast.expr]:
+    """Parts that follow one another as one question, where the file has them so: `a and b` of `a and b and flag`."""
+    if len(parts) < 2:
+        return parts
+    whole = ast.BoolOp(test.op, list(parts))
+    whole.lineno, whole.col_offset = parts[0].lineno, parts[0].col_offset
+    whole.end_lineno, whole.end_col_offset = parts[-1].end_lineno, parts[-1].end_col_offset
+    try:
+        as_it_stands = ast.dump(ast.parse(source.text_of(whole), mode="eval").body)
+    except SyntaxError:  # the first stands in brackets, or they take several lines
+        return [*reversed(parts)]
+    return [whole] if as_it_stands == ast.dump(whole) else [*reversed(parts)]
 
 
 def together(run: Any, node: ast.BoolOp, values: Sequence[Abs], env: Any) -> Unknown:
@@ -83,4 +138,4 @@ def _is_plain(node: ast.AST) -> bool:
     return not isinstance(node, ast.NamedExpr | ast.Await)
 
 
-__all__ = ["nested", "together"]
+__all__ = ["apart", "nested", "together"]

@@ -47,7 +47,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Const, Int, Shape, ShapeOf, Tup, Unknown, Value
-from . import branch_execution, joined_branches, stand_ins
+from . import branch_execution, joined_branches, side_ranks, stand_ins
 from .nested_conditions import together
 
 OPERATORS = {
@@ -291,11 +291,12 @@ class Operators(Evaluation):
         self.narrow(node.test, env_else, False)
         sides = step_of(self, node.test, test, text, env)
         way = sides or untold(self, test.value)
-        with self.under(way, True):
+        with side_ranks.of_side(self, node, True, env_then), self.under(way, True):  # type: ignore[arg-type]
             a = self.evaluate(node.body, env_then)
         self.block, self.mark = orelse, (orelse, 0)
-        with self.under(way, False):
+        with side_ranks.of_side(self, node, False, env_else), self.under(way, False):  # type: ignore[arg-type]
             b = self.evaluate(node.orelse, env_else)
+        side_ranks.tell(self, node)  # type: ignore[arg-type]
         self.block, self.mark = outer, place
         branch = Branch(localized, then, orelse, env.source, text)
         if localized is not None or text:

@@ -11,6 +11,7 @@ from ...context import FileContext, Options
 from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import called_ranks, certain_ranks, index_arguments, joins_vectors, seen_ranks
+from ...linen.execution import side_ranks
 from ...linen.execution.analyser import Analyser, internal_error
 from ...linen.modules import applied_models, fallback_factories, local_classes
 from ...linen.modules.layer_classes import layer_class
@@ -189,7 +190,8 @@ def _attempt(
             if not wanted:
                 break
             tokens = analyser.token_arguments(name)
-            known = {**called_ranks(analyser, model), **analyser.seen.get(name, {})}
+            told = side_ranks.hints(analyser.side_ranks.get(name, {}))
+            known = {**told, **called_ranks(analyser, model), **analyser.seen.get(name, {})}
             tried = {
                 argument: known.get(argument, 1 if argument in rows else guess - 1 if argument in tokens else guess)
                 for argument in wanted

@@ -25,6 +25,7 @@ from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
+from .made_together import made_together
 
 _MOST_WAYS = 256  # in which conditions may choose between factories
 _LIFTED_PREFIX = {
@@ -374,10 +375,10 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     if any(s.through for s in sites) and not can_iterate(run, sites):
         reason = f"{label} modules that a helper function makes cannot be numbered here"
         raise Unmigratable("NNX135", reason, sites[0].anchor()[1])
-    if any(calltime for s in sites for _, calltime in s.conditions) and not _interchangeable(run, sites):
-        raise Unmigratable(
-            "NNX157", f"a {label} in a loop is made or not depending on how the module is called", sites[0].node
-        )
+    on_call = any(calltime for s in sites for _, calltime in s.conditions)
+    if on_call and not _interchangeable(run, sites) and not made_together(run, sites):
+        which = f"whether a {label} in a loop is made" if looped else f"how many {label} modules are made before this one"
+        raise Unmigratable("NNX157", f"{which} depends on how the module is called", sites[-1].node)
     if len({s.anchor()[0].path for s in sites}) > 1:
         raise Unmigratable("NNX158", f"{label} modules are made in loops that cannot be numbered", sites[0].node)
     holders = {_method_of(s) for s in sites}

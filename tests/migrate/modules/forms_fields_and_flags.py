@@ -1,0 +1,125 @@
+"""Conditions of fields, or of sizes, together with flags of the call: the constructor asks what it knows of them."""
+
+import flax.linen as nn
+import jax.numpy as jnp
+
+
+class Extra(nn.Module):
+    use: bool = True
+
+    @nn.compact
+    def __call__(self, x, aux: bool = True):
+        if self.use and aux:
+            x = x + nn.LayerNorm()(x)
+        return nn.Dense(3)(x)
+
+
+class Turned(nn.Module):
+    use: bool = True
+
+    @nn.compact
+    def __call__(self, x, aux: bool = True):
+        if aux and self.use:
+            y = nn.LayerNorm()(x)
+        else:
+            y = x
+        return nn.Dense(3)(y)
+
+
+class Either(nn.Module):
+    use: bool = True
+    width: int = 4
+
+    @nn.compact
+    def __call__(self, x, flag: bool = False):
+        x = nn.Dense(7)(x)
+        if self.use or self.width > 5 or flag:
+            scale = 2.0
+        else:
+            scale = self.param("scale", nn.initializers.ones, (7,))
+        return nn.LayerNorm()(x * scale)
+
+
+class Three(nn.Module):
+    use: bool = True
+    width: int = 4
+
+    @nn.compact
+    def __call__(self, x, flag: bool = True):
+        if self.use and self.width > 3 and flag:
+            x = nn.Dense(x.shape[-1])(x)
+        else:
+            x = jnp.tanh(x)
+        return nn.LayerNorm()(x)
+
+
+class Bracketed(nn.Module):
+    use: bool = True
+    width: int = 4
+
+    @nn.compact
+    def __call__(self, x, flag: bool = True):
+        if (self.use) and (self.width > 3) and flag:
+            x = nn.Dense(x.shape[-1])(x)
+        else:
+            x = jnp.tanh(x)
+        return nn.LayerNorm()(x)
+
+
+class Heights(nn.Module):
+    resolutions: tuple = (8, 4)
+
+    @nn.compact
+    def __call__(self, x, attend: bool = True):
+        for width in (4, 6):
+            x = nn.Conv(width, (3, 3), strides=2)(x)
+            if x.shape[1] in self.resolutions and attend:
+                x = x + nn.Dense(width)(x)
+        return nn.GroupNorm(2)(x)
+
+
+class Given(nn.Module):
+    rate: float = 0.1
+
+    @nn.compact
+    def __call__(self, x, mask=None, train: bool = False):
+        if mask is not None and self.rate > 0 and not train:
+            x = x + nn.Dense(x.shape[-1], name="m")(mask)
+        if self.rate > 0 and train:
+            x = nn.Dropout(self.rate)(x, deterministic=False)
+        return nn.Dense(3)(x)
+
+
+class Ends(nn.Module):
+    use: bool = False
+
+    @nn.compact
+    def __call__(self, x, early: bool = False):
+        x = nn.Dense(5)(x)
+        if self.use and early:
+            return x
+        return nn.LayerNorm()(x)
+
+
+CASES = [
+    ("Extra", {"use": False}, [(2, 4)], {}),
+    ("Either", {"use": False}, [(2, 4)], {}),
+    ("Three", {"width": 3}, [(2, 4)], {}),
+    ("Heights", {}, [(2, 8, 8, 3)], {}),
+    ("Extra", {}, [(2, 4)], {}),
+    ("Turned", {}, [(2, 4)], {}),
+    ("Turned", {"use": False}, [(2, 4)], {}),
+    ("Either", {}, [(2, 4)], {}),
+    ("Either", {"use": False, "width": 6}, [(2, 4)], {}),
+    ("Three", {}, [(2, 4)], {}),
+    ("Three", {"use": False, "width": 3}, [(2, 4)], {}),
+    ("Three", {"use": False}, [(2, 4)], {}),
+    ("Bracketed", {}, [(2, 4)], {}),
+    ("Bracketed", {"width": 3}, [(2, 4)], {}),
+    ("Heights", {}, [(2, 16, 16, 3)], {}),
+    ("Heights", {"resolutions": ()}, [(2, 16, 16, 3)], {}),
+    ("Given", {}, [(2, 4)], {"mask": None}),
+    ("Given", {}, [(2, 4), (2, 5)], {}),
+    ("Given", {"rate": 0.0}, [(2, 4), (2, 5)], {}),
+    ("Ends", {}, [(2, 4)], {}),
+]

@@ -1,0 +1,112 @@
+"""What one side of a condition tells of an argument's rank holds there: the other side takes arrays of other ranks."""
+
+import flax.linen as nn
+import jax.numpy as jnp
+
+
+class Encoder(nn.Module):
+    images: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        if self.images:
+            x = nn.Conv(4, (3, 3))(x)
+            x = x.mean(axis=(1, 2))
+        else:
+            x = x.reshape(x.shape[0], -1)
+        return nn.Dense(3)(x)
+
+
+class Unpacked(nn.Module):
+    images: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        if self.images:
+            b, h, w, c = x.shape
+            x = x.reshape(b, h * w * c)
+        return nn.Dense(3)(x)
+
+
+class Returned(nn.Module):
+    images: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        if not self.images:
+            return nn.Dense(4)(x.reshape(x.shape[0], -1))
+        b, h, w, c = x.shape
+        return nn.Dense(4)(x.reshape(b, h * w, c))
+
+
+class Raised(nn.Module):
+    kind: str = "images"
+
+    @nn.compact
+    def __call__(self, x):
+        if self.kind == "images":
+            b, h, w, c = x.shape
+            x = x.reshape(b, h * w, c)
+        else:
+            raise ValueError(self.kind)
+        return nn.Dense(4)(x.reshape(x.shape[0], -1))
+
+
+class Chosen(nn.Module):
+    turn: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        y = x.transpose(0, 2, 1) if self.turn else x
+        return nn.Dense(3)(y)
+
+
+class Both(nn.Module):
+    turn: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        if self.turn:
+            y = jnp.einsum("btd->bdt", x)
+        else:
+            b, t, d = x.shape
+            y = x.reshape(b, t * d)
+        return nn.Dense(3)(y) * nn.Dense(1)(x.reshape(x.shape[0], -1)).mean()
+
+
+class Part(nn.Module):
+    images: bool = True
+
+    @nn.compact
+    def __call__(self, x):
+        if self.images:
+            b, h, w, c = x.shape
+            x = x.reshape(b, h * w, c)
+        return nn.Dense(3)(x)
+
+
+class Whole(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = Part(images=False)(nn.Dense(4)(x))
+        return nn.Dense(3)(x.reshape(x.shape[0], -1))
+
+
+CASES = [
+    ("Encoder", {"images": False}, [(2, 5)], {}),
+    ("Returned", {"images": False}, [(2, 3, 4)], {}),
+    ("Chosen", {"turn": False}, [(2, 5)], {}),
+    ("Whole", {}, [(2, 3, 5)], {}),
+    ("Encoder", {}, [(2, 4, 4, 3)], {}),
+    ("Encoder", {"images": False}, [(2, 3, 4, 5)], {}),
+    ("Encoder", {"images": False}, [(2, 3, 4, 5, 2)], {}),
+    ("Unpacked", {}, [(2, 5)], {}),
+    ("Unpacked", {"images": True}, [(2, 4, 4, 3)], {}),
+    ("Returned", {}, [(2, 4, 4, 3)], {}),
+    ("Raised", {}, [(2, 4, 4, 3)], {}),
+    ("Chosen", {}, [(2, 5, 3)], {}),
+    ("Chosen", {"turn": False}, [(2, 5, 3, 2)], {}),
+    ("Both", {}, [(2, 5, 3)], {}),
+    ("Both", {"turn": False}, [(2, 5, 3)], {}),
+    ("Part", {"images": False}, [(2, 5)], {}),
+]
