@@ -37,7 +37,7 @@ def moved(text: ClassText, site: Site) -> list[str]:
         if isinstance(default, ast.Constant) and default.value is None and name in {p.arg for p in method.parameters}:
             owners = [m.own_methods["__call__"] for m in model.mro() if "__call__" in m.own_methods]
             asked = next((m for m in owners if not hands_on(m, name)), method)  # `super().__call__(x, train=train)` there
-            merged = [n.args[1] for n in asked.nodes if isinstance(n, ast.Call) and _merges(text, asked.source, n, name)]
+            merged = [n.args[1] for n in asked.nodes if isinstance(n, ast.Call) and merges(text, asked.source, n, name)]
             if (merged and reads_of(model, name) <= set(merged)) or falls_back(model, asked, name):
                 found.append(name)
     if not found:
@@ -64,14 +64,14 @@ def _twice(text: ClassText, site: Site, node: ast.Call, name: str) -> bool:
     if held not in site.source.parents or site.source.statement_of(held) is not site.source.statement_of(node):
         return False
     for owner in model.mro():
-        merged = {n.args[1] for n in owner.nodes if isinstance(n, ast.Call) and _merges(text, owner.source, n, name)}
+        merged = {n.args[1] for n in owner.nodes if isinstance(n, ast.Call) and merges(text, owner.source, n, name)}
         merged |= {n for m in owner.own_methods.values() for n in fallbacks(m.node, name)}
         if any(isinstance(n, ast.Attribute) and n.attr == name and n not in merged for n in owner.nodes):
             return False
     return True
 
 
-def _merges(text: ClassText, source: object, node: ast.AST, name: str) -> bool:
+def merges(text: ClassText, source: object, node: ast.AST, name: str) -> bool:
     """Is this `merge_param("name", self.name, name)`?"""
     if not (isinstance(node, ast.Call) and len(node.args) == 3 and not node.keywords):
         return False
@@ -91,4 +91,4 @@ def _merges(text: ClassText, source: object, node: ast.AST, name: str) -> bool:
     )
 
 
-__all__ = ["moved"]
+__all__ = ["merges", "moved"]

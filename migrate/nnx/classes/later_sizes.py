@@ -25,6 +25,7 @@ from ...linen.values.sites import CallRecord, Site, Unmigratable
 from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
 from ...linen.values.wrappers import is_wrapper
 from ...trees import subtree
+from ..calls import merged_flags
 from ..generated import bridging
 from ..text.text_parts import InitLines, joined
 from . import array_arguments, constructions, constructor_names, first_calls
@@ -269,6 +270,13 @@ def lines(text: ClassText) -> list[Parts]:
     return [joined((text.namer.parity("settle"),), [("self",), *_examples(text), ("rngs=rngs",)])]
 
 
+def _is_merged(text: ClassText, name: str) -> bool:
+    """Must a flag be given to the constructor or to the call: `merge_param("train", self.train, train)`?"""
+    return name in text.run.fields and any(
+        merged_flags.merges(text, model.source, node, name) for model in text.model.mro() for node in model.nodes
+    )
+
+
 def note(text: ClassText) -> str:
     """What the report says of such a class."""
     lines = sorted({site.anchor()[1].lineno for site in text.later})
@@ -290,6 +298,8 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         optional = name in text.run.optional_arguments
         matters = name in wanted or name in text.used or array_arguments.is_handed_on(text.run, method, name)
         if default is not None and not (optional and matters):
+            if _is_merged(text, name):
+                yield f"{name}=", f"False if {name} is None else None"
             continue
         try:
             said = _example(text, name, value)

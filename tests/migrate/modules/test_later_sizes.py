@@ -260,3 +260,23 @@ class M(nn.Module):
     compat.from_linen(variables, model)
     same(old.M(4).apply(variables, x), model(x))
     assert issubclass(new.Odd, linen.Module)
+
+
+@pytest.mark.parametrize("held", [None, False])
+def test_a_flag_of_the_constructor_or_of_the_call_is_given_once(held: bool | None) -> None:
+    text = """class M(nn.Module):
+  train: Any = None
+  @nn.compact
+  def __call__(self, obs, train=None):
+    train = nn.merge_param('train', self.train, train)
+    h = jnp.concatenate([v.reshape(v.shape[0], -1) for v in jax.tree.leaves(obs)], -1)
+    h = nn.BatchNorm(use_running_average=not train)(nn.Dense(4)(h))
+    return nn.Dense(2)(nn.Dropout(0.5, deterministic=not train)(h))
+"""
+    old, new, result = both(text)
+    assert "settle(self, in_example, train=False if train is None else None, rngs=rngs)" in after(result)
+    given = {} if held is not None else {"train": False}
+    variables = old.M(held).init(jax.random.key(0), OBS, **given)
+    model = new.M(held, in_example=OBS, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    same(old.M(held).apply(variables, OBS, **given), model(OBS, **given))
