@@ -20,9 +20,18 @@ Question = tuple[str, bool | None]
 
 
 def made_together(run: Execution, sites: Sequence[Site]) -> bool:
-    """Do all these places ask the same flags of the call, which stay what they are while the method runs?"""
-    asked = [_questions(run, site) for site in sites]
-    return asked[0] is not None and all(questions == asked[0] for questions in asked)
+    """Do these places ask the same flags of the call, which stay what they are while the method runs?
+
+    Those that are always made may come before the others.
+    """
+    asked = {site: _questions(run, site) for site in sites}
+    always = [site for site in sites if asked[site] == frozenset()]
+    others = [site for site in sites if site not in always]
+    if not others or any(asked[site] is None or asked[site] != asked[others[0]] for site in others):
+        return False
+    first = min(site.origin for site in others)
+    loops = {id(loop.node) for site in others for loop in site.loops}
+    return all(s.origin < first and not any(id(loop.node) in loops for loop in s.loops) for s in always)
 
 
 def _questions(run: Execution, site: Site) -> frozenset[Question] | None:

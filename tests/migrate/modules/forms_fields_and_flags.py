@@ -78,6 +78,34 @@ class Heights(nn.Module):
         return nn.GroupNorm(2)(x)
 
 
+class NamedByHeights(nn.Module):
+    resolutions: tuple = (4,)
+
+    @nn.compact
+    def __call__(self, x, attend: bool = True):
+        hs = [nn.Conv(4, (3, 3))(x)]
+        for i in range(3):
+            h = nn.Conv(4, (3, 3), strides=2)(hs[-1])
+            height = h.shape[1]
+            if attend and height in self.resolutions:
+                h = nn.Conv(4, (1, 1), name=f"attention_{i}")(h)
+            hs.append(h)
+        return nn.Dense(3)(hs[-1])
+
+
+class Before(nn.Module):
+    widths: tuple = (4, 4)
+
+    @nn.compact
+    def __call__(self, x, up: bool = True, more: bool = False):
+        x = nn.Dense(4)(x)
+        x = nn.Dense(4)(x)
+        for width in self.widths:
+            if up and not more:
+                x = nn.Dense(4, use_bias=width > 3)(x)
+        return x
+
+
 class Given(nn.Module):
     rate: float = 0.1
 
@@ -118,6 +146,10 @@ CASES = [
     ("Bracketed", {"width": 3}, [(2, 4)], {}),
     ("Heights", {}, [(2, 16, 16, 3)], {}),
     ("Heights", {"resolutions": ()}, [(2, 16, 16, 3)], {}),
+    ("NamedByHeights", {}, [(2, 16, 16, 3)], {}),
+    ("NamedByHeights", {"resolutions": (8, 2)}, [(2, 16, 16, 3)], {}),
+    ("Before", {}, [(2, 5)], {}),
+    ("Before", {"widths": (3, 4, 5)}, [(2, 5)], {}),
     ("Given", {}, [(2, 4)], {"mask": None}),
     ("Given", {}, [(2, 4), (2, 5)], {}),
     ("Given", {"rate": 0.0}, [(2, 4), (2, 5)], {}),

@@ -378,17 +378,17 @@ class M(nn.Module):
     return nn.Dense(3)(Attend(concat=False)(x, adj))
 """,
     ),
-    "attention by a height and a flag": (
+    "attention by a height and an array": (
         "NNX110",
         """class M(nn.Module):
   resolutions: tuple = (4,)
   @nn.compact
-  def __call__(self, x, attend=True):
+  def __call__(self, x):
     hs = [nn.Conv(4, (3, 3))(x)]
     for i in range(3):
       h = nn.Conv(4, (3, 3), strides=2)(hs[-1])
       height = h.shape[1]
-      if attend and height in self.resolutions:
+      if height in self.resolutions and x.sum() > 0:
         h = nn.Conv(4, (1, 1), name=f'attention_{i}')(h)
       hs.append(h)
     return nn.Dense(3)(hs[-1])

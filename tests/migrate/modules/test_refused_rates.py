@@ -144,25 +144,37 @@ class Gate(nn.Module):
 
 class M(nn.Module):
   @nn.compact
-  def __call__(self, x, train=False):
+  def __call__(self, x, train=False, first=0):
     for i in range(3):
-      if train and i > 0:
+      if {asked}:
         x = {made}(x)
     return x
 """
 
 
+OF_PASSES = "train and i > first", "x.sum() > 0"  # the call says which of them there are
+
+
 @pytest.mark.parametrize(
-    "made, outcome, code",
+    "made, outcome",
     [
-        ("nn.Dropout(0.1, deterministic=False)", "native", ""),
-        ("nn.Dropout(0.1 * i, deterministic=False)", "bridged", "NNX157"),
-        ("Gate()", "bridged", "NNX157"),
+        ("nn.Dropout(0.1, deterministic=False)", "native"),
+        ("nn.Dropout(0.1 * i, deterministic=False)", "bridged"),
+        ("Gate()", "bridged"),
     ],
     ids=["alike", "a rate of its own for each", "with a parameter"],
 )
-def test_modules_of_a_loop_that_a_call_may_skip_are_alike(made: str, outcome: str, code: str) -> None:
-    _expect(LOOP.format(made=made), outcome, code)
+@pytest.mark.parametrize("asked", OF_PASSES)
+def test_modules_of_a_loop_that_a_call_may_skip_are_alike(made: str, outcome: str, asked: str) -> None:
+    _expect(LOOP.format(made=made, asked=asked), outcome, "NNX157" if outcome == "bridged" else "")
+
+
+@pytest.mark.parametrize("made", ["nn.Dropout(0.1 * i, deterministic=False)", "Gate()"])
+@pytest.mark.parametrize("asked", ["train", "train and i > 0", "i > 0 and not train"])
+def test_those_that_a_flag_skips_together_need_not_be(made: str, asked: str) -> None:
+    _expect(LOOP.format(made=made, asked=asked), "native", "")
+    again = LOOP.format(made=made, asked=asked).replace("    return x\n", "      train = not train\n    return x\n")
+    _expect(again, "bridged", "NNX157")
 
 
 def _expect(text: str, outcome: str, code: str) -> None:
