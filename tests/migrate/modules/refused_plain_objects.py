@@ -44,11 +44,6 @@ REFUSED = {
         "NNX135",
         "def setup(self):\n  self.layer = Maker(4).make()\n\ndef __call__(self, x):\n  return self.layer(x)",
     ),
-    "a layer that an annotated field makes": (
-        "NNX135",
-        "maker: Maker = Maker(4)\n\ndef setup(self):\n  self.layer = self.maker.make()\n\n"
-        "def __call__(self, x):\n  return self.layer(x)",
-    ),
     "a way that gives back what it was given": (
         "NNX110",
         COMPACT + "  return nn.Dense(3)(Maker(self.n).pooled(nn.Dense(6)(x)))",
