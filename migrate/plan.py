@@ -53,6 +53,7 @@ class ClassPlan:
     sown: frozenset[str] = frozenset()  # collections that the class and its submodules sow into
     arrays: bool = False  # do the class or its submodules keep arrays beside their variables?
     late: bool = False  # do the class or its submodules make variables when they are called?
+    modes: frozenset[str] = frozenset()  # its name and those below it that ask whether batch statistics are mutable
     updated: frozenset[str] = frozenset()  # `Counter.count`: what the call may update that is Linen's `init`, however deep
     applied_by: frozenset[str] = frozenset()  # its methods that apply it themselves: `self.apply(params, x)`
     methods: tuple[str, ...] = ()  # public methods

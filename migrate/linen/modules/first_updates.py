@@ -82,7 +82,16 @@ def _asks(node: ast.AST, method: Method) -> bool:
     for statement in of_kind(method.node, ast.Assign):
         if any(isinstance(target, ast.Name) and target.id in names for target in statement.targets):
             nodes += subtree(statement.value)
-    return any(isinstance(n, ast.Attribute) and n.attr in _ASKING for n in nodes)
+    return any(_asks_of_init(n) for n in nodes)
+
+
+def _asks_of_init(node: ast.AST) -> bool:
+    """`self.is_initializing()`, `self.is_mutable_collection("params")`, or a name for it (`initializing`)."""
+    if isinstance(node, ast.Name):
+        return "initializ" in node.id
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "is_mutable_collection":
+        return any(isinstance(arg, ast.Constant) and arg.value == "params" for arg in node.args)
+    return isinstance(node, ast.Attribute) and node.attr in _ASKING
 
 
 def _is_there(run: Any, node: ast.AST, held: Variable) -> bool:

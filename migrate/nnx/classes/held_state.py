@@ -25,6 +25,12 @@ def updated_at_init(text: ClassText, made: list[Site], plan: Plan) -> frozenset[
     return frozenset(own.union(*(each.updated for each in below(made, plan))))
 
 
+def modes(text: ClassText, made: list[Site], plan: Plan) -> frozenset[str]:
+    """The classes whose `use_running_average` says what Linen's `mutable=` said: see `is_mutable_collection`."""
+    own = {text.model.name} if text.run.mode_flag else set()
+    return frozenset(own.union(*(each.modes for each in below(made, plan))))
+
+
 def below(made: list[Site], plan: Plan) -> list[ClassPlan]:
     """The plans of the classes that a class makes."""
     targets = {kind.target for site in made for kind in (site, *site.alternatives) if kind.kind == "class"}

@@ -358,6 +358,7 @@ def _decide_class(
         unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         late=held_state.makes_late(text) or any(below.late for below in held_state.below(made, plan)),
+        modes=held_state.modes(text, made, plan),
         updated=held_state.updated_at_init(text, made, plan),
         arrays=kept_arrays.keeps_arrays(text) or any(below.arrays for below in held_state.below(made, plan)),
         applied_by=applied_models.methods(model),

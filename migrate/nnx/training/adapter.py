@@ -155,10 +155,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
     sizes = _sizes(plans)
     sizes = sizes.replace(EXAMPLE, context.parity("Example")) if EXAMPLE in sizes else sizes
     late = any(plan.late or plan.sown - {"intermediates"} for plan in plans)  # init gives what is sown, too
-    updated = ", ".join(f'"{name}"' for name in sorted({name for plan in plans for name in plan.updated}))
-    said = ", ".join(
-        [f"sizes={sizes}"] * bool(sizes) + ["late=True"] * late + [f"updated=({updated},)"] * bool(updated)
-    )
+    said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * late + _named(plans))
     text = context.source.text
     mixed = component is not None and site in component.mixed
     name = context.parity("functional_or_linen" if mixed else "Functional")
@@ -167,7 +164,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
     given = [*site.args, *[k.value for k in site.keywords]]
     end = context.span(site).end - 1
     last = max((context.span(g).end for g in given), default=0)
-    own_words = ("sizes", "create", "late", "updated")  # of Functional itself
+    own_words = ("sizes", "create", "late", "updated", "modes")  # of Functional itself
     bound = any(keyword.arg in own_words for keyword in site.keywords)
     lead = first_on_its_line(text, opening + 1, end) if given and not bound else ""
     opened = f"{context.name('functools.partial')}(" if bound else lead
@@ -194,6 +191,13 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
         "the model: it works on a `Functional`, which gives the NNX class pure `init` and `apply`",
         help=f"{_kept_by(component)}The variables keep their names, so old checkpoints fit.",
     )
+
+
+def _named(plans: tuple[ClassPlan, ...]) -> list[str]:
+    """`updated=("Counter.count",)`, and the classes that ask what is mutable."""
+    found = {"updated": {n for plan in plans for n in plan.updated}, "modes": {n for plan in plans for n in plan.modes}}
+    quoted = {word: [f'"{name}"' for name in sorted(names)] for word, names in found.items() if names}
+    return [f"{word}=({', '.join(names)}{',' * (len(names) == 1)})" for word, names in quoted.items()]
 
 
 def _kept_by(component: Component | None) -> str:

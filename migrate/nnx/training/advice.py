@@ -27,6 +27,7 @@ _ADVICE = {
     "values in attributes that are read from outside": "let a method of the class return what is read",
     "values in attributes of a class that others derive from": "keep the state in the class that updates it",
     "statistics that the call of init may update": "ask `if not self.is_initializing():` before they are updated",
+    "a model that asks which collections are mutable": "let an argument of the call say it (train)",
     "jax.pmap keeps": "see NNX608",
 }
 

@@ -21,6 +21,8 @@ def check(form: Rewrite, plan: ClassPlan) -> None:
         raise Unsupported(site, "collections beside params and batch_stats")
     if plan.sown - {"intermediates"}:
         raise Unsupported(site, f"values sown into {', '.join(sorted(plan.sown - {'intermediates'}))}")
+    if plan.modes:
+        raise Unsupported(site, "a model that asks which collections are mutable")
     if plan.updated:
         raise Unsupported(site, "statistics that the call of init may update")
 

@@ -48,8 +48,6 @@ def check_state(form: _Functional) -> None:
     ((kept, streams),) = found
     form.parts = [part for part in KINDS if part in kept | {"params"}]
     form.streams = tuple(sorted(streams))
-    if len(form.parts) > 1 and form.linen_says("is_mutable_collection"):
-        raise Unsupported(site, "a model that asks which collections are mutable")
     if len(form.parts) > 1 and collections.whole(form):
         raise Unsupported(site, "a state that trains all collections")
     if form.streams and form.linen_says(*_STACKED):

@@ -56,6 +56,10 @@ SHARDED = {
 }
 OTHERS = {
     "captured_without_mutable": "NNX603",
+    "statistics_that_ask_for_init_by_its_params": "NNX601",
+    "codebook_that_init_updates": "NNX603",
+    "state_of_statistics_that_ask": "NNX603",
+    "statistics_that_ask_whether_they_are_mutable": "NNX603",
     "kinds_and_copies_of_models": "NNX603",
     "methods_of_a_model_that_is_never_initialized": "NNX603",
     "sown_losses_of_init": "NNX603",
