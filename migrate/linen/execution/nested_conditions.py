@@ -18,7 +18,8 @@ from ..values.presence import GIVEN, Mixed, Presence, asked, condition_text
 from ..values.sites import Abs
 from ..values.values import Unknown, Value
 
-_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+_LEAVES_LOOPS = (ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+_LEAVES = (ast.Return, ast.Raise, *_LEAVES_LOOPS)
 _ASKS = frozenset({"len", "isinstance", "hasattr", "getattr", "bool", "any", "all"})
 
 
@@ -60,7 +61,7 @@ def apart(run: Any, node: ast.If, env: Any) -> ast.If | None:
         return None
     both = isinstance(test.op, ast.And)
     side = node.body if both else node.orelse
-    if not side or any(isinstance(n, _LEAVES) for n in subtree(node)) or any(not _is_plain(n) for n in subtree(test)):
+    if not side or any(isinstance(n, _LEAVES_LOOPS) for n in subtree(node)) or any(not _is_plain(n) for n in subtree(test)):
         return None
     known: ast.If | None = run.analyser.nested.get(node)
     if known is not None:

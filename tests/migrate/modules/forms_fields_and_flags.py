@@ -118,6 +118,21 @@ class Given(nn.Module):
         return nn.Dense(3)(x)
 
 
+class Head(nn.Module):
+    kind: str = "a"
+
+    @nn.compact
+    def __call__(self, x, logits: bool = True):
+        x = nn.Dense(5)(x)
+        if self.kind == "a" and logits:
+            return nn.Dense(3, name="head")(x)
+        elif self.kind == "b" and logits:
+            return nn.Dense(4, name="other")(x)
+        if self.kind == "c" and not logits:
+            raise ValueError("no")
+        return jnp.tanh(x)
+
+
 class Ends(nn.Module):
     use: bool = False
 
@@ -153,5 +168,8 @@ CASES = [
     ("Given", {}, [(2, 4)], {"mask": None}),
     ("Given", {}, [(2, 4), (2, 5)], {}),
     ("Given", {"rate": 0.0}, [(2, 4), (2, 5)], {}),
+    ("Head", {}, [(2, 4)], {}),
+    ("Head", {"kind": "b"}, [(2, 4)], {}),
+    ("Head", {"kind": "c"}, [(2, 4)], {}),
     ("Ends", {}, [(2, 4)], {}),
 ]
