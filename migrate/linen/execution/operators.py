@@ -18,6 +18,7 @@ from ..modules.given_functions import ChosenFunction
 from ..modules.lost_factories import one_of
 from ..shapes import products, shapes
 from ..values import bundles
+from ..values.default_dtypes import field_or_input
 from ..values.dims import Dim
 from ..values.evaluation import Evaluation
 from ..values.kind_results import OUT
@@ -205,6 +206,10 @@ class Operators(Evaluation):
                 return Abs(Int(Dim.cond(text, first.dim, second.dim, deps)), False, flags)
         if not is_and and len(values) == 2 and isinstance(values[1].value, Array):
             return Abs(values[1].value, False, flags)
+        if not is_and and len(values) == 2:
+            dtype = field_or_input(self, node, values[0], values[1], node.values[1], node.values[:1], env)
+            if dtype is not None:
+                return dtype
         mixed = together(self, node, values, env)
         return Abs(all_of(self, node.values, values, mixed, env) if is_and else mixed, False, flags)
 
@@ -323,6 +328,10 @@ class Operators(Evaluation):
             returned = branch_execution.either_returned(self, a, b, sides)  # type: ignore[arg-type]
             if returned is not None:
                 return returned
+        for field, input_dtype, of_input, of_field in ((a, b, node.orelse, node.body), (b, a, node.body, node.orelse)):
+            dtype = field_or_input(self, node, field, input_dtype, of_input, [node.test, of_field], env)
+            if dtype is not None:
+                return dtype
         static = test.static and a.static and b.static
         flags = test.flags | a.flags | b.flags
         one, other = (self.plain(v.value) if isinstance(v.value, Static) else v.value for v in (a, b))

@@ -15,6 +15,7 @@ from ..shapes import shapes
 from ..values.apart import run_apart
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
 from ..values.bundles import Bundle
+from ..values.default_dtypes import with_argument
 from ..values.merging import ArrayOrModule, on_this_side
 from ..values.presence import Step
 from ..values.sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Table, Unmigratable, Variable
@@ -114,6 +115,9 @@ def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) 
     entry = run.model.method(run.entry)
     default = dtype_default(run, entry, node.id) if entry is not None and isinstance(node, ast.Name) else ""
     site.renders["dtype"] = (argument, node, default or "jax.numpy.float32")
+    of_field = with_argument(given.value, argument)
+    if of_field is not None:
+        return of_field
     return Localized(env.source.span(node), env.source, ((env.source.span(node), (DtypePart(argument),)),), frozenset())
 
 
