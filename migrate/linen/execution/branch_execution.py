@@ -91,13 +91,13 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     asked_before = correlated.sides_of(run, env_then, env_else, sides)
 
     run.block = then
-    with side_ranks.of_side(run, node, True, env_then), run.under(way, True), run.knowing(test.value):
+    with side_ranks.of_side(run, node, True, env_then), run.under(way, True, localized), run.knowing(test.value):
         done_then = run.run_block(node.body, env_then, given[0])
     of_then = len(run.sites)
     attributes_then = run.attributes
     run.attributes = dict(attributes_before)
     run.block = orelse
-    with side_ranks.of_side(run, node, False, env_else), run.under(way, False):
+    with side_ranks.of_side(run, node, False, env_else), run.under(way, False, localized):
         done_else = run.run_block(node.orelse, env_else, given[1])
     of_both, rest_holds = len(run.sites), done_else
     ways = ((True, done_then, given[0]), (False, done_else, given[1]))
@@ -114,7 +114,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
             run.attributes, attributes_then = attributes_then, run.attributes
         alone = branch.raises is not None  # the other side raises
         apart = side_ranks.of_side(run, node, not done_then, survivor) if not alone else contextlib.nullcontext()
-        with apart, run.under(way, not done_then):
+        with apart, run.under(way, not done_then, localized):
             on = given[0 if done_else else 1]
             finished = early_returns.follow(run, rest, list(on.exits), survivor, on)
         if done_else:

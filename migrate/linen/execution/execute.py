@@ -39,6 +39,7 @@ from ..values.sites import (
     Lifted,
     LiftedCall,
     Local,
+    Localized,
     Site,
     Static,
     Unmigratable,
@@ -147,6 +148,7 @@ class Execution(LoopExecution):
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
         self.sized_arguments: dict[str, list[Dim]] = {}
         self.path: list[Step] = []
+        self.sized: list[tuple[Localized, bool]] = []
         self.facts: list[Step] = []  # what else holds there: parts of conditions on the call
         self.running_loops: list[ast.AST] = []
         self.loop_depths: list[int] = []

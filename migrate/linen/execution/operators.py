@@ -296,10 +296,10 @@ class Operators(Evaluation):
         self.narrow(node.test, env_else, False)
         sides = step_of(self, node.test, test, text, env)
         way = sides or untold(self, test.value)
-        with side_ranks.of_side(self, node, True, env_then), self.under(way, True):  # type: ignore[arg-type]
+        with side_ranks.of_side(self, node, True, env_then), self.under(way, True, localized):  # type: ignore[arg-type]
             a = self.evaluate(node.body, env_then)
         self.block, self.mark = orelse, (orelse, 0)
-        with side_ranks.of_side(self, node, False, env_else), self.under(way, False):  # type: ignore[arg-type]
+        with side_ranks.of_side(self, node, False, env_else), self.under(way, False, localized):  # type: ignore[arg-type]
             b = self.evaluate(node.orelse, env_else)
         side_ranks.tell(self, node)  # type: ignore[arg-type]
         self.block, self.mark = outer, place

@@ -182,6 +182,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         site.name = factory.name
     site.origin = len(run.sites)
     site.renders["made_under"] = tuple(run.path)
+    site.renders["made_sized"] = tuple(run.sized)
     site.renders["spelled"] = inline
     site.renders["func"] = run.localize(node.func, env) if not inline else None
     if mapping is not None:

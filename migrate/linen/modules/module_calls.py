@@ -138,6 +138,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
             return apply_layer(run, module, node, env)
         raise Unmigratable("NNX149", f"`{ast.unparse(node.func)}` is used", node)
     site.renders["paths"] = (*site.renders.get("paths", ()), tuple(run.path))
+    site.renders["sized"] = (*site.renders.get("sized", ()), tuple(run.sized))
     if arguments.starred():
         known = _handed_on(run, site, called, method, arguments)
     else:

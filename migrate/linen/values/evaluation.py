@@ -60,6 +60,7 @@ class Evaluation:
     starting: bool  # is what a variable starts from being said?
     apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed
+    sized: list[tuple[Localized, bool]]  # and those on sizes and fields alone that are not among them, with the side
     facts: list[Step]
 
     # given by Execution and by the other parts
@@ -88,16 +89,25 @@ class Evaluation:
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def under(self, sides: tuple[Step, Step] | None, holds: bool) -> Iterator[None]:
-        """What is executed inside stands on one side of a condition."""
-        if sides is None:
+    def under(self, sides: tuple[Step, Step] | None, holds: bool, sized: Localized | None = None) -> Iterator[None]:
+        """What is executed inside stands on one side of a condition.
+
+        `sized`: the condition as the constructor says it, which it can ask of sizes wherever it needs no name before it.
+        """
+        if sides is not None:
+            self.path.append(sides[0] if holds else sides[1])
+            try:
+                yield
+            finally:
+                self.path.pop()
+        elif sized is not None and not (sized.needs or sized.flags):
+            self.sized.append((sized, holds))
+            try:
+                yield
+            finally:
+                self.sized.pop()
+        else:
             yield
-            return
-        self.path.append(sides[0] if holds else sides[1])
-        try:
-            yield
-        finally:
-            self.path.pop()
 
     @contextlib.contextmanager
     def knowing(self, test: Value) -> Iterator[None]:

@@ -192,7 +192,7 @@ class ClassText:
             if site in self.again:
                 self.built[site] = self.built[self.again[site]]
             elif site.kind != "rng" and not site.lazy and site.method not in self.run.for_derived:
-                if setup_conditions.made_when(self, site) == "":
+                if setup_conditions.made_when(self, site) == ():
                     self.built[site] = (InitLines((), ("None",)), set())
                     continue
                 self.needs, self.building = set(), site

@@ -319,18 +319,18 @@ class ClassWriter:
         when = setup_conditions.made_when(self.text, site)
         source, call = site.anchor()
         passes = site.renders.get("passes")
-        tests: list[Parts] = [(when,)] if when else []
+        tests: list[Parts] = [when] if when else []
         if isinstance(passes, Passes):
             below = passes.below
             asked: Part = source.span(passes.test) if below is None else f"{passes.counter} < {self.text.dim(below)}"
             tests.append((asked,))
-        if when == "":
+        if when == ():
             expression = ("None",)
         elif len(tests) == 1:
             expression = (*expression, " if ", *tests[0], " else None")
         elif when and tests:
-            alone = when if is_name((when,), source.text) else f"({when})"
-            expression = (*expression, f" if {alone} and (", *tests[1], ") else None")
+            alone = when if is_name(when, source.text) else ("(", *when, ")")
+            expression = (*expression, " if ", *alone, " and (", *tests[1], ") else None")
         if carried:
             carried_lists.write(self, site, carried, expression)
             return

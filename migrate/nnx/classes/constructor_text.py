@@ -119,7 +119,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         written = [*[(depth, (said,)) for said in _comments(text, step.site)], *[(depth + d, p) for d, p in lines.before]]
         text.needs = set()
         when = setup_conditions.called_when(text, step.site)
-        expression = (*lines.expression, f" if {when} else None") if when else lines.expression
+        expression = (*lines.expression, " if ", *when, " else None") if when else lines.expression
         written.append((depth, _placed(text, step.site, expression)))
         return written, live | needs | text.needs
     if isinstance(step, Local):

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...edits import Parts
 from ...linen.values.presence import GIVEN, Step, asked
 from ...linen.values.sites import (
+    DimPart,
+    DtypePart,
+    Localized,
+    LocalizedPart,
+    ShapePart,
     Site,
+    SitePart,
     Unmigratable,
 )
 from ...source import SourceFile
 from ...trees import subtree
-from ..text.text_parts import bare
+from ..text import elsewhere
+from ..text.text_parts import bare, whole
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
 
 
-def made_when(text: ClassText, site: Site) -> str | None:
+def made_when(text: ClassText, site: Site) -> Parts | None:
     """The condition under which setup's layer has variables: Linen makes them when it is called.
 
-    None: always. "": never, as it is only ever applied with weights from elsewhere.
+    None: always. (): never, as it is only ever applied with weights from elsewhere.
     """
     paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
     statement = site.source.parents.get(site.node)
@@ -31,8 +40,8 @@ def made_when(text: ClassText, site: Site) -> str | None:
     one = bool(site.container) if site.loops else alone  # an item of a list is asked for as a module alone is
     if not (one and site.in_setup and (paths or applied)):
         return None
-    asked_of = _asked_of_calls(text, site)
-    if paths and not asked_of:
+    asked_of, sizes = _asked_of_calls(text, site), _sizes_asked(text, site)
+    if paths and not asked_of and not sizes:
         return None
     calls = {node.func for node, _, _ in site.calls}
     reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
@@ -44,7 +53,7 @@ def made_when(text: ClassText, site: Site) -> str | None:
                 held = method.source.parents.get(node)
                 if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
                     return None  # it is read for something else
-    return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+    return _together(text, site, asked_of, sizes)
 
 
 def check_told(text: ClassText) -> None:
@@ -79,21 +88,21 @@ def _within(source: SourceFile, node: ast.AST, whole: ast.AST) -> bool:
     return node is whole or whole in source.ancestors(node)
 
 
-def called_when(text: ClassText, site: Site) -> str:
-    """The condition under which a compact method calls a module that it always makes; "" where there is none.
+def called_when(text: ClassText, site: Site) -> Parts:
+    """The condition under which a compact method calls a module that it always makes; () where there is none.
 
     `norm = nn.LayerNorm()`, and further on `if self.normalize: x = norm(x)`.
     """
     place, target = text.names.places[site], _name_given(site)
     if site.in_setup or site.kind not in ("layer", "class") or place.kind != "attribute" or target is None or site.loops:
-        return ""
-    asked_of = _asked_of_calls(text, site)
+        return ()
+    asked_of, sizes = _asked_of_calls(text, site), _sizes_asked(text, site)
     function = site.source.function_of(site.node)
-    if not asked_of or function is None or site.through:
-        return ""
+    if not (asked_of or sizes) or function is None or site.through:
+        return ()
     if not _is_only_called(site, function, {target.id}):
-        return ""
-    return " and ".join(dict.fromkeys(step_text(text, step, site) for step in asked_of))
+        return ()
+    return _together(text, site, asked_of, sizes)
 
 
 def _name_given(site: Site) -> ast.Name | None:
@@ -141,6 +150,44 @@ def _asked_of_calls(text: ClassText, site: Site) -> list[Step]:
     chosen = {(ast.unparse(test), holds) for test, holds in site.choice}  # the factory is picked under them
     said = [s for s in common if not s.deps and s not in already and (s.text, s.holds) not in chosen]
     return [s for s in said if _asks_fields(text, s)]
+
+
+def _sizes_asked(text: ClassText, site: Site) -> list[tuple[Localized, bool]]:
+    """The conditions on sizes, `if x.shape[-1] != self.width`, that all calls of a module are under, and not its making."""
+    ways: tuple[tuple[tuple[Localized, bool], ...], ...] = site.renders.get("sized", ())
+    if site.loops or site.lazy or not ways:
+        return []
+    already = site.renders.get("made_sized", ())
+    common = [way for way in ways[0] if all(way in other for other in ways) and way not in already]
+    own = [way for way in dict.fromkeys(common) if elsewhere.is_own(way[0], text.source)]
+    return [way for way in own if _asks_widths(way[0])]
+
+
+def _asks_widths(test: Localized) -> bool:
+    """Does a condition ask for widths and fields alone? What else it asks would be one more argument of the constructor."""
+    for part in [part for _, parts in test.replaced for part in parts]:
+        if isinstance(part, LocalizedPart):
+            if not _asks_widths(part.localized):
+                return False
+        elif isinstance(part, DimPart):
+            if any(a.kind in ("rank", "lead", "local") or (a.kind == "input" and a.args[1] != -1) for a in part.dim.atoms()):
+                return False
+        elif isinstance(part, SitePart | ShapePart | DtypePart):
+            return False
+    return True
+
+
+def _together(text: ClassText, site: Site, steps: Sequence[Step], sizes: Sequence[tuple[Localized, bool]]) -> Parts:
+    """Several conditions as the constructor asks them."""
+    said: list[Parts] = [(part,) for part in dict.fromkeys(step_text(text, step, site) for step in steps)]
+    for test, holds in sizes:
+        parts = whole(text.said(test), text.source.text)
+        if not holds:
+            parts = ("not (", *parts, ")")
+        elif len(said) + len(sizes) > 1:
+            parts = ("(", *parts, ")")
+        said.append(parts)
+    return tuple(part for n, parts in enumerate(said) for part in ((" and ",) * bool(n) + parts))
 
 
 def _asks_fields(text: ClassText, step: Step) -> bool:
