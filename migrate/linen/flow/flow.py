@@ -442,6 +442,9 @@ class Flow:
             if isinstance(base, Table) and attribute == "get" and len(node.args) == 1:
                 return base.classes
             if isinstance(base, Variables | Updated) and attribute in ("pop", "get") and node.args:
+                above = source.parents.get(node)
+                if isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Tuple):
+                    return ANY  # of a FrozenDict: all but it, and it
                 return self._subscript(base, node.args[0])
             if isinstance(base, Variables | Collection) and attribute in ("unfreeze", "copy"):
                 return base

@@ -40,6 +40,9 @@ TODAY = (
     ("with mesh:", "with jax.set_mesh(mesh):"),
     ("with mesh,", "with jax.set_mesh(mesh),"),
     ("jax.tree_map", "jax.tree.map"),
+    ('variables.pop("params")', 'flax.core.pop(variables, "params")'),
+    ("params.unfreeze()", "flax.core.unfreeze(params)"),
+    ("params.copy({", "flax.core.copy(params, {"),
 )
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
 

@@ -56,6 +56,7 @@ SHARDED = {
 }
 OTHERS = {
     "captured_without_mutable": "NNX603",
+    "variables_that_were_frozen": "NNX603",
     "statistics_that_ask_for_init_by_its_params": "NNX601",
     "codebook_that_init_updates": "NNX603",
     "state_of_statistics_that_ask": "NNX603",
