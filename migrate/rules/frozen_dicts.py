@@ -13,8 +13,8 @@ RULE = Rule(
     name="frozen-dict-methods",
     summary="params.unfreeze(), params.copy({...}) and rest, params = variables.pop('params') are functions of flax.core",
     what="`params.unfreeze()` becomes `flax.core.unfreeze(params)`, `params.copy({...})` `flax.core.copy(params, {...})`, "
-    "and `rest, params = variables.pop('params')` `flax.core.pop(variables, 'params')`, of what is called params, variables or "
-    "state, or was just made by `init`.",
+    "and `rest, params = variables.pop('params')` `flax.core.pop(variables, 'params')`, of what is called params, "
+    "variables or state, or was just made by `init`.",
     why="init and apply have returned dictionaries since flax 0.7, which have no unfreeze, whose copy takes nothing and "
     "whose pop returns one value. The functions of flax.core take both.",
     how_sure="by construction: for a FrozenDict the functions call its methods",
