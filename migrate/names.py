@@ -45,6 +45,8 @@ _CANONICAL_NAMES = {
     "flax.core.AxisMetadata": "flax.linen.meta.AxisMetadata",
     "flax.core.map_axis_meta": "flax.linen.meta.map_axis_meta",
     "flax.core.unbox": "flax.linen.unbox",
+    "flax.core.broadcast": "flax.linen.broadcast",
+    "flax.core.axes_scan.broadcast": "flax.linen.broadcast",
     "flax.linen.meta.PARTITION_NAME": "flax.linen.PARTITION_NAME",
     "jax.interpreters.pxla.Mesh": "jax.sharding.Mesh",
     "jax.interpreters.pxla.PartitionSpec": "jax.sharding.PartitionSpec",

@@ -350,7 +350,7 @@ def call_lifted(run: Any, target: LiftedFunction, node: ast.Call, env: Any) -> A
     whole = next((l for l in target.lifted if l.kind in WHOLE), None)
     if whole is not None and any(site.kind != "rng" for site in run.sites[before:]):
         raise Unmigratable("NNX134", f"modules are made in a function given to `nn.{whole.kind}`", node)
-    run.lifted_calls.append(LiftedCall(target, node, module, len(rest), env.source))
+    run.lifted_calls.append(LiftedCall(target, node, module, len(rest), env.source, tuple(outer)))
     return Abs(outward(run, target.lifted, result.value, outer), False, arguments.flags | result.flags)
 
 
@@ -421,7 +421,7 @@ def run_method(
         bound[name] = Abs(value, was.static and not mapped, was.flags)
     target = LiftedFunction(function, lifted)
     result = _execute(run, target, bound, {}, SelfModule("self"), env)
-    run.lifted_calls.append(LiftedCall(target, method.node, SelfModule("self"), len(outer), method.source))
+    run.lifted_calls.append(LiftedCall(target, method.node, SelfModule("self"), len(outer), method.source, tuple(outer)))
     return Abs(outward(run, lifted, result.value, outer), False, result.flags)
 
 

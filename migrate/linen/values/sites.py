@@ -353,6 +353,7 @@ class LiftedCall:
     module: Value
     count: int  # positional arguments behind the module (and the carry of a scan)
     source: SourceFile
+    outer: tuple[Value, ...] = ()  # what they are, outside of the transforms
 
 
 @frozen(eq=False)

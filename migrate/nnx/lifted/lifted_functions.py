@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from ...edits import Part, Parts, Span
 from ...linen.lifted.lifting import NOT_ALONE, WHOLE
+from ...linen.values.arguments import parameters_of
 from ...linen.values.mapped_axes import in_axes_of, is_broadcast
 from ...linen.values.merging import Either
 from ...linen.values.sites import Abs, Lifted, LiftedCall, Module, SelfModule, Table, Unmigratable
-from ...linen.values.values import Const, Value
+from ...linen.values.values import Array, Const, Text, Value
 from ...source import SourceFile
 from ...trees import subtree
 from ..calls import sown
@@ -127,10 +128,34 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     if how == "shared" and one.node in writer.analyser.carried_scans:
         how = "carried"
     axes = [*([Const("carry")] if scan else []), *in_axes_of(one, count - scan)]
-    if scan and any(is_broadcast(a) for a in axes):
-        # nnx.scan would trace what Linen leaves alone; arrays are the same either way.
+    if scan and any(is_broadcast(a) and not _may_be_traced(writer, call, i) for i, a in enumerate(axes)):
         raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
     return lifted_calls.transform_options(writer, one, how, axes, source, one.node)
+
+
+def _may_be_traced(writer: ClassText, call: LiftedCall, place: int) -> bool:
+    """Is an argument that is broadcast an array, None, or what the function never reads?
+
+    nnx.scan traces what Linen leaves alone; arrays are the same either way. What the call is given itself may be a flag,
+    where the function does not use it as an array.
+    """
+    function, value = call.function.function, call.outer[place] if place < len(call.outer) else None
+    if isinstance(value, Const):
+        return value.value is None
+    name = parameters_of(function.node)[place + 1 : place + 2]
+    reads = [n for n in subtree(function.node) if isinstance(n, ast.Name) and n.id in name]
+    if isinstance(value, Array) and not value.shape.of_argument():
+        return True
+    return bool(name) and not isinstance(value, Text) and all(_is_array_there(writer, function.source, n) for n in reads)
+
+
+def _is_array_there(writer: ClassText, source: SourceFile, node: ast.Name) -> bool:
+    """Is a name used as what is no flag: in arithmetic, an index, or by a function of jax?"""
+    parent = source.parents[node]
+    if isinstance(parent, ast.BinOp) or (isinstance(parent, ast.Subscript | ast.Attribute) and parent.value is node):
+        return True
+    called = isinstance(parent, ast.Call) and node in parent.args
+    return called and (writer.run.project.qualname(source, parent.func) or "").startswith("jax.")  # type: ignore[attr-defined]
 
 
 def note_carried(writer: ClassText) -> None:
