@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import bisect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ...context import FileContext, Options
@@ -168,6 +168,9 @@ def _try_execution(analyser: Analyser, model: ClassModel) -> None:
         pass
 
 
+_AS_TOLD = 0  # instead of a guess: the ranks that sides of conditions tell
+
+
 def _attempt(
     model: ClassModel,
     analyser: Analyser,
@@ -183,15 +186,19 @@ def _attempt(
     wanted: list[str] = []
     rows = index_arguments(model)
     guesses: list[int | None] = [None, 2, 3, 4] if rows or joins_vectors(model) else [None, 3, 4, 2]
+    told: dict[str, int] = {}
     poor: set[int] = set()  # guesses that work but are not what is meant: tried again where no other does better
     while guesses:
         guess = guesses.pop(0)
-        if guess is not None:
+        if guess == _AS_TOLD:
+            tried = dict(told)
+            analyser.assume(name, tried)
+        elif guess is not None:
             if not wanted:
                 break
             tokens = analyser.token_arguments(name)
-            told = side_ranks.hints(analyser.side_ranks.get(name, {}))
-            known = {**told, **called_ranks(analyser, model), **analyser.seen.get(name, {})}
+            known = {**called_ranks(analyser, model), **analyser.seen.get(name, {})}
+            known = {**_told(analyser, name, wanted), **known}
             tried = {
                 argument: known.get(argument, 1 if argument in rows else guess - 1 if argument in tokens else guess)
                 for argument in wanted
@@ -219,7 +226,7 @@ def _attempt(
             except Unmigratable as error:
                 error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
                 raise
-            if guess is None or guess in poor or not rank_checks.is_poor(text):
+            if guess in (None, _AS_TOLD) or guess in poor or not rank_checks.is_poor(text):
                 break
             poor.add(guess)
             guesses.append(guess)
@@ -232,15 +239,30 @@ def _attempt(
             if guess is None and not why.code.startswith("NNX11"):
                 analyser.follow_shapes(name, False)
                 break  # no rank would help; what a wrong guess leads to says nothing
-            if guess is None and analyser.follow_shapes(name, name not in analyser.tracking):
+            if guess == _AS_TOLD:
+                analyser.forget(name, tried)
+                tried = {}
+            if guess in (None, _AS_TOLD) and not told:
+                told = _told(analyser, name, why.wanted_ranks)
+                if told:
+                    guesses.insert(0, _AS_TOLD)
+                    continue
+            if guess in (None, _AS_TOLD) and analyser.follow_shapes(name, name not in analyser.tracking):
                 guesses.insert(0, None)
             more = [argument for argument in why.wanted_ranks if argument not in wanted]
-            if guess is not None and not more:  # what picks rows is asked for by a name that a loop has lost
+            if guess not in (None, _AS_TOLD) and not more:  # what picks rows is asked for by a name that a loop has lost
                 more = sorted(rows - {*wanted})
             wanted += more
-            if guess is not None and more:  # the ranks of some arguments ask for those of others
+            if guess not in (None, _AS_TOLD) and more:  # the ranks of some arguments ask for those of others
                 guesses.insert(0, guess)
     return text, None if text is not None else failure, tried
+
+
+def _told(analyser: Analyser, name: str, wanted: Sequence[str]) -> dict[str, int]:
+    """The ranks that single sides of conditions tell, of arguments whose ranks would help: they may be meant of all."""
+    told = side_ranks.hints(analyser.side_ranks.get(name, {}))
+    known = analyser.ranks.get(name, {})
+    return {a: rank for a, rank in told.items() if a not in known and (a in wanted or not wanted)}
 
 
 def _check_unbound(analyser: Analyser, name: str, plan: Plan, inner: Callable[[str], None]) -> None:

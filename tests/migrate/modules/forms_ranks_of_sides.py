@@ -92,11 +92,25 @@ class Whole(nn.Module):
         return nn.Dense(3)(x.reshape(x.shape[0], -1))
 
 
+class Token(nn.Module):
+    kind: str = "token"
+    width: int = 4
+
+    @nn.compact
+    def __call__(self, x, token=None):
+        if self.kind == "token":
+            x = jnp.concatenate((jnp.tile(token[None, None, :], (x.shape[0], 1, 1)), x), axis=1)
+        table = self.param("table", nn.initializers.normal(), (x.shape[1], self.width))
+        return nn.Dense(3)(x + table[None])
+
+
 CASES = [
     ("Encoder", {"images": False}, [(2, 5)], {}),
     ("Returned", {"images": False}, [(2, 3, 4)], {}),
     ("Chosen", {"turn": False}, [(2, 5)], {}),
     ("Whole", {}, [(2, 3, 5)], {}),
+    ("Token", {}, [(2, 5, 4), (4,)], {}),
+    ("Token", {"kind": "mean"}, [(2, 5, 4)], {"token": None}),
     ("Encoder", {}, [(2, 4, 4, 3)], {}),
     ("Encoder", {"images": False}, [(2, 3, 4, 5)], {}),
     ("Encoder", {"images": False}, [(2, 3, 4, 5, 2)], {}),
