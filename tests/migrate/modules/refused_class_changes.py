@@ -68,6 +68,56 @@ class M(nn.Module):
     return nn.Dense(self.width)(x)
 """,
     ),
+    "a decorator by a name of the project's own that makes a dataclass": (
+        "NNX171",
+        """import functools
+import flax
+
+slotted = functools.partial(flax.struct.dataclass, frozen=False, slots=True)
+by_keyword = functools.partial(slotted, kw_only=True)
+
+
+@by_keyword
+class M(nn.Module):
+  width: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+""",
+    ),
+    "a base that has slots": (
+        "NNX171",
+        """import functools
+import dataclasses
+
+slotted = functools.partial(dataclasses.dataclass, slots=True)
+
+
+@slotted
+class Options:
+  scale: float = 2.0
+
+
+class M(Options, nn.Module):
+  width: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+""",
+    ),
+    "a base with the names of its slots": (
+        "NNX171",
+        """class Named:
+  __slots__ = ("label",)
+
+
+class M(Named, nn.Module):
+  width: int = 3
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.width)(x)
+""",
+    ),
     "a decorator that keeps the arguments as a configuration": (
         "NNX171",
         """from diffusers.configuration_utils import flax_register_to_config
