@@ -56,6 +56,8 @@ SHARDED = {
 }
 OTHERS = {
     "captured_without_mutable": "NNX603",
+    "mapped_init_that_updates": "NNX603",
+    "stacked_variables_that_init_updates": "NNX603",
     "variables_that_were_frozen": "NNX603",
     "statistics_that_ask_for_init_by_its_params": "NNX601",
     "codebook_that_init_updates": "NNX603",
