@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from .edits import Span
 from .names import Names
@@ -38,6 +39,8 @@ class SourceFile:
     # What the project's names of modules beside this file have in front that import statements must not say.
     prefix: str = ""
     _spans: dict[ast.AST, Span] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    # What was found in its text alone, by who asked and for which node: trials of other forms of the project ask again.
+    found: dict[tuple[str, ast.AST], Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def parse(

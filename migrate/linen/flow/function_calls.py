@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from ...source import SourceFile
-from ...trees import subtree
+from ...trees import of_kind, subtree
 
 
 @dataclasses.dataclass
@@ -34,9 +34,16 @@ class FunctionCalls:
     def __init__(self, project: Any) -> None:
         self.project = project
         self._calls: dict[ast.AST, _Calls] = {}
+        self._given: dict[ast.AST, dict[str | None, list[tuple[SourceFile, ast.expr]]]] = {}  # function → parameter → what
+        self._called: dict[ast.Call, tuple[SourceFile, ast.FunctionDef] | None] = {}
 
     def called(self, source: SourceFile, call: ast.Call) -> tuple[SourceFile, ast.FunctionDef] | None:
         """The plain function of the project, or of the code around, that a call calls."""
+        if call not in self._called:
+            self._called[call] = self._find_called(source, call)
+        return self._called[call]
+
+    def _find_called(self, source: SourceFile, call: ast.Call) -> tuple[SourceFile, ast.FunctionDef] | None:
         if not isinstance(call.func, ast.Name | ast.Attribute):
             return None
         name = call.func.id if isinstance(call.func, ast.Name) else ""
@@ -54,8 +61,8 @@ class FunctionCalls:
             return None
         if found[1].decorator_list and not self._class_of(found[0], found[1]):
             return None
-        own = [n for n in subtree(found[1]) if isinstance(n, ast.Yield | ast.YieldFrom)]
-        return None if own else (found[0], found[1])
+        generates = any(of_kind(found[1], kind) for kind in (ast.Yield, ast.YieldFrom))
+        return None if generates else (found[0], found[1])
 
     def calls(self, source: SourceFile, function: ast.FunctionDef) -> list[tuple[SourceFile, ast.Call]] | None:
         """Every call of a function; None where it may be called otherwise, or with arguments that are not spelled out."""
@@ -71,12 +78,16 @@ class FunctionCalls:
             self._calls[function] = self._find_calls(source, function)
         return self._calls[function]
 
-    def given(self, source: SourceFile, function: ast.FunctionDef, name: str) -> Iterator[tuple[SourceFile, ast.expr]]:
+    def given(self, source: SourceFile, function: ast.FunctionDef, name: str) -> Sequence[tuple[SourceFile, ast.expr]]:
         """What the calls that are known give to a parameter of a function."""
-        for where, call in self.found(source, function):
-            for argument in arguments(call):
-                if parameter(function, call, argument) == name:
-                    yield where, argument.value if isinstance(argument, ast.keyword) else argument
+        if function not in self._given:
+            table: dict[str | None, list[tuple[SourceFile, ast.expr]]] = {}
+            for where, call in self.found(source, function):
+                for argument in arguments(call):
+                    value = argument.value if isinstance(argument, ast.keyword) else argument
+                    table.setdefault(parameter(function, call, argument), []).append((where, value))
+            self._given[function] = table
+        return self._given[function].get(name, ())
 
     def _find_calls(self, source: SourceFile, function: ast.FunctionDef) -> _Calls:
         name, scope = function.name, source.names.scope_of(function)

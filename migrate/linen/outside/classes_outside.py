@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from ...source import SourceFile
-from ...trees import subtree
+from ...trees import of_kind
 from ..flow.function_calls import FunctionCalls, parameters
 
 _MAX_DEPTH = 6
@@ -55,10 +55,19 @@ def _given(functions: FunctionCalls, source: SourceFile, node: ast.Name) -> Iter
         return
     if node.id in parameters(scope):
         yield from functions.given(source, scope, node.id)
-    for statement in subtree(scope):
-        if isinstance(statement, ast.Assign) and statement.value is not None:
-            if any(isinstance(t, ast.Name) and t.id == node.id for t in statement.targets):
-                yield source, statement.value
+    key = ("classes_outside", scope)
+    if key not in source.found:
+        source.found[key] = _assigned(scope)
+    yield from ((source, value) for value in source.found[key].get(node.id, ()))
+
+
+def _assigned(scope: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+    """What a function assigns to names, in the order of `subtree`."""
+    found: dict[str, list[ast.expr]] = {}
+    for statement in of_kind(scope, ast.Assign):
+        for name in dict.fromkeys(t.id for t in statement.targets if isinstance(t, ast.Name)):
+            found.setdefault(name, []).append(statement.value)
+    return found
 
 
 __all__ = ["may_be_class"]

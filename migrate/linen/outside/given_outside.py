@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...source import SourceFile
-from ...trees import children, subtree
+from ...trees import children, of_kind, subtree
 from ..flow.function_calls import parameters
 from .classes_outside import may_be_class
 from .template_flow import Lost, Template, TemplateFlow
@@ -63,13 +63,16 @@ class _Reader:
         self.takers: dict[Template, frozenset[str]] = {}
         self.others: list[tuple[str, str, str]] = []  # class, field and place of what may be a module, or may not
         self._held: dict[tuple[SourceFile, ast.AST | None], set[str]] = {}
+        # What is a matter of the project's text alone: what functions return, what is called that may be a class.
+        self._returns: dict[ast.FunctionDef, list[ast.expr]] = {}
+        self._classes: dict[ast.expr, bool] = {}
 
     def read(self) -> GivenOutside:
         for source in self.project.files.values():
             if self.project.class_words.isdisjoint(source.words):
                 continue
-            for function, body in _scopes(self.project, source):
-                for call in _calls(body):
+            for function in _scopes(self.project, source):
+                for call in _body(source, function).calls:
                     self._read(source, call, function)
         for target, name, place in self.others:
             if name in self.templates.get(target, {}) or (name == "" and target in self.templates):
@@ -151,12 +154,12 @@ class _Reader:
         if key in self._held:
             return self._held[key]
         held = self._held[key] = set()
-        body = _script(source) if function is None else function.body  # type: ignore[attr-defined]
         if function is not None:
-            held |= {n for n in self.held(source, None) if source.names.binding_scope(n, body[0]) is None}
+            first = function.body[0]  # type: ignore[attr-defined]
+            held |= {n for n in self.held(source, None) if source.names.binding_scope(n, first) is None}
         if isinstance(function, ast.FunctionDef):
             held |= self._parameters(source, function)
-        self._find_holders(source, body, held)
+        self._find_holders(source, _body(source, function), held)
         return held
 
     def _parameters(self, source: SourceFile, function: ast.FunctionDef) -> set[str]:
@@ -168,21 +171,12 @@ class _Reader:
             if self.holds(where, value)
         }
 
-    def _find_holders(self, source: SourceFile, body: list[ast.stmt], held: set[str]) -> None:
+    def _find_holders(self, source: SourceFile, body: _Body, held: set[str]) -> None:
         for _ in range(3):
             before = len(held)
-            for statement in body:
-                for node in subtree(statement):
-                    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
-                        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                        if self.makes_module(source, node.value, held):
-                            held |= {name for t in targets for name in _roots(t)}
-                    elif isinstance(node, ast.For | ast.comprehension):
-                        if self.makes_module(source, node.iter, held):
-                            held |= set(_roots(node.target))
-                    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GROWING:
-                        if any(self.makes_module(source, a, held) for a in [*node.args, *[k.value for k in node.keywords]]):
-                            held |= set(_roots(node.func.value))
+            for targets, values in body.filled:
+                if any(self.makes_module(source, value, held) for value in values):
+                    held |= {name for target in targets for name in _roots(target)}
             if len(held) == before:
                 break
 
@@ -210,7 +204,9 @@ class _Reader:
                 return bool(self.project.made_by_configurations)
             if name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth)):
                 return True
-            return may_be_class(self.flow.functions, source, node.func)
+            if node.func not in self._classes:
+                self._classes[node.func] = may_be_class(self.flow.functions, source, node.func)
+            return self._classes[node.func]
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return inner(*node.elts)
         if isinstance(node, ast.Dict):
@@ -247,8 +243,23 @@ class _Reader:
         if found is None:
             return False
         home, function = found
-        returns = [s for s in subtree(function) if isinstance(s, ast.Return) and home.names.scope_of(s) is function]
-        return any(s.value is not None and self.holds(home, s.value, depth + 1) for s in returns)
+        if function not in self._returns:
+            own = [s for s in of_kind(function, ast.Return) if home.names.scope_of(s) is function]
+            self._returns[function] = [s.value for s in own if s.value is not None]
+        return any(self.holds(home, value, depth + 1) for value in self._returns[function])
+
+
+def _filled(node: ast.AST) -> tuple[Sequence[ast.expr], Sequence[ast.expr]] | None:
+    """What a node puts something into, and what it puts there."""
+    if isinstance(node, ast.Assign):
+        return node.targets, (node.value,)
+    if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        return ((node.target,), (node.value,)) if node.value is not None else None
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return (node.target,), (node.iter,)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GROWING:
+        return (node.func.value,), (*node.args, *(k.value for k in node.keywords))
+    return None
 
 
 def _order(template: Template) -> tuple[str, int, int]:
@@ -275,9 +286,9 @@ def _script(source: SourceFile) -> list[ast.stmt]:
     return [s for s in source.tree.body if not isinstance(s, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
-def _scopes(project: Any, source: SourceFile) -> Iterator[tuple[ast.AST | None, list[ast.stmt]]]:
-    """The bodies of the module and of its functions and plain classes, those of Linen modules left out."""
-    yield None, _script(source)
+def _scopes(project: Any, source: SourceFile) -> Iterator[ast.AST | None]:
+    """The module (None), its functions and those of plain classes; those of Linen modules left out."""
+    yield None
     queue: list[ast.AST] = [source.tree]
     while queue:
         for node in children(queue.pop()):
@@ -285,17 +296,30 @@ def _scopes(project: Any, source: SourceFile) -> Iterator[tuple[ast.AST | None, 
                 bases = [project.qualname(source, b) for b in node.bases]
                 if any(b == "flax.linen.Module" or b in project.linen_classes for b in bases):
                     continue
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield node, node.body
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield node
             if not isinstance(node, ast.expr):  # which holds no definitions
                 queue.append(node)
 
 
-def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
-    for statement in body:
-        for node in subtree(statement):
-            if isinstance(node, ast.Call):
-                yield node
+@dataclasses.dataclass(frozen=True)
+class _Body:
+    """What stands in a body, in the order of its statements."""
+
+    calls: Sequence[ast.Call]
+    filled: Sequence[tuple[Sequence[ast.expr], Sequence[ast.expr]]]  # see `_filled`
+
+
+def _body(source: SourceFile, function: ast.AST | None) -> _Body:
+    """The body of a function, or that of a file without its definitions."""
+    key = ("given_outside", function or source.tree)
+    if key not in source.found:
+        body: list[ast.stmt] = _script(source) if function is None else function.body  # type: ignore[attr-defined]
+        nodes = [node for statement in body for node in subtree(statement)]
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        source.found[key] = _Body(calls, [found for node in nodes if (found := _filled(node)) is not None])
+    known: _Body = source.found[key]
+    return known
 
 
 __all__ = ["GROWING", "TEMPLATE_LAYERS", "GivenOutside", "Template", "given_outside"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...catalog import layers
 from ...source import SourceFile
@@ -55,6 +55,7 @@ class _Reader:
         model = next(iter(analyser.classes), None)
         self.run = Execution(model, analyser) if model is not None else None
         self.tables = Tables(project, self._scope, self._assigned, self.calls)
+        self._without_kinds: dict[ast.expr, list[object]] = {}  # what expressions are none of whose local names is a factory
 
     def constructions(self) -> list[tuple[SourceFile, ast.Call]]:
         """Calls outside of modules that may construct a module of the project or bind its arguments."""
@@ -62,8 +63,9 @@ class _Reader:
         for source in self.project.files.values():
             if self.names.isdisjoint(source.words):
                 continue
-            for node in source.nodes:
-                if not isinstance(node, ast.Call) or node in self.inside or not (node.args or node.keywords):
+            for node in source.by_kind.get(ast.Call, ()):
+                assert isinstance(node, ast.Call)
+                if node in self.inside or not (node.args or node.keywords):
                     continue
                 called: ast.expr = node.func
                 if self.project.qualname(source, called) == "functools.partial" and node.args:
@@ -148,7 +150,7 @@ class _Reader:
             return []
         if isinstance(node, ast.Call) and not self._is_partial(source, node) and not self._is_lifted(source, node):
             return self._returned(node, source, depth)
-        return list(self._evaluated(node, source, depth))
+        return [*self._evaluated(node, source, depth)]
 
     def _is_plain(self, node: ast.Lambda, source: SourceFile) -> bool:
         """Does a lambda name nothing that a function binds?"""
@@ -173,9 +175,17 @@ class _Reader:
     def _is_lifted(self, source: SourceFile, node: ast.Call) -> bool:
         return (self.project.qualname(source, node.func) or "").startswith("flax.linen.") and bool(node.args)
 
-    def _evaluated(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[object]:
+    def _evaluated(self, node: ast.expr, source: SourceFile, depth: int) -> Sequence[object]:
         local = {n.id: n for n in subtree(node) if isinstance(n, ast.Name) and self._scope(n, source) is not None}
         kinds = {name: [v for v in self.values(n, source, depth + 1) if isinstance(v, Factory)] for name, n in local.items()}
+        if any(kinds.values()):
+            return list(self._with_locals(node, source, kinds))
+        if node not in self._without_kinds:
+            self._without_kinds[node] = list(self._with_locals(node, source, kinds))
+        return self._without_kinds[node]
+
+    def _with_locals(self, node: ast.expr, source: SourceFile, kinds: Mapping[str, list[Factory]]) -> Iterator[object]:
+        """`kinds`: what its local names may be; of those that are no factories nothing is known."""
         choices: list[list[tuple[str, Value]]] = [
             [*[(name, v) for v in found]] or [(name, Unknown(name))] for name, found in kinds.items()
         ]
@@ -190,7 +200,7 @@ class _Reader:
     def _scope(self, node: ast.Name, source: SourceFile) -> ast.FunctionDef | None:
         """The function that binds a name, if it is local to one."""
         for parent in source.ancestors(node):
-            if isinstance(parent, ast.FunctionDef) and node.id in _bound(parent):
+            if isinstance(parent, ast.FunctionDef) and node.id in _bound(source, parent):
                 return parent
         return None
 
@@ -242,8 +252,17 @@ def _factory_fields(model: ClassModel) -> set[str]:
     return used & fields
 
 
-def _bound(scope: ast.FunctionDef) -> set[str]:
+def _bound(source: SourceFile, scope: ast.FunctionDef) -> frozenset[str]:
+    """The names that a function binds, as far as its assignments and parameters say."""
+    key = ("outside", scope)
+    if key not in source.found:
+        source.found[key] = _find_bound(scope)
+    known: frozenset[str] = source.found[key]
+    return known
+
+
+def _find_bound(scope: ast.FunctionDef) -> frozenset[str]:
     spec = scope.args
     rest = [a for a in (spec.vararg, spec.kwarg) if a is not None]
     names = {a.arg for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *rest]}
-    return names | {n.id for n in subtree(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return frozenset(names | {n.id for n in of_kind(scope, ast.Name) if isinstance(n.ctx, ast.Store)})
