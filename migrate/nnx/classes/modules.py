@@ -532,7 +532,7 @@ def _holding(node: ast.AST, own: FileContext, contexts: Mapping[str, FileContext
 
 def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: dict[str, FileContext]) -> None:
     """Add the edits of every native class to its file's context."""
-    loaded = _loaded_attributes(project)
+    loaded: frozenset[str] | None = None
     copied = copies.nodes().keys()
     by_path = {context.source.path: context for context in contexts.values()}
     for code, message, source, node in plan.warnings:
@@ -559,6 +559,7 @@ def write(project: Project, plan: Plan, copies: linen_copies.Copies, contexts: d
         elif text.written is not None and text.written[1].holds_for(context):
             edits, text.namer = text.written[0], context
         else:
+            loaded = _loaded_attributes(project) if loaded is None else loaded
             edits = ClassWriter(text, context, loaded | text.analyser.read_attributes).write()
         for edit in edits:
             target = by_path[edit.source.path]
