@@ -248,6 +248,10 @@ class Execution(LoopExecution):
                 if name == "__call__" or method.compact or self.sites_of(name):
                     raise
                 continue  # a helper that makes nothing and that we cannot follow is left as it is
+            if result.value == alternatives.RAISES and self.analyser.assumed.get(self.model.qualname):
+                if not isinstance(method.node.body[-1], ast.Raise):  # `if x.ndim < 4: raise ...`, and what follows is dead
+                    reason = f"with the number of dimensions that is guessed, {name} raises"
+                    raise Unmigratable("NNX110", reason, method.node)
             if name != "__call__":
                 unreached_methods.refuse(self, method)
             self._summarize(name, method, result.value)
