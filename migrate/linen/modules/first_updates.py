@@ -29,16 +29,35 @@ def updated_at_init(run: Any) -> list[tuple[str, ast.AST]]:
 
 
 def may_be_updated_at_init(run: Any) -> frozenset[str]:
-    """The names of the variables that a call updates, unless it asks before whether it is that of `init`.
+    """Names of variables, or patterns of names, that a call updates, unless it asks before whether it is that of `init`.
 
     `if train:` lets the update happen in `init(key, x, train=True)`, which only the running program can tell.
     """
     found: set[str] = set()
     for method, node, held, name in _updates(run, run.model.methods()):
         guards = [parent for parent in _around(method, node) if not _is_there(run, parent, held)]
-        if name and not any(_asks(guard, method) for guard in [*guards, *_left_before(method, node)]):
+        if not any(_asks(guard, method) for guard in [*guards, *_left_before(method, node)]):
+            found.add(name or _pattern(held.site.name.node if held.site.name is not None else None))
+    for method, call, name in _put(run):
+        if not any(_asks(guard, method) for guard in [*_around(method, call), *_left_before(method, call)]):
             found.add(name)
     return frozenset(found)
+
+
+def _put(run: Any) -> Iterator[tuple[Method, ast.Call, str]]:
+    """`self.put_variable("cache", "index", i + 1)`: the method, the call, the variable's name."""
+    for called, method in run.model.methods().items():
+        for node in of_kind(method.node, ast.Call) if called != "setup" else ():
+            name = node.args[1] if len(node.args) > 1 and ast.unparse(node.func) == "self.put_variable" else None
+            if name is not None:
+                yield method, node, str(name.value) if isinstance(name, ast.Constant) else _pattern(name)
+
+
+def _pattern(name: ast.expr | None) -> str:
+    """`v*` for `f"v{i}"`."""
+    if not isinstance(name, ast.JoinedStr):
+        return "*"
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in name.values)
 
 
 def _updates(run: Any, methods: Mapping[str, Method]) -> Iterator[tuple[Method, ast.Attribute, Variable, str]]:
