@@ -36,12 +36,28 @@ def may_be_updated_at_init(run: Any) -> frozenset[str]:
     found: set[str] = set()
     for method, node, held, name in _updates(run, run.model.methods()):
         guards = [parent for parent in _around(method, node) if not _is_there(run, parent, held)]
-        if not any(_asks(guard, method) for guard in [*guards, *_left_before(method, node)]):
+        asked = any(_asks(guard, method) for guard in [*guards, *_left_before(method, node)])
+        if not asked and not _is_asked_for(run, method):
             found.add(name or _pattern(held.site.name.node if held.site.name is not None else None))
     for method, call, name in _put(run):
-        if not any(_asks(guard, method) for guard in [*_around(method, call), *_left_before(method, call)]):
+        asked = any(_asks(guard, method) for guard in [*_around(method, call), *_left_before(method, call)])
+        if not asked and not _is_asked_for(run, method):
             found.add(name)
     return frozenset(found)
+
+
+def _is_asked_for(run: Any, method: Method, seen: frozenset[str] = frozenset()) -> bool:
+    """Is a method that updates called behind such a question, by any of its callers?"""
+    for name, caller in run.model.methods().items():
+        for call in of_kind(caller.node, ast.Call):
+            function = call.func
+            if not (isinstance(function, ast.Attribute) and function.attr == method.name and name not in seen):
+                continue
+            if any(_asks(guard, caller) for guard in [*_around(caller, call), *_left_before(caller, call)]):
+                return True
+            if name != method.name and _is_asked_for(run, caller, seen | {method.name}):
+                return True
+    return False
 
 
 def _put(run: Any) -> Iterator[tuple[Method, ast.Call, str]]:

@@ -56,6 +56,7 @@ SHARDED = {
 }
 OTHERS = {
     "captured_without_mutable": "NNX603",
+    "updates_of_a_helper_that_asks_first": "NNX603",
     "variables_put_by_init": "NNX603",
     "methods_of_one_model_of_two_sizes": "NNX603",
     "mapped_init_that_updates": "NNX603",
