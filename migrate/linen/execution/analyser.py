@@ -69,6 +69,7 @@ class Analyser:
         self.classes = classes
         self.seen = {k: dict(v) for k, v in (seen or {}).items()}
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
+        self.window_ranks: dict[str, dict[str, int]] = {}  # those that a window of any length was taken to tell
         self.side_ranks: dict[str, SideRanks] = {}  # class → what is certain on single sides of its conditions
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
         self.done: dict[str, Execution | Unmigratable] = {}
@@ -225,6 +226,8 @@ class Analyser:
                 if failure is not None:
                     raise failure
                 return execution
+            guesses = {k: v for k, v in own.items() if k in execution.ranks_of_windows and k not in {*implied, *ranks}}
+            self.window_ranks.setdefault(model.qualname, {}).update(guesses)
             ranks.update({k: v for k, v in own.items() if k not in ranks})
         if failure is not None:
             raise failure
@@ -421,6 +424,8 @@ class Analyser:
                 implied = given.shape.implied_rank(rank)  # as a convolution tells it of its own input
                 if implied is not None:
                     execution.assumed_ranks.setdefault(*implied)
+                    if parameter in self.window_ranks.get(site.target, {}):
+                        execution.ranks_of_windows.add(implied[0])
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
         given_carries.learn(execution, site, called, substitution)

@@ -175,6 +175,7 @@ class Execution(LoopExecution):
         self.number_arguments = analyser.size_arguments.get(call.owner.qualname, frozenset()) if call else frozenset()
         self.shape_arguments: set[str] = set()  # arguments of the call that are shapes themselves
         self.assumed_ranks: dict[str, int] = {}
+        self.ranks_of_windows: set[str] = set()  # arguments whose ranks are guessed from windows of any length
         self.side_ranks: SideRanks = analyser.side_ranks.setdefault(model.qualname, {})
         self.told_by_sides: SideRanks = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}

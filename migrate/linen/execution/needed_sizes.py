@@ -12,9 +12,11 @@ from typing import Any
 from ..modules import own_methods
 from ..values.dims import Dim
 from ..values.sites import (
+    Block,
     BoundArg,
     Branch,
     DimPart,
+    For,
     Local,
     Localized,
     LocalizedPart,
@@ -45,16 +47,23 @@ def needed_sizes(analyser: Any, run: Any) -> Needed | None:
         if site.kind == "rng" or site.lazy or site.target in _NO_SIZE or site.method in run.for_derived:
             continue
         sizes = _of_class(analyser, run, site) if site.kind == "class" else _of_site(site)
-        here = inputs_of(sizes) if sizes is not None else None
+        given = [dim for bound in site.bound.values() if bound.localized is not None for dim in said_by(bound.localized)]
+        here = inputs_of([*sizes, *given]) if sizes is not None else None  # as `nn.Dense(x.shape[1])` has it
         if here is None:
             return None
         found |= here
     for block in run.blocks.values():
         for step in steps_of(block):
-            if not isinstance(step, Branch) or step.test is None:
+            parts: tuple[Block, ...]
+            asked: tuple[Localized, ...]
+            if isinstance(step, For):
+                asked, parts = (step.iterator, *step.conditions), (step.body,)
+            elif isinstance(step, Branch) and step.test is not None:
+                asked, parts = (step.test,), (step.then, step.orelse)
+            else:
                 continue
-            makes = any(isinstance(inner, Make) for side in (step.then, step.orelse) for inner in steps_of(side))
-            here = inputs_of(said_by(step.test)) if makes else frozenset()
+            makes = any(isinstance(inner, Make) for part in parts for inner in steps_of(part))
+            here = inputs_of(dim for one in asked for dim in said_by(one)) if makes else frozenset()
             if here is None:
                 return None
             found |= here

@@ -227,7 +227,9 @@ def layer_output(run: Any, site: Site, record: CallRecord, method: str = "__call
     made = layers.Call(record.args, record.keywords)
     if site.target in _CONVOLUTIONS:
         args |= {key: layers.Arg((), Unknown(f"`{key}` may be in a mapping")) for key in site.renders.get("open", ())}
-        assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None)
+        window = site.bound.get("kernel_size")
+        unsaid = window is not None and isinstance(window.abs.value, Static)
+        assume_rank(run, args.get("kernel_size"), record.args[0] if record.args else None, unsaid)
     try:
         if method != "__call__":
             return layer.method_output(method, args, made)
@@ -239,10 +241,11 @@ def layer_output(run: Any, site: Site, record: CallRecord, method: str = "__call
     return result
 
 
-def assume_rank(run: Any, window: layers.Arg | None, value: Value | None) -> None:
+def assume_rank(run: Any, window: layers.Arg | None, value: Value | None, unsaid: bool = False) -> None:
     """What a convolution or pool over n spatial dimensions is given has one batch and one channel dimension more.
 
     Linen takes any number of batch dimensions; one is what the rest of the module (a flattening reshape) builds on.
+    `unsaid`: n is a guess, as the window is a field of any length; the constructor checks it where it matters (NNX115).
     """
     sizes = layers.sizes_of(window)
     if sizes is None or not isinstance(value, Array) or value.shape.lead is None:
@@ -250,6 +253,8 @@ def assume_rank(run: Any, window: layers.Arg | None, value: Value | None) -> Non
     implied = value.shape.implied_rank(len(sizes) + 2)
     if implied is not None:
         run.assumed_ranks.setdefault(*implied)
+        if unsaid:
+            run.ranks_of_windows.add(implied[0])
 
 
 def _known_width(target: str, args: Mapping[str, layers.Arg], record: CallRecord, result: Unknown) -> Value:
@@ -352,7 +357,7 @@ def layer_arg(run: Any, owner: str, name: str, argument: BoundArg, resolve: Any 
         if single:
             value = Int(run.dim_of(value))
         elif owner in _CONVOLUTIONS and name in ("kernel_size", "strides"):
-            # Two spatial dimensions, as images have; with another number the constructor fails where it matters.
+            # Two spatial dimensions, as images have; see `assume_rank`.
             value = Tup(tuple(Int(Dim.opaque(f"{value.stem}[{i}]", value.deps)) for i in range(2)))
         else:
             value = Text(value.text) if _is_string(run, value) else Unknown(value.text)

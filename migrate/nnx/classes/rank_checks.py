@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def guessed(analyser: Analyser, name: str) -> dict[str, int]:
     """Argument → rank, where neither the class nor an example or a trace of the project shows it."""
     seen = analyser.seen.get(name, {})
-    return {a: rank for a, rank in analyser.assumed.get(name, {}).items() if seen.get(a) != rank}
+    told = {**analyser.window_ranks.get(name, {}), **analyser.assumed.get(name, {})}
+    return {a: rank for a, rank in told.items() if seen.get(a) != rank}
 
 
 def lines(text: ClassText) -> list[Parts]:

@@ -64,3 +64,29 @@ def test_what_contains_it_guesses_and_checks_too() -> None:
     assert module.WholeOfGuess(in_shape=(2, 5, 6), rngs=nnx.Rngs(0)).PartOfGuess_0.w.shape == (20,)
     with pytest.raises(ValueError, match="must have 3 dimensions"):
         module.WholeOfGuess(in_shape=(2, 6), rngs=nnx.Rngs(0))
+
+
+WINDOWS = """class Part(nn.Module):
+  window: tuple = (3, 3)
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(x.shape[2])(nn.Conv(4, self.window)(x))
+
+
+class Whole(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(2)(Part((3, 3, 3))(x))
+
+
+"""
+
+
+def test_a_window_of_any_length_makes_a_guess() -> None:
+    found = _run(WINDOWS)
+    assert sum(d.code == "NNX115" for d in found.diagnostics) == 2
+    module: Any = types.ModuleType("windows_nnx")
+    exec(found.after, module.__dict__)
+    with pytest.raises(ValueError, match="4 dimensions"):
+        module.Whole(in_shape=(2, 4, 6, 6, 3), rngs=nnx.Rngs(0))
+    assert module.Part(in_shape=(2, 4, 6, 3), rngs=nnx.Rngs(0)).Dense_0.out_features == 6
