@@ -14,6 +14,7 @@ import ast
 import dataclasses
 import functools
 import importlib.resources
+import sys
 from collections.abc import Iterable, Mapping
 
 _MARK = "written by nnx-migrate"
@@ -22,10 +23,6 @@ _HEADER = f'''"""What Linen computes and flax.nnx does not, {_MARK}.
 Only the parts that this project uses; nothing here depends on flax.linen.
 """
 '''
-_STANDARD = {
-    *("ast", "collections", "contextlib", "copy", "dataclasses", "functools", "inspect", "itertools", "linecache", "math"),
-    *("pathlib", "re", "shutil", "sys", "threading", "typing"),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +136,7 @@ def _whole(names: Iterable[str]) -> str:
     for part in chosen:
         for line in part.imports:
             top = line.split()[1].partition(".")[0]
-            (standard if top in _STANDARD else other).add(line)
+            (standard if top in sys.stdlib_module_names else other).add(line)
     groups = [_merged(group) for group in (standard, other) if group]
     head = "\n".join(["from __future__ import annotations\n", *["\n".join(g) + "\n" for g in groups]])
     return "\n\n".join([f"{_HEADER}\n{head}", *[part.source for part in chosen]])
