@@ -67,7 +67,7 @@ def frozen_dict_methods(node: ast.AST, ctx: FileContext) -> None:
         return
     if method.attr == "unfreeze" and not node.args and not node.keywords:
         used = not isinstance(ctx.source.parents.get(node), ast.Expr)
-        if used and _is_tree(method.value, ctx):
+        if used and _is_tree(method.value, ctx) and not _is_own(ctx):
             ctx.replace(node, f"{ctx.name('flax.core.unfreeze')}(", method.value, ")", code=RULE.code)
     elif method.attr == "copy" and len(node.args) + len(node.keywords) == 1:
         named = [keyword.arg for keyword in node.keywords] == ["add_or_replace"]
@@ -76,7 +76,7 @@ def frozen_dict_methods(node: ast.AST, ctx: FileContext) -> None:
             ctx.replace(node, f"{ctx.name('flax.core')}.copy(", method.value, ", ", given, ")", code=RULE.code)
     elif method.attr == "pop" and len(node.args) == 1 and not node.keywords:
         key = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
-        if key in _COLLECTIONS and _is_unpacked(node, ctx):
+        if key in _COLLECTIONS and _is_unpacked(node, ctx) and _is_tree(method.value, ctx):
             ctx.replace(node, f"{ctx.name('flax.core')}.pop(", method.value, ", ", node.args[0], ")", code=RULE.code)
 
 
@@ -91,6 +91,17 @@ def _is_tree(node: ast.expr, ctx: FileContext) -> bool:
         if isinstance(word, str) and (word == "init" or any(called in word.lower() for called in _CALLED)):
             return True
     return False
+
+
+def _is_own(ctx: FileContext) -> bool:
+    """Has a class of the project a method `unfreeze`? `flax.core.unfreeze` gives its objects back as they are."""
+    files = [ctx.source] if ctx.project is None else ctx.project.files.values()
+    return any(
+        getattr(node, "name", "") == "unfreeze" and isinstance(source.parents.get(node), ast.ClassDef)
+        for source in files
+        if "unfreeze" in source.words
+        for node in source.by_kind.get(ast.FunctionDef, ())
+    )
 
 
 def _is_unpacked(node: ast.Call, ctx: FileContext) -> bool:

@@ -226,8 +226,9 @@ class Analyser:
                 if failure is not None:
                     raise failure
                 return execution
-            guesses = {k: v for k, v in own.items() if k in execution.ranks_of_windows and k not in {*implied, *ranks}}
-            self.window_ranks.setdefault(model.qualname, {}).update(guesses)
+            unsaid = {k: own[k] for k in execution.ranks_of_windows.difference(implied, ranks) if k in own}
+            matter = {k: rank for k, rank in unsaid.items() if execution.asks_for_rank(k, rank)}
+            self.window_ranks.setdefault(model.qualname, {}).update(matter)
             ranks.update({k: v for k, v in own.items() if k not in ranks})
         if failure is not None:
             raise failure
@@ -426,6 +427,7 @@ class Analyser:
                     execution.assumed_ranks.setdefault(*implied)
                     if parameter in self.window_ranks.get(site.target, {}):
                         execution.ranks_of_windows.add(implied[0])
+                        execution.handed_ranks.add(implied[0])
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
         given_carries.learn(execution, site, called, substitution)

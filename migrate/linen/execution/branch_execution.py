@@ -67,11 +67,11 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     inner = nested_conditions.nested(run, node, env) if localized is None and asked(text) is None else None
     if inner is not None:
         return run_if(run, inner, rest, env, returned)
-    is_split = node in run.analyser.split
-    inside = nested_conditions.apart(run, node, env) if localized is None and not text and not is_split else None
+    left_open = run.analyser.split.get(node)
+    inside = nested_conditions.apart(run, node, env) if localized is None and not text and left_open is None else None
     if inside is not None:
         return run_if(run, inside, rest, env, returned)
-    asks_sizes = localized is None and not is_split and _asks_sizes(node.test, env)
+    asks_sizes = localized is None and any(_asks_sizes(part, env) for part in left_open or [node.test])
     outer = run.block
     then, orelse = Block(), Block()
     branch = Branch(localized, then, orelse, env.source, text)

@@ -44,7 +44,7 @@ from ..values.sites import (
     Static,
     Unmigratable,
 )
-from ..values.values import Array, Const, Int, NeedsRank, Tup, Unknown, Value
+from ..values.values import Array, Const, Int, NeedsRank, Real, Tup, Unknown, Value, value_with_rank
 from ..values.variable_starts import made_by_calls
 from . import (
     aliases,
@@ -176,6 +176,7 @@ class Execution(LoopExecution):
         self.shape_arguments: set[str] = set()  # arguments of the call that are shapes themselves
         self.assumed_ranks: dict[str, int] = {}
         self.ranks_of_windows: set[str] = set()  # arguments whose ranks are guessed from windows of any length
+        self.handed_ranks: set[str] = set()  # those of them that a class it calls has guessed so
         self.side_ranks: SideRanks = analyser.side_ranks.setdefault(model.qualname, {})
         self.told_by_sides: SideRanks = {}
         self.arguments: set[str] = {p.arg for m in model.methods().values() for p in m.parameters}
@@ -307,6 +308,13 @@ class Execution(LoopExecution):
                 if not value.value.shape.lead.known:
                     found.update(value.value.shape.lead.needs)
         return tuple(sorted(a for a in found if a.partition("[")[0] in self.arguments and a not in self.ranks))
+
+    def asks_for_rank(self, argument: str, rank: int) -> bool:
+        """Would a size be said otherwise, or not be known, without this rank of an argument: `x.shape[1]`?"""
+        if argument in self.handed_ranks or argument in self.wanted_ranks():
+            return True
+        sizes = (bound.value for bound in self.evaluated.values() if isinstance(bound.value, Int | Real | Tup))
+        return any(value_with_rank(value, argument, rank) != value for value in sizes)
 
     def outward(self, value: Value) -> Value:
         """A result without the constructor's own variables: sizes after a loop in terms of the fields."""

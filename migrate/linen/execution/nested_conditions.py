@@ -57,7 +57,7 @@ def apart(run: Any, node: ast.If, env: Any) -> ast.If | None:
     Of `or` it is the other side that asks: neither holds there. None where nothing can be asked by itself.
     """
     test = node.test
-    if not isinstance(test, ast.BoolOp) or env.method is None or run.in_setup or run.apart:
+    if not isinstance(test, ast.BoolOp) or run.in_setup or run.apart:
         return None
     both = isinstance(test.op, ast.And)
     side = node.body if both else node.orelse

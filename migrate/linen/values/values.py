@@ -406,8 +406,8 @@ def value_with_rank(value: Value, argument: str, rank: int) -> Value:
         return Real(value.template, tuple(dim_with_rank(d, argument, rank) for d in value.dims))
     if isinstance(value, Tup):
         return Tup(tuple(value_with_rank(item, argument, rank) for item in value.items), value.kind)
-    if isinstance(value, Array):
-        return Array(value.shape.with_rank(argument, rank))
+    if isinstance(value, Array):  # one that may be None still may
+        return dataclasses.replace(value, shape=value.shape.with_rank(argument, rank))
     if isinstance(value, ShapeOf):
         return shape_value(value.shape.with_rank(argument, rank), value.kind)
     return value

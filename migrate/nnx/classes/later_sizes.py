@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 CODE = "NNX185"
 _CODES = frozenset({"NNX110", "NNX114"})
+_FLAG = re.compile(r"\b(bool|Any)\b")
 
 
 def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bool:
@@ -270,11 +271,18 @@ def lines(text: ClassText) -> list[Parts]:
     return [joined((text.namer.parity("settle"),), [("self",), *_examples(text), ("rngs=rngs",)])]
 
 
-def _is_merged(text: ClassText, name: str) -> bool:
-    """Must a flag be given to the constructor or to the call: `merge_param("train", self.train, train)`?"""
-    return name in text.run.fields and any(
-        merged_flags.merges(text, model.source, node, name) for model in text.model.mro() for node in model.nodes
+def _is_merged(text: ClassText, name: str, node: ast.AST) -> bool:
+    """Must a flag be given to the constructor or to the call: `merge_param("train", self.train, train)`?
+
+    Raises Unmigratable for what is no flag (`axis: int | None`) and may change sizes.
+    """
+    field = text.run.fields.get(name)
+    merged = field is not None and any(
+        merged_flags.merges(text, model.source, part, name) for model in text.model.mro() for part in model.nodes
     )
+    if merged and (field is None or field.annotation is None or not _FLAG.search(ast.unparse(field.annotation))):
+        raise Unmigratable("NNX110", f"`{name}` may be given to the constructor or to the call, and may change sizes", node)
+    return merged
 
 
 def note(text: ClassText) -> str:
@@ -298,7 +306,7 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         optional = name in text.run.optional_arguments
         matters = name in wanted or name in text.used or array_arguments.is_handed_on(text.run, method, name)
         if default is not None and not (optional and matters):
-            if _is_merged(text, name):
+            if _is_merged(text, name, parameter):
                 yield f"{name}=", f"False if {name} is None else None"
             continue
         try:

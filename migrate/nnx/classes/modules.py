@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 import bisect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from ...context import FileContext, Options
 from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Span
-from ...linen.evidence.ranks import called_ranks, certain_ranks, index_arguments, joins_vectors, seen_ranks
-from ...linen.execution import side_ranks
+from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
 from ...linen.modules import applied_models, fallback_factories, local_classes
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
 from ...linen.outside import outside
-from ...linen.outside.made_outside import work_unbound
 from ...linen.project.classes import Classes, ClassModel
 from ...linen.project.index import Project
 from ...linen.project.own_boxes import own_boxes
@@ -34,7 +32,7 @@ from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
-from . import asking, held_state, later_sizes, rank_checks, stack_axes, taken_for_granted, templates
+from . import asking, attempts, held_state, later_sizes, stack_axes, taken_for_granted, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 
@@ -168,111 +166,6 @@ def _try_execution(analyser: Analyser, model: ClassModel) -> None:
         pass
 
 
-_AS_TOLD = 0  # instead of a guess: the ranks that sides of conditions tell
-
-
-def _attempt(
-    model: ClassModel,
-    analyser: Analyser,
-    plan: Plan,
-    inner: Callable[[str], None],
-    references: linen_copies.References | None,
-) -> tuple[ClassText | None, Unmigratable | None, dict[str, int]]:
-    """The text of a class, or why there is none; and the ranks that were guessed on the way."""
-    name = model.qualname
-    text: ClassText | None = None
-    failure: Unmigratable | None = None
-    tried: dict[str, int] = {}
-    wanted: list[str] = []
-    rows = index_arguments(model)
-    guesses: list[int | None] = [None, 2, 3, 4] if rows or joins_vectors(model) else [None, 3, 4, 2]
-    told: dict[str, int] = {}
-    poor: set[int] = set()  # guesses that work but are not what is meant: tried again where no other does better
-    while guesses:
-        guess = guesses.pop(0)
-        if guess == _AS_TOLD:
-            tried = dict(told)
-            analyser.assume(name, tried)
-        elif guess is not None:
-            if not wanted:
-                break
-            tokens = analyser.token_arguments(name)
-            known = {**called_ranks(analyser, model), **analyser.seen.get(name, {})}
-            known = {**_told(analyser, name, wanted), **known}
-            tried = {
-                argument: known.get(argument, 1 if argument in rows else guess - 1 if argument in tokens else guess)
-                for argument in wanted
-            }
-            analyser.assume(name, tried)
-        try:
-            run = analyser.execution(name)
-            for base in model.bases:
-                inner(base.qualname)
-            for site in [kind for s in run.sites for kind in (s, *s.alternatives)]:  # what it contains is planned first
-                if site.kind == "class":
-                    inner(site.target)
-            for target in templates.classes(analyser, name):
-                inner(target)
-            _check_unbound(analyser, name, plan, inner)
-            run = analyser.execution(name)  # anew, where planning what it contains told more of that
-            asked = {s.target for s in run.sites if "asked" in s.renders}
-            analyser.says_nothing(target for target in asked if target not in plan.classes)  # nor has what stays Linen
-            if any(analyser.family(target) & analyser.mute for target in asked):
-                analyser.done.pop(name, None)  # a class that it asked for its width cannot say it
-                run = analyser.execution(name)
-            text = ClassText(run, analyser, plan.classes, references)
-            try:
-                text.prepare()
-            except Unmigratable as error:
-                error.wanted_ranks = error.wanted_ranks or run.wanted_ranks()
-                raise
-            if guess in (None, _AS_TOLD) or guess in poor or not rank_checks.is_poor(text):
-                break
-            poor.add(guess)
-            guesses.append(guess)
-        except (Misfit, OtherSizes, asking.TakenBack):
-            raise
-        except Exception as caught:  # one class that cannot be followed takes no other down
-            why = caught if isinstance(caught, Unmigratable) else internal_error(caught)
-            text = None
-            failure = failure or why
-            if guess is None and not why.code.startswith("NNX11"):
-                analyser.follow_shapes(name, False)
-                break  # no rank would help; what a wrong guess leads to says nothing
-            if guess == _AS_TOLD:
-                analyser.forget(name, tried)
-                tried = {}
-            if guess in (None, _AS_TOLD) and not told:
-                told = _told(analyser, name, why.wanted_ranks)
-                if told:
-                    guesses.insert(0, _AS_TOLD)
-                    continue
-            if guess in (None, _AS_TOLD) and analyser.follow_shapes(name, name not in analyser.tracking):
-                guesses.insert(0, None)
-            more = [argument for argument in why.wanted_ranks if argument not in wanted]
-            if guess not in (None, _AS_TOLD) and not more:  # what picks rows is asked for by a name that a loop has lost
-                more = sorted(rows - {*wanted})
-            wanted += more
-            if guess not in (None, _AS_TOLD) and more:  # the ranks of some arguments ask for those of others
-                guesses.insert(0, guess)
-    return text, None if text is not None else failure, tried
-
-
-def _told(analyser: Analyser, name: str, wanted: Sequence[str]) -> dict[str, int]:
-    """The ranks that single sides of conditions tell, of arguments whose ranks would help: they may be meant of all."""
-    told = side_ranks.hints(analyser.side_ranks.get(name, {}))
-    known = analyser.ranks.get(name, {})
-    return {a: rank for a, rank in told.items() if a not in known and (a in wanted or not wanted)}
-
-
-def _check_unbound(analyser: Analyser, name: str, plan: Plan, inner: Callable[[str], None]) -> None:
-    """Refuse a class for which other code makes modules that stay Linen, where these cannot be called by themselves."""
-    for target, node in analyser.without_variables.get(name, {}).items():
-        inner(target)
-        if target not in plan.classes and not work_unbound(analyser.classes, target):
-            raise Unmigratable("NNX150", f"it contains {target.rpartition('.')[2]}, which is not native", node)
-
-
 def _decide_class(
     model: ClassModel,
     analyser: Analyser,
@@ -301,15 +194,15 @@ def _decide_class(
         if found is not None:
             _decide_class(found, analyser, plan, reasons, texts, (*path, name), references)
 
-    text, failure, tried = _attempt(model, analyser, plan, inner, references)
+    text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
     contained: set[str] = set()
     first = failure
     while failure is not None and asking.asks(analyser, name, failure):
         analyser.forget(name, tried)
-        text, failure, tried = _attempt(model, analyser, plan, inner, references)
+        text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
     while failure is not None and asking.takes_numbers(analyser, model, failure):
         analyser.forget(name, tried)
-        text, failure, tried = _attempt(model, analyser, plan, inner, references)
+        text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
     if failure is not None and asking.takes_no_numbers(analyser, model):
         analyser.forget(name, tried)
         failure, tried = first, {}
@@ -332,7 +225,7 @@ def _decide_class(
             analyser.forget_special([failure.inner])
         analyser.forget(name, tried)
         try:
-            text, failure, tried = _attempt(model, analyser, plan, inner, references)
+            text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
         except asking.TakenBack as taken:
             if taken.container != name or name not in analyser.bridging:
                 raise
@@ -340,7 +233,7 @@ def _decide_class(
     if text is None and failure is not None and later_sizes.may_find(analyser, model, failure):
         analyser.later.add(name)
         analyser.forget(name, tried)
-        text, last, tried = _attempt(model, analyser, plan, inner, references)
+        text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
         if text is None:
             analyser.later.discard(name)
             analyser.forget_special([name])

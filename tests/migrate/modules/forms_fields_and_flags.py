@@ -133,6 +133,25 @@ class Head(nn.Module):
         return jnp.tanh(x)
 
 
+def extra(x, use, more):
+    if use and more:
+        x = nn.Dense(x.shape[-1], name="extra")(x)
+    return x
+
+
+class InFunctions(nn.Module):
+    use: bool = True
+
+    @nn.compact
+    def __call__(self, x, more: bool = True):
+        def inner(y, width):
+            if more and self.use:
+                y = nn.Dense(width, name="inner")(y)
+            return y
+
+        return nn.LayerNorm()(extra(inner(x, x.shape[-1]), self.use, more))
+
+
 class Ends(nn.Module):
     use: bool = False
 
@@ -148,7 +167,9 @@ CASES = [
     ("Extra", {"use": False}, [(2, 4)], {}),
     ("Either", {"use": False}, [(2, 4)], {}),
     ("Three", {"width": 3}, [(2, 4)], {}),
+    ("InFunctions", {"use": False}, [(2, 4)], {}),
     ("Heights", {}, [(2, 8, 8, 3)], {}),
+    ("InFunctions", {}, [(2, 4)], {}),
     ("Extra", {}, [(2, 4)], {}),
     ("Turned", {}, [(2, 4)], {}),
     ("Turned", {"use": False}, [(2, 4)], {}),

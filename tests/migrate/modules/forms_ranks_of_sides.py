@@ -104,11 +104,31 @@ class Token(nn.Module):
         return nn.Dense(3)(x + table[None])
 
 
+class Masked(nn.Module):
+    heads: bool = True
+
+    @nn.compact
+    def __call__(self, x, mask=None):
+        if self.heads:
+            y = x if mask is None else x * mask.transpose(0, 2, 1)
+            if mask is not None:
+                b, t, d = mask.shape
+                y = y + nn.Dense(x.shape[-1], name="within")(mask.reshape(b, d, t))
+        else:
+            y = x
+        if mask is not None:
+            y = y + nn.Dense(x.shape[-1], name="behind")(mask)
+        return nn.Dense(3)(y)
+
+
 CASES = [
     ("Encoder", {"images": False}, [(2, 5)], {}),
     ("Returned", {"images": False}, [(2, 3, 4)], {}),
     ("Chosen", {"turn": False}, [(2, 5)], {}),
     ("Whole", {}, [(2, 3, 5)], {}),
+    ("Masked", {"heads": False}, [(2, 5), (2, 7)], {}),
+    ("Masked", {}, [(2, 4, 4), (2, 4, 4)], {}),
+    ("Masked", {}, [(2, 4, 5)], {"mask": None}),
     ("Token", {}, [(2, 5, 4), (4,)], {}),
     ("Token", {"kind": "mean"}, [(2, 5, 4)], {"token": None}),
     ("Encoder", {}, [(2, 4, 4, 3)], {}),

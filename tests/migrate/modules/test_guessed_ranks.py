@@ -90,3 +90,9 @@ def test_a_window_of_any_length_makes_a_guess() -> None:
     with pytest.raises(ValueError, match="4 dimensions"):
         module.Whole(in_shape=(2, 4, 6, 6, 3), rngs=nnx.Rngs(0))
     assert module.Part(in_shape=(2, 4, 6, 3), rngs=nnx.Rngs(0)).Dense_0.out_features == 6
+
+
+def test_a_rank_that_nothing_asks_for_is_not_told() -> None:
+    plain = "class Plain(nn.Module):\n  window: tuple = (3, 3)\n  @nn.compact\n  def __call__(self, x):\n"
+    plain += "    return nn.Dense(3)(nn.Conv(4, self.window)(x))\n"
+    assert "NNX115" not in {d.code for d in _run(plain).diagnostics}

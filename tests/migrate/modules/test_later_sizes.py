@@ -208,6 +208,14 @@ class M(nn.Module):
   def __call__(self, x):
     return self.inner(x)
 """,
+    "what is no flag, and may be given to the constructor or to the call": """class M(nn.Module):
+  scale: float | None = None
+  @nn.compact
+  def __call__(self, obs, scale=None):
+    scale = nn.merge_param('scale', self.scale, scale)
+    h = jnp.concatenate([v.reshape(v.shape[0], -1) for v in jax.tree.leaves(obs)], -1)
+    return nn.Dense(3)(h) * scale
+""",
     "an embedding whose table is read": """class M(nn.Module):
   def setup(self):
     self.dense = nn.Dense(3)
