@@ -57,11 +57,34 @@ class Twice(nn.Module):
         return nn.Dense(3)(AsPasses()(x))
 
 
+class Window(nn.Module):
+    """Nothing here asks how many dimensions there are."""
+
+    window: tuple = (3, 3)
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.LayerNorm()(nn.Conv(4, self.window)(x))
+
+
+class Windows(nn.Module):
+    windows: tuple = ((3, 3, 3), (1, 3, 3))
+
+    @nn.compact
+    def __call__(self, x):
+        for window in self.windows:
+            x = Window(window)(x)
+        return nn.Dense(3)(x)
+
+
 CASES = [
+    ("Windows", {}, [(2, 3, 4, 4, 3)], {}),
     ("Whole", {}, [(2, 4, 6, 3)], {}),
     ("Whole", {"kind": "field"}, [(2, 4, 6, 3)], {}),
     ("Whole", {"kind": "passes"}, [(2, 3, 6, 3)], {}),
     ("Twice", {}, [(2, 3, 6, 3)], {}),
     ("AsFeatures", {}, [(2, 4, 6, 3)], {}),
+    ("Windows", {"windows": ((3,), (1,))}, [(2, 6, 3)], {}),
+    ("Window", {"window": (3, 3, 3)}, [(2, 3, 4, 4, 3)], {}),
     ("AsField", {}, [(2, 4, 6, 3)], {}),
 ]
