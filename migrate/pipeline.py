@@ -240,7 +240,7 @@ def _end(node: ast.AST) -> str:
 
 
 def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
-    from .nnx.generated.imports import finish_imports
+    from .nnx.generated.imports import with_imports
     from .nnx.generated.layout import shortened
     from .nnx.generated.quotes import quoted
     from .nnx.generated.settled_conditions import simplified
@@ -250,8 +250,8 @@ def _finish(context: FileContext, keep: frozenset[str]) -> FileResult:
     try:
         text = context.edits.render()
         if text != source.text or context.new_imports:
-            text = finish_imports(source, text, context.new_imports, keep=keep)
-            text = shortened(source, quoted(source, simplified(source, text)))
+            known = with_imports(source, text, context.new_imports, keep=keep)
+            text = shortened(source, quoted(source, simplified(source, known.text)), known)
     except (Conflict, SyntaxError, RecursionError) as error:
         diagnostics.append(
             Diagnostic(

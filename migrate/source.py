@@ -6,6 +6,7 @@ import ast
 import bisect
 import dataclasses
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,11 @@ _WORD = re.compile(r"[^\W\d]\w*")
 def lines_of(text: str) -> list[str]:
     """The lines of a text with their ends, as `ast` counts them."""
     return _LINE.findall(text)
+
+
+def line_starts(text: str) -> list[int]:
+    """Where the lines of a text begin, and where it ends."""
+    return [0, *itertools.accumulate(map(len, lines_of(text)))]
 
 
 @dataclasses.dataclass(frozen=True)

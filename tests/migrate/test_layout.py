@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from nnx_migrate.migrate.nnx.generated.imports import with_imports
 from nnx_migrate.migrate.nnx.generated.layout import shortened
 from nnx_migrate.migrate.source import SourceFile
 from nnx_migrate.migrate.trees import same_tree
@@ -119,3 +120,48 @@ OTHERS = ["x = [1.0, f(-0.0)]", "x = [True, f(0.0)]", "x = [1, f(0.0, 0)]", "x =
 def test_trees_of_other_programs_are_told_apart(other: str) -> None:
     tree = ast.parse("x = [1, f(0.0)]")
     assert same_tree(tree, ast.parse("x = [\n  1, f(0.0),\n]")) and not same_tree(tree, ast.parse(other))
+
+
+_CALL = f"f({LONG}, {LONG}, {LONG}, {LONG}, {LONG})"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        f"def g():\n    return {_CALL}\n",
+        f"def g(): return {_CALL}\n",
+        f"class A:\n\tdef g(self):\n\t\tx = 1; y = {_CALL}\n\t\treturn x\n",
+        f"@{_CALL}\n@other\nclass A:\n    x = {_CALL}\n",
+        f"if {_CALL}:\n    y = {_CALL}\nelse: z = {_CALL}\n",
+        f"x = [{_CALL}, '''a\nb''']; y = {_CALL}\n",
+        f"y = {_CALL} + \\\n    {_CALL}\n",
+        f"y = {_CALL}",
+        f"y = f'{{{_CALL}}}'\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "above",
+    [
+        "",
+        "import os\n",
+        '"""Words."""\nfrom __future__ import annotations\n\nimport jax  # why\n\n',
+        "from flax import (\n    linen,\n    struct\n)\nlinen\n",
+        "import os; os\n",
+        "# more\n\n",
+    ],
+)
+def test_lines_are_broken_alike_where_the_tree_of_the_text_before_its_imports_is_known(above: str, new: str) -> None:
+    new = f"{above}{new.rstrip()}\nnnx, jnp.ones, sys\n" if new.endswith("\n") else above + new
+    wanted = {"nnx": "flax.nnx", "jnp": "jax.numpy", "sys": "sys"}
+    source = SourceFile.parse(Path("m.py"), "m", f"{above}x = 1\n")
+    known = with_imports(source, new, wanted)
+    assert ("; os" in above and "nnx" in new) or known.tree is not None
+    assert shortened(source, known.text, known) == shortened(source, known.text)
+
+
+def test_an_import_beside_another_statement_leaves_the_text_to_be_parsed() -> None:
+    source = SourceFile.parse(Path("m.py"), "m", "import os; x = (1,\n 2)\n")
+    known = with_imports(source, "import os; x = (1,\n 2)\nnnx\n", {"nnx": "flax.nnx"})
+    assert known.tree is None
+    with pytest.raises(SyntaxError):
+        shortened(source, known.text, known)

@@ -7,6 +7,7 @@ line breaks inside it stay, and a file whose imports stand never costs a libcst 
 from __future__ import annotations
 
 import ast
+import bisect
 import dataclasses
 import re
 import sys
@@ -14,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...names import Names
-from ...source import SourceFile
+from ...source import SourceFile, line_starts
 from ...trees import FlatTree, parse_text
 
 if TYPE_CHECKING:
@@ -26,6 +27,39 @@ _IMPORTED_WHOLE = {"jax.numpy": "jnp", "orbax.checkpoint": "ocp", "numpy": "np",
 # Imports of these have no effect that a program could miss; any other import stays, used or not.
 _REMOVABLE = {"flax", "jax", "jaxlib", "numpy", "optax", "orbax", "chex", "clu"} | sys.stdlib_module_names
 _RELATED = ("chex", "clu", "einops", "flax", "jax", "numpy", "optax", "orbax", "tensorflow", "tensorstore")
+
+
+@dataclasses.dataclass
+class Parsed:
+    """A text, and a tree that tells where things stand in it: that of `before`, which `changes` (start, end, what is there
+    now, in their order) have made the text. They are statements of imports and lines between; no tree where that is not
+    certain.
+    """
+
+    text: str
+    tree: ast.Module | None
+    before: str | None = None
+    changes: tuple[tuple[int, int, str], ...] = ()
+
+    def lines_before(self, numbers: Collection[int]) -> dict[int, int]:
+        """Which lines of `before` these lines are (all from 0); those that are of a change are left out."""
+        if self.before is None:
+            return {number: number for number in numbers}
+        starts = line_starts(self.text)
+        olds = line_starts(self.before)
+        found: dict[int, int] = {}
+        for number in numbers:
+            at = starts[number]
+            for start, end, new in self.changes:
+                if at < start:
+                    break
+                if at < start + len(new):
+                    at = -1
+                    break
+                at += end - start - len(new)
+            if at >= 0:
+                found[number] = bisect.bisect_right(olds, at) - 1
+        return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +88,13 @@ def finish_imports(
     `new_imports`: local name → dotted name; those that `text` does not use, or already has, are left out. `keep`: names
     that other files import from this one. Raises SyntaxError where `text` does not parse.
     """
+    return with_imports(source, text, new_imports, keep=keep).text
+
+
+def with_imports(
+    source: SourceFile, text: str, new_imports: Mapping[str, str], *, keep: Collection[str] = frozenset()
+) -> Parsed:
+    """As `finish_imports`, with the tree that it was made from."""
     tree = parse_text(text)
     flat = FlatTree(tree)
     used = _used_names(flat.by_kind)
@@ -65,7 +106,7 @@ def finish_imports(
     ]
     unused = _fresh_unused(source, tree, used, frozenset(keep))
     if not wanted and not unused:
-        return text
+        return Parsed(text, tree)
     return _Editor(source, text, tree, flat).apply(wanted, unused)
 
 
@@ -150,7 +191,7 @@ class _Editor:
         self.added: dict[ast.stmt, list[_Wanted]] = {}
         self.inserted: dict[int, list[_Wanted]] = {}  # offset → statements
 
-    def apply(self, wanted: list[_Wanted], unused: frozenset[str]) -> str:
+    def apply(self, wanted: list[_Wanted], unused: frozenset[str]) -> Parsed:
         for stmt in self.statements:
             if "noqa" in self._line(stmt) or not self._alone(stmt):
                 continue
@@ -167,10 +208,19 @@ class _Editor:
                 lines = self.newline + lines
             changes.append((offset, offset, lines))
         out, at = [], 0
-        for start, end, new in sorted(changes):
+        changes.sort()
+        for start, end, new in changes:
             out += [self.text[at:start], new]
             at = end
-        return "".join([*out, self.text[at:]])
+        known = self.tree if self._stand_apart(self.inserted) else None
+        return Parsed("".join([*out, self.text[at:]]), known, self.text, tuple(changes))
+
+    def _stand_apart(self, offsets: Collection[int]) -> bool:
+        """Are these places between statements for sure: beside one that has its lines to itself, or above the first one?"""
+        heads = self._heads()
+        alone = [stmt for stmt in (*self.statements, *heads) if self._alone(stmt)]
+        beside = {at for stmt in alone for at in (self._line_start(stmt), self._line_end(stmt))}
+        return all(at in beside or (not heads and at == self._top_offset()) for at in offsets)
 
     # placing ---------------------------------------------------------------------------------------------------
     def _place(self, want: _Wanted) -> None:
@@ -209,19 +259,21 @@ class _Editor:
             return self._line_start(head[0])
         return self._top_offset()
 
+    def _heads(self) -> list[ast.stmt]:
+        """The docstring and the `__future__` imports."""
+        found: list[ast.stmt] = []
+        for stmt in self.tree.body:
+            docstring = not found and isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+            if not docstring and not (isinstance(stmt, ast.ImportFrom) and stmt.module == "__future__"):
+                break
+            found.append(stmt)
+        return found
+
     def _top_offset(self) -> int:
         """After the docstring and `__future__` imports; before the first statement, comments above it included."""
-        body = self.tree.body
-        index = 0
-        while index < len(body):
-            stmt = body[index]
-            docstring = index == 0 and isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
-            if docstring or (isinstance(stmt, ast.ImportFrom) and stmt.module == "__future__"):
-                index += 1
-            else:
-                break
-        if index:
-            return self._line_end(body[index - 1])
+        heads = self._heads()
+        if heads:
+            return self._line_end(heads[-1])
         offset = 0
         for line in self.view.lines:  # a file without docstring: below #!, coding cookie, licence and cell marker
             if not line.startswith("#"):

@@ -10,10 +10,11 @@ import ast
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 from ...source import SourceFile, lines_of
 from ...trees import children, parse_text, same_tree, subtree
+from .imports import Parsed
 
 _LEAST, _MOST = 100, 120  # characters that a line may have: as many as the file's own, within these
 _WORTH = 40  # characters of brackets that are worth breaking
@@ -22,27 +23,72 @@ _DEPTH = 4  # brackets within brackets
 Bracketed = ast.Call | ast.Tuple | ast.List | ast.Set | ast.Dict
 
 
-def shortened(source: SourceFile, text: str) -> str:
+def shortened(source: SourceFile, text: str, known: Parsed | None = None) -> str:
     """The new text of a file, with its long lines broken; as it is where that would not be the same program.
 
-    Raises SyntaxError where the new text is no program.
+    Raises SyntaxError where the new text is no program. `known`: of this text, where it was parsed before.
     """
-    tree = parse_text(text)
+    if known is not None and known.text == text and known.tree is not None:
+        tree, places = known.tree, known.lines_before
+    else:
+        tree, places = parse_text(text), _themselves
     old = set(source.text.splitlines())
     limit = max(_LEAST, min(_MOST, max(map(len, old), default=0)))
     lines = lines_of(text)
     long = {n for n, line in enumerate(lines) if _is_long(line.rstrip("\r\n"), old, limit)}
     if not long:
         return text
-    for number, nodes in _on_lines(tree, long).items():
-        line = lines[number].rstrip("\r\n")
+    numbers = {place: number for number, place in places(long).items()}  # in the tree → in the text
+    changed: set[int] = set()
+    for place, nodes in _on_lines(tree, numbers.keys()).items():
+        line = lines[numbers[place]].rstrip("\r\n")
         found = [(n, bounds) for n in nodes if _width(n) >= _WORTH and (bounds := _bounds(n, line)) is not None]
-        lines[number] = _Breaker(source, old, limit, line, found).broken()
-    broken = "".join(lines)
+        broken = _Breaker(source, old, limit, line, found).broken()
+        if broken != lines[numbers[place]]:
+            lines[numbers[place]] = broken
+            changed.add(place)
+    done = "".join(lines)
+    if done == text or _are_same(tree, {place: numbers[place] - place for place in changed}, lines):
+        return done
     try:
-        return broken if broken != text and same_tree(tree, parse_text(broken)) else text
+        return done if same_tree(parse_text(text), parse_text(done)) else text
     except SyntaxError:  # brackets that are not what they seemed
         return text
+
+
+def _themselves(numbers: Collection[int]) -> dict[int, int]:
+    return {number: number for number in numbers}
+
+
+def _are_same(tree: ast.Module, changed: Mapping[int, int], lines: Sequence[str]) -> bool:
+    """Are the statements around changed lines what they were? False also where the lines of one are not its alone.
+
+    What begins on a line of its own and ends with a line reads the same wherever it stands. `changed`: lines as the tree
+    numbers them (from 0), and how far from there they are in `lines`.
+    """
+    around: dict[int, ast.stmt] = {}
+    for node in _across(tree, sorted(changed)):  # the outer ones first
+        if isinstance(node, ast.stmt):
+            around.update((place, node) for place in changed if _first(node) <= place < (node.end_lineno or 0))
+    if around.keys() != changed.keys():
+        return False
+    for statement, away in {around[place]: away for place, away in changed.items()}.items():
+        own = "".join(lines[_first(statement) + away : (statement.end_lineno or 0) + away])
+        try:
+            [found] = parse_text(f"if 1:\n{own}" if own[:1] in " \t" else own).body
+            if own[:1] in " \t":
+                [found] = found.body  # type: ignore[attr-defined]
+        except (SyntaxError, ValueError):
+            return False
+        if not same_tree(found, statement):
+            return False
+    return True
+
+
+def _first(statement: ast.stmt) -> int:
+    """The line that a statement begins on, with its decorators, from 0."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)]) - 1
 
 
 def _is_long(line: str, old: Container[str], limit: int) -> bool:
@@ -50,7 +96,7 @@ def _is_long(line: str, old: Container[str], limit: int) -> bool:
     return len(line) > limit and line not in old and not line.lstrip().startswith("#")
 
 
-def _on_lines(tree: ast.Module, long: set[int]) -> dict[int, list[Bracketed]]:
+def _on_lines(tree: ast.Module, long: Collection[int]) -> dict[int, list[Bracketed]]:
     """For each line what has brackets and stands on it alone, the widest first; nothing within f-strings."""
     found: dict[int, list[Bracketed]] = {}
     quoted: set[int] = set()
