@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 KINDS = {"params": "flax.nnx.Param", "batch_stats": "flax.nnx.BatchStat"}
 _STACKED = ("nn.scan", "nn.vmap", "nn.remat_scan", "linen.scan", "linen.vmap")
+# What the transforms of NNX that stand in a call trace anew, in Linen's words.
+_LIFTED = tuple(
+    f"{linen}.{name}"
+    for linen in ("nn", "linen")
+    for name in ("scan", "vmap", "remat", "checkpoint", "RNN", "jit", "cond", "switch", "while_loop", "grad", "vjp", "jvp")
+)
 _WITHIN = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)
 
@@ -142,7 +148,7 @@ def apply(form: _Functional, call: ast.Call, function: ast.AST) -> None:
         else:
             rest.append(keyword)
     context = form.context(call)
-    copied = ", copy=True" if mutable else ""
+    copied = ", copy=True" if mutable or _crosses_a_trace(form, call, states) else ""
     opening, closing = (f"{context.parity('keyed')}(", f", {keys})") if keys else ("", "")
     merge = f"{opening}{context.name('flax.nnx.merge')}({form.holder(call, function)}"
     model: list[str | ast.AST] = [merge]
@@ -193,6 +199,21 @@ def _states(form: _Functional, call: ast.Call) -> list[ast.expr | str]:
     if not isinstance(held, Variables) or not isinstance(variables, ast.Name | ast.Attribute):
         raise Unsupported(call, "variables from elsewhere")
     return [f"*{form.text(variables)}.values()"]
+
+
+def _crosses_a_trace(form: _Functional, call: ast.Call, states: list[ast.expr | str]) -> bool:
+    """May the model be merged of variables from around the function that merges it, and hand them to a transform?
+
+    `nnx.merge` takes the Variables of a state as they are, and the transforms of NNX refuse those of another trace: a loss
+    of the actor that applies `critic.params` of the update around it.
+    """
+    function = form.function(call)
+    if function is None or not form.linen_says(*_LIFTED):
+        return False
+    own = form.source(call).names.bound_in(function)
+    named = [ast.parse(s.removeprefix("*"), mode="eval") if isinstance(s, str) else s for s in states]
+    read = {n.id for state in named for n in subtree(state) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return not read <= own
 
 
 def _mutable(form: _Functional, call: ast.Call, mutable: ast.expr) -> bool:

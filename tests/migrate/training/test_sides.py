@@ -55,6 +55,7 @@ SHARDED = {
     "stacked_axes_apart": "NNX603",
 }
 OTHERS = {
+    "actor_loss_under_the_new_critics": "NNX602",
     "captured_without_mutable": "NNX603",
     "updates_of_a_helper_that_asks_first": "NNX603",
     "variables_put_by_init": "NNX603",
