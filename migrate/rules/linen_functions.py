@@ -180,12 +180,27 @@ def rewrite(node: ast.AST, ctx: FileContext) -> None:
     target = function(name)
     if target is None and name in MODULES and not isinstance(parent, ast.Attribute):
         target = MODULES[name]
-    if target is None and is_class_mention(node, ctx):
+    mention = target is None and is_class_mention(node, ctx)
+    if mention:
         target = class_name(name)
     if target is None or stays_linen(node, ctx):
         return
     text = ctx.parity(target.partition(".")[2]) if target.startswith("linen_parity.") else ctx.name(target)
+    if mention and ctx.source.is_class_asked(node) and _may_meet_linen_modules(node, ctx):
+        # Modules of both kinds may be asked: those of a class that stays Linen, too.
+        if isinstance(parent, ast.BinOp) and text in (ctx.text(parent.left), ctx.text(parent.right)):
+            return  # an earlier run has said both
+        if isinstance(parent, ast.Call | ast.Tuple | ast.BinOp | ast.IfExp):
+            text = f"{ctx.text(node)} | {text}"
     ctx.replace(node, text, code=RULE.code)
+
+
+def _may_meet_linen_modules(node: ast.AST, ctx: FileContext) -> bool:
+    """Does a class of the project stay Linen, whose layers code outside of the native classes is given (by filters)?"""
+    classes = (parent for parent in ctx.source.ancestors(node) if isinstance(parent, ast.ClassDef))
+    if any(ctx.classes.get(parent.lineno) is not None for parent in classes):
+        return False  # the layers of a native class are native
+    return any(plan.outcome is not Outcome.NATIVE for plan in ctx.plan.reported())
 
 
 def is_class_mention(node: ast.AST, ctx: FileContext) -> bool:
