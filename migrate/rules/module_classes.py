@@ -35,7 +35,8 @@ RULES = (
         "a parameter's shape or initializer needs a value known only in the call",
         "An argument of `self.param` depends on the inputs in a way that the constructor cannot say.",
         AT_CALL,
-        "make that value a field of the class.",
+        "make that value a field of the class. A shape that the call's shapes show is found by a call (NNX185), but under "
+        "flags, in loops, behind a `return`, of what arrays hold, and with the dtype of an array.",
     ),
     stays(
         "NNX112",

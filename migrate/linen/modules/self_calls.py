@@ -12,6 +12,7 @@ from ...trees import of_kind, subtree
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field, Method
 from ..shapes import shapes
+from ..values import shown_by_shapes
 from ..values.apart import run_apart
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
 from ..values.bundles import Bundle
@@ -25,6 +26,8 @@ from .construction import name_spec
 from .put_variables import put_variable
 from .settled_fields import settled
 from .variable_reads import get_variable
+
+LATER = "later"  # a parameter that is made when the class was called once, on shapes: see `later_sizes`
 
 
 def dtype_default(run: Any, method: Method, name: str) -> str:
@@ -62,6 +65,9 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     localized: list[Localized] = []
     for argument_node, given in [init, *rest[1:]]:
         said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, given, env)
+        if said is None and _made_later(run, site, node, env):
+            localized = []
+            break
         if said is None:
             raise Unmigratable(
                 "NNX111",
@@ -69,7 +75,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
                 argument_node,
             )
         localized.append(said)
-    for key, (argument_node, value) in keywords.items():
+    for key, (argument_node, value) in keywords.items() if LATER not in site.renders else ():
         said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, value, env)
         if said is None and key == "axes" and run.given:
             continue  # it is executed for what it gives, with what one construction says, and nothing of it is written
@@ -98,6 +104,21 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     if shape_value is not None and isinstance(init[1].value, Function) and own_shapes.has_its_own(init[1].value):
         site.shape = own_shapes.of_made(run, site, init[1].value, [a for _, a in rest[1:]])
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
+
+
+def _made_later(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
+    """May a parameter be made when the class was called once, on shapes: do shapes alone say what it starts from?"""
+    if run.model.qualname not in run.analyser.later or env.method is None or env.parent is not None:
+        return False
+    plain = not site.in_setup and not site.loops and not site.scopes and site.holder == "self"
+    named = site.name is not None and site.name.constant is not None and len(node.args) > 1
+    given = [*node.args[1:], *[k.value for k in node.keywords]]
+    starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg in (None, "axes") for k in node.keywords)
+    if not plain or not named or starred or not all(shown_by_shapes.shown(run, env.method, a) for a in given):
+        return False
+    site.renders.pop("dtype", None)
+    site.renders[LATER] = True
+    return True
 
 
 def _refuse_boxed(node: ast.Call) -> None:

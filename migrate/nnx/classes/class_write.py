@@ -14,7 +14,7 @@ from ...linen.lists.list_items import Passes
 from ...linen.modules.applied import DENSE_OPTIONS, Applied
 from ...linen.modules.passed import held_modules
 from ...linen.modules.put_variables import PUT
-from ...linen.modules.self_calls import SetupParam
+from ...linen.modules.self_calls import LATER, SetupParam
 from ...linen.project.classes import Method
 from ...linen.project.layer_fields import WHOLE
 from ...linen.values.merging import ArrayOrModule, members
@@ -41,7 +41,16 @@ from ..setup import (
 from ..setup.frozen_lists import around
 from ..text import elsewhere, variable_places
 from ..text.text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined
-from . import call_write, constructions, constructor_write, inheritance, names_in_messages, shared_scopes, unused_locals
+from . import (
+    call_write,
+    constructions,
+    constructor_write,
+    inheritance,
+    later_sizes,
+    names_in_messages,
+    shared_scopes,
+    unused_locals,
+)
 from .class_text import VARIABLE_TYPES, ClassText
 
 _REWRITTEN = (ast.Attribute, ast.Assign, ast.Call)  # what `_rewrite_body` looks at
@@ -261,6 +270,8 @@ class ClassWriter:
             return
         said = uncalled_flags.written(self, site, self.text.reference(site))
         said = call_dtypes.written(self, site, said)
+        if LATER in site.renders:
+            said = self.laid_out(later_sizes.found(self.text, site), site.source.indent_at(site.node))
         if site.kind == "param":
             said = (*said, site.opened)
         if "dtype" in site.renders:

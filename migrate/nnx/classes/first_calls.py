@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.values.presence import Presence
-from ...linen.values.sites import Site
+from ...source import SourceFile
 from ...trees import subtree
 
 if TYPE_CHECKING:
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def why_not_by_default(run: Execution, site: Site) -> str:
-    """Why a call of the class with its defaults may not reach the module; "" where it does."""
-    node, _, env = site.calls[0]
-    source = env.source
+def why_not_by_default(run: Execution, node: ast.Call, source: SourceFile) -> str:
+    """Why a call of the class with its defaults may not reach a call in it; "" where it does."""
     around = [node, *source.ancestors(node)]
     own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
     method = next((a for a in around if a in own), None)
@@ -29,9 +27,9 @@ def why_not_by_default(run: Execution, site: Site) -> str:
     for child, parent in itertools.pairwise(around):
         if child is method:
             break
-        asks = isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test
-        if asks and not _is_static(run, parent.test):
-            return f"it is called only if `{ast.unparse(parent.test)}`"
+        test = parent.test if isinstance(parent, ast.If | ast.IfExp | ast.While) else None
+        if test is not None and child is not test and not _is_static(run, test):
+            return f"it is called only if `{ast.unparse(test)}`"
         if isinstance(parent, ast.Try | ast.BoolOp | ast.Match):
             return "it is called in a `try` or the like"
         body = getattr(parent, "body", None)
@@ -43,10 +41,9 @@ def why_not_by_default(run: Execution, site: Site) -> str:
     return ""
 
 
-def optional_asked(run: Execution, site: Site) -> set[str]:
-    """The optional arguments of the class's call whose being there decides whether the module is called."""
-    node, _, env = site.calls[0]
-    tests = [a.test for a in env.source.ancestors(node) if isinstance(a, ast.If | ast.IfExp)]
+def optional_asked(run: Execution, node: ast.Call, source: SourceFile) -> set[str]:
+    """The optional arguments of the class's call whose being there decides whether a call in it is reached."""
+    tests = [a.test for a in source.ancestors(node) if isinstance(a, ast.If | ast.IfExp)]
     values = [run.evaluated[part].value for test in tests for part in _parts(test) if part in run.evaluated]
     return {value.argument for value in values if isinstance(value, Presence)}
 

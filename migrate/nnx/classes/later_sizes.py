@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ...catalog import layers
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
+from ...linen.modules.self_calls import LATER
 from ...linen.values.presence import whole_argument
 from ...linen.values.sites import CallRecord, Site, Unmigratable
 from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 CODE = "NNX185"
-_CODES = frozenset({"NNX110", "NNX114"})
+_CODES = frozenset({"NNX110", "NNX111", "NNX114"})
 _FLAG = re.compile(r"\b(bool|Any)\b")
 
 
@@ -54,6 +55,8 @@ def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bo
 
 def site_lines(text: ClassText, site: Site) -> InitLines:
     """The constructor expression of a site; a `Later` where its sizes are not known and the class finds such."""
+    if LATER in site.renders:
+        return InitLines((), _parameter(text, site))
     if site in text.later:
         return InitLines((), _later(text, site))
     try:
@@ -67,6 +70,27 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     text.needs = set()
     text.later[site] = None
     return InitLines((), _later(text, site))
+
+
+def _parameter(text: ClassText, site: Site) -> Parts:
+    """A parameter whose shape the call knows."""
+    why = first_calls.why_not_by_default(text.run, site.node, site.source)
+    if any(read.site is site for read in text.run.variable_reads.values()):
+        why = "it is read elsewhere"
+    if why:
+        name = site.name.constant if site.name is not None else "?"
+        reason = f"the parameter `{name}` has a shape that only the call knows; and it cannot be made later: {why}"
+        raise Unmigratable("NNX111", reason, site.node)
+    text.later[site] = None
+    return (f"{text.namer.parity('LaterVariable')}({text.namer.name('flax.nnx.Param')})",)
+
+
+def found(text: ClassText, site: Site) -> Parts:
+    """How the call reads such a parameter: with what it starts from, in the call's own words."""
+    span = site.source.span
+    given: list[Parts] = [(span(a),) for a in site.node.args[1:]]
+    given += [(f"{k.arg}=", span(k.value)) for k in site.node.keywords if k.arg not in ("name", "unbox", "init_fn")]
+    return joined((text.namer.parity("late_parameter"),), [text.reference(site), *given])
 
 
 def _is_lacking(error: Unmigratable, site: Site) -> bool:
@@ -87,7 +111,8 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "it is not only called"
     if _is_read(text, site):
         return "something of it is read"
-    return first_calls.why_not_by_default(text.run, site)
+    node, _, env = site.calls[0]
+    return first_calls.why_not_by_default(text.run, node, env.source)
 
 
 def _is_read(text: ClassText, site: Site) -> bool:
@@ -288,7 +313,7 @@ def _is_merged(text: ClassText, name: str, node: ast.AST) -> bool:
 def note(text: ClassText) -> str:
     """What the report says of such a class."""
     lines = sorted({site.anchor()[1].lineno for site in text.later})
-    return f"it is called once when it is made, on shapes: the input sizes of what line {', '.join(map(str, lines))} makes"
+    return f"it is called once when it is made, on shapes: the sizes of what line {', '.join(map(str, lines))} makes"
 
 
 def _examples(text: ClassText) -> Iterator[Parts]:
@@ -329,10 +354,13 @@ def _named(text: ClassText, argument: str) -> str:
 
 def _optional(text: ClassText, site: Site) -> set[str]:
     """The optional arrays of the class's call that a module is given."""
+    if LATER in site.renders:
+        return first_calls.optional_asked(text.run, site.node, site.source)
     assert site.call is not None
+    node, _, env = site.calls[0]
     given = [*site.call.args, *site.call.keywords.values()]
     handed = {whole_argument(v) for v in given if isinstance(v, Array)} & text.run.optional_arguments
-    return handed | first_calls.optional_asked(text.run, site)
+    return handed | first_calls.optional_asked(text.run, node, env.source)
 
 
 def _example(text: ClassText, name: str, value: Value) -> str:
@@ -365,4 +393,4 @@ def _array(text: ClassText, name: str) -> str:
     return f"{text.namer.name('jax.ShapeDtypeStruct')}({text.sized(name, 'shape')}, {dtype})"
 
 
-__all__ = ["CODE", "lines", "may_find", "note", "site_lines"]
+__all__ = ["CODE", "found", "lines", "may_find", "note", "site_lines"]

@@ -1,0 +1,159 @@
+"""Does an expression of a method's call follow from shapes, fields and constants alone, and not from what arrays hold?
+
+A parameter whose shape only the call knows can be made by a call on shapes (`linen_parity.settle`) where all that its
+initializer is given is the same in such a call: `(1, x.shape[1], self.width)`, but not `x.mean()`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...trees import subtree
+from ..project.classes import Method
+
+_OF_SHAPES = frozenset({"shape", "ndim", "size"})
+_OF_ALL = frozenset({"len", "isinstance", "type"})
+_SIZES = frozenset(f"{library}.{name}" for library in ("jax.numpy", "numpy") for name in ("shape", "ndim", "size"))
+_ARRAYS = ("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.", "jax.")
+_PLAIN = ("jax.numpy.dtype", "jax.numpy.result_type", "jax.numpy.promote_types", "jax.nn.initializers.", "jax.dtypes.")
+_OF_MODULES = frozenset({"param", "variable", "make_rng", "sow", "perturb", "get_variable", "put_variable", "variables"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem)
+
+
+def shown(run: Any, method: Method, node: ast.expr) -> bool:
+    """Is an expression in a method the same in a call on shapes?
+
+    The dtype of an array is not: the dtypes of a call on shapes are guessed.
+    """
+    return _Shown(run, method).is_shown(node, frozenset())
+
+
+class _Shown:
+    def __init__(self, run: Any, method: Method) -> None:
+        self.run, self.method = run, method
+        self.parameters = {p.arg: p for p in method.parameters}
+        self.bound: dict[str, list[ast.AST]] = {}
+        for part in method.nodes:
+            for name in _bound_by(part):
+                self.bound.setdefault(name, []).append(part)
+        self.asked: set[str] = set()
+
+    def is_shown(self, node: ast.AST, own: frozenset[str]) -> bool:
+        if isinstance(node, ast.Name):
+            return node.id in own or self._name(node)
+        if isinstance(node, ast.Attribute):
+            if node.attr in _OF_SHAPES:
+                return True
+            if isinstance(node.value, ast.Name) and node.value.id == "self":
+                return node.attr not in _OF_MODULES and not self._is_module(node)
+            return node.attr != "dtype" and self.is_shown(node.value, own)
+        if isinstance(node, ast.Call):
+            return self._call(node, own)
+        if isinstance(node, _FUNCTIONS):
+            return self._function(node, own)
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            own |= {n.id for g in node.generators for n in subtree(g.target) if isinstance(n, ast.Name)}
+        if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
+            return False
+        return all(self.is_shown(child, own) for child in ast.iter_child_nodes(node) if isinstance(child, _PARTS))
+
+    def _name(self, node: ast.Name) -> bool:
+        name = node.id
+        if name == "self" or name in self.asked:
+            return name != "self"  # asked about already: what it depends on else decides
+        self.asked.add(name)
+        makers = self.bound.get(name, [])
+        if name in self.parameters:
+            return self._parameter(name) and not makers
+        return all(self._binding(maker) for maker in makers)
+
+    def _binding(self, maker: ast.AST) -> bool:
+        if isinstance(maker, ast.For | ast.comprehension):
+            return self.is_shown(maker.iter, frozenset())
+        if isinstance(maker, _FUNCTIONS):
+            return self._function(maker, frozenset())
+        if isinstance(maker, ast.Import | ast.ImportFrom):
+            return True
+        value = getattr(maker, "value", None)
+        return value is not None and self.is_shown(value, frozenset())
+
+    def _parameter(self, name: str) -> bool:
+        """Is an argument of the call a flag or a number, by its default or what it is said to be?"""
+        default, said = self.method.default(name), self.parameters[name].annotation
+        if isinstance(default, ast.Constant) and isinstance(default.value, bool | int | str):
+            return True
+        return said is not None and ast.unparse(said) in ("bool", "int", "str", "Tuple[int, ...]", "tuple[int, ...]")
+
+    def _call(self, node: ast.Call, own: frozenset[str]) -> bool:
+        known = self.run.project.qualname(self.method.source, node.func) or ""
+        if known in _SIZES:
+            return True
+        if known.startswith(_ARRAYS) and not known.startswith(_PLAIN):
+            return False
+        if isinstance(node.func, ast.Name) and node.func.id in _OF_ALL:
+            return True
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "self":
+            helper = self.run.model.method(node.func.attr)
+            if helper is not None and _asks_module(helper):
+                return False
+        parts = [node.func, *node.args, *[k.value for k in node.keywords]]
+        return all(self.is_shown(part, own) for part in parts)
+
+    def _function(self, node: ast.AST, own: frozenset[str]) -> bool:
+        """A function that is called later: what it reads of its surroundings must still be what it is now."""
+        assert isinstance(node, _FUNCTIONS)
+        arguments = node.args
+        given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        own |= {a.arg for a in (*given, arguments.vararg, arguments.kwarg) if a is not None}
+        body = [node.body] if isinstance(node, ast.Lambda) else node.body
+        parts = [part for statement in body for part in subtree(statement)]
+        own |= {name for part in parts for name in _bound_by(part)}
+        for part in parts:
+            if isinstance(part, ast.Name) and part.id not in own and isinstance(part.ctx, ast.Load):
+                if len(self.bound.get(part.id, ())) > 1 or part.id in self.parameters:
+                    return False
+                if not self._name(part):
+                    return False
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self":
+                if part.attr in _OF_MODULES or self._is_module(part):
+                    return False
+        return True
+
+    def _is_module(self, node: ast.Attribute) -> bool:
+        """Does an attribute of self hold anything that setup makes, or that calls modules?"""
+        if node.attr in self.run.fields:
+            return False
+        helper = self.run.model.method(node.attr)
+        return helper is None or _asks_module(helper)
+
+
+_PARTS = (ast.expr, ast.keyword, ast.comprehension, ast.Slice, ast.FormattedValue)
+
+
+def _asks_module(method: Method) -> bool:
+    return method.name == "setup" or any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        and node.attr in _OF_MODULES
+        for node in method.nodes
+    )
+
+
+def _bound_by(part: ast.AST) -> list[str]:
+    if isinstance(part, ast.FunctionDef | ast.ClassDef):
+        return [part.name]
+    if isinstance(part, ast.Import | ast.ImportFrom):
+        return [(alias.asname or alias.name).partition(".")[0] for alias in part.names]
+    if not isinstance(part, _BINDING):
+        return []
+    if isinstance(part, ast.withitem):
+        targets = [part.optional_vars] if part.optional_vars is not None else []
+    else:
+        targets = list(part.targets) if isinstance(part, ast.Assign) else [part.target]
+    return [n.id for target in targets for n in subtree(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+__all__ = ["shown"]

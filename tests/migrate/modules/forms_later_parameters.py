@@ -1,0 +1,94 @@
+"""Parameters whose shapes only the call knows; `CASES` as in forms_basic."""
+
+from typing import Any, Sequence
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+def leaves(x):
+  return jax.tree.leaves({'a': x, 'b': x * 2})
+
+
+class Token(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    h = leaves(x)[1]
+    n, t, c = h.shape
+    cls = self.param('cls', nn.initializers.normal(0.02), (1, 1, c))
+    return jnp.concatenate([jnp.tile(cls, [n, 1, 1]), h], axis=1)
+
+
+class Positions(nn.Module):
+  width: int
+  table_init: Any = nn.initializers.normal(0.02)
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    h = nn.Dense(self.width)(x)
+    h = leaves(h)[0]
+    table = self.param('table', self.table_init, (h.shape[1], self.width), jnp.float32)
+    h = h + table
+    h = nn.Dropout(0.5)(h, deterministic=not train)
+    return nn.Dense(3)(h)
+
+
+class Convolved(nn.Module):
+  features: int
+  kernel_size: Sequence[int] = (3,)
+  use_bias: bool = True
+  @nn.compact
+  def __call__(self, x):
+    x = leaves(x)[0]
+    shape = tuple(self.kernel_size) + (x.shape[-1], self.features)
+    kernel = self.param('kernel', nn.initializers.lecun_normal(), shape)
+    out = jax.lax.conv_general_dilated(x, kernel, (1,), 'SAME', dimension_numbers=('NHC', 'HIO', 'NHC'))
+    if self.use_bias:
+      bias = self.param('bias', nn.initializers.zeros, (out.shape[-1],))
+      out = out + bias
+    return out
+
+
+class Renamed(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    x = leaves(x)[0]
+    count = x.shape[1]
+    x = jnp.concatenate([x, x], axis=-1)
+    gain = self.param('gain', lambda key, n: jax.random.normal(key, (n, 2)), count)
+    count = 7
+    return (x * gain.sum(-1)[:, None]) + count
+
+
+class Around(nn.Module):
+  width: int
+  @nn.compact
+  def __call__(self, x):
+    x = Token(name='token')(x)
+    x = Positions(self.width)(x)
+    return nn.Dense(2)(Convolved(4)(x))
+
+
+class Stack(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for width in (4, 6):
+      x = Positions(width)(x)
+    return x
+
+
+def started(x):
+  key = jax.random.key(0)
+  Renamed().init(key, x)
+  return Around(4).init(key, x), Stack().init(key, x)
+
+
+CASES: list[Any] = [
+    ('Token', dict(), [(2, 5, 3)], dict()),
+    ('Positions', dict(width=4), [(2, 5, 3)], dict()),
+    ('Positions', dict(width=4), [(2, 5, 3)], dict(train=False)),
+    ('Convolved', dict(features=4), [(2, 5, 3)], dict()),
+    ('Convolved', dict(features=4, use_bias=False), [(2, 5, 3)], dict()),
+    ('Renamed', dict(), [(2, 5, 3)], dict()),
+    ('Around', dict(width=4), [(2, 5, 3)], dict()),
+    ('Stack', dict(), [(2, 5, 3)], dict()),
+]

@@ -1,0 +1,79 @@
+"""NNX185: parameters whose shapes only the call knows: their boxes, what stays Linen, and what raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import linen, nnx
+
+from .test_later_sizes import after, both, migrate
+
+HEAD = "class M(nn.Module):\n  @nn.compact\n  def __call__(self, x, train: bool = False):\n    h = leaves(x)[0]\n"
+
+
+def of(body: str) -> str:
+    return HEAD + "".join(f"    {line}\n" for line in body.splitlines())
+
+
+BOXED = of(
+    "w = self.param('w', nn.with_partitioning(nn.initializers.lecun_normal(), ('data', 'model')), (h.shape[-1], 4))\n"
+    "b = self.param('b', nn.with_logical_partitioning(nn.initializers.ones, ('embed',)), (jnp.shape(h)[-1],))\n"
+    "return (h + b) @ w"
+)
+
+
+def test_boxes_lay_out_what_the_call_has_shown() -> None:
+    old, new, _ = both(BOXED)
+    x = jnp.ones((4, 8))
+    specs = linen.get_partition_spec(old.M().init(jax.random.key(0), x))["params"]
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("data", "model"))
+    with jax.set_mesh(mesh):
+        model = new.M(in_example=x, rngs=nnx.Rngs(0))
+        assert model.w.get_value().sharding.spec == specs["w"]
+    assert (model.w.get_metadata()["out_sharding"], model.b.get_metadata()["out_sharding"]) == (
+        tuple(specs["w"]),
+        tuple(specs["b"]),
+    )
+    params = {"w": model.w[...], "b": model.b[...]}
+    assert jnp.array_equal(old.M().apply({"params": params}, x), model(x))
+
+
+def test_another_shape_raises_as_in_linen() -> None:
+    old, new, _ = both(of("w = self.param('w', nn.initializers.zeros, (1, h.shape[1], 1))\nreturn h + w"))
+    variables = old.M().init(jax.random.key(0), jnp.ones((2, 5, 3)))
+    with pytest.raises(Exception, match="shape"):
+        old.M().apply(variables, jnp.ones((2, 1, 3)))  # it would broadcast
+    model = new.M(in_example=jnp.ones((2, 5, 3)), rngs=nnx.Rngs(0))
+    with pytest.raises(ValueError, match=r"the shape \[\(1, 5, 1\)\], and this call needs \[\(1, 1, 1\)\]"):
+        model(jnp.ones((2, 1, 3)))
+
+
+REFUSED: dict[str, str] = {
+    "a dtype of an array": "w = self.param('w', nn.initializers.zeros, (1, h.shape[-1]), h.dtype)\nreturn h + w",
+    "what arrays hold": "m = h.mean(0)\nw = self.param('w', lambda key: -m)\nreturn h + w",
+    "an array": "w = self.param('w', lambda key, m: -m, h.mean(0))\nreturn h + w",
+    "a name bound again": (
+        "n = h.shape[-1]\nf = lambda key: jnp.full((n,), 2.0)\nw = self.param('w', f)\nn = 9\nreturn h + w * n"
+    ),
+    "a flag": "if train:\n  h = h * self.param('w', nn.initializers.ones, (h.shape[-1],))\nreturn h",
+    "a loop": "for i in range(2):\n  h = h * self.param(f'w{i}', nn.initializers.ones, (h.shape[-1],))\nreturn h",
+    "a return before": "if train:\n  return h\nreturn h * self.param('w', nn.initializers.ones, (h.shape[-1],))",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_a_call_on_shapes_does_not_show_stays_linen(what: str) -> None:
+    result = migrate(of(REFUSED[what]))
+    assert {report.outcome.value for report in result.classes} == {"bridged"}
+    assert "LaterVariable" not in after(result)
+
+
+def test_dtypes_of_numpy_are_no_arrays() -> None:
+    body = "w = self.param('w', nn.initializers.ones, (h.shape[-1],), np.float32)\nreturn h * w"
+    _, new, _ = both("import numpy as np\n\n\n" + of(body))
+    model: Any = new.M(in_example=jnp.ones((2, 3)), rngs=nnx.Rngs(0))
+    assert model.w[...].dtype == jnp.float32
