@@ -84,6 +84,8 @@ def _said(text: ClassText, site: Site) -> object:
     if site.kind != "param":
         lines = constructions.site_lines(text, site)
         return lines.before, lines.expression
+    if not site.init_localized:  # made by a call on shapes: what it starts from is said there
+        raise several_of(site)
     init, *rest = site.init_localized
     said = [text.expression(part, site) for part in (init, *rest[1:])]
     keywords = {k: text.expression(v, site) for k, v in site.renders.items() if k.startswith("kw:") and k != "kw:shape"}
