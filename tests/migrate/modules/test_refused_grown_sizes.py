@@ -8,6 +8,8 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+pytestmark = pytest.mark.usefixtures("sizes_by_reading")
+
 MODULE = """import flax.linen as nn
 
 
