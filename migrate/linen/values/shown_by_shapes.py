@@ -17,15 +17,18 @@ _OF_ALL = frozenset({"len", "isinstance", "type"})
 _SIZES = frozenset(f"{library}.{name}" for library in ("jax.numpy", "numpy") for name in ("shape", "ndim", "size"))
 _ARRAYS = ("jax.numpy.", "jax.random.", "jax.lax.", "jax.nn.", "jax.")
 _PLAIN = ("jax.numpy.dtype", "jax.numpy.result_type", "jax.numpy.promote_types", "jax.nn.initializers.", "jax.dtypes.")
+_NUMBERS = frozenset({"int", "str", "Tuple[int, ...]", "tuple[int, ...]"})
+_CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort", "reverse"})
 _OF_MODULES = frozenset({"param", "variable", "make_rng", "sow", "perturb", "get_variable", "put_variable", "variables"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem)
 
 
 def shown(run: Any, method: Method, node: ast.expr) -> bool:
-    """Is an expression in a method the same in a call on shapes?
+    """Is an expression in a method the same in a call on shapes, whatever the method is called with?
 
-    The dtype of an array is not: the dtypes of a call on shapes are guessed.
+    The dtype of an array is not: the dtypes of a call on shapes are guessed. Nor are flags and what else has a default:
+    the call on shapes is made with the defaults.
     """
     return _Shown(run, method).is_shown(node, frozenset())
 
@@ -35,9 +38,16 @@ class _Shown:
         self.run, self.method = run, method
         self.parameters = {p.arg: p for p in method.parameters}
         self.bound: dict[str, list[ast.AST]] = {}
+        self.changed: dict[str, list[ast.AST]] = {}  # in place: `sizes.append(n)`
+        self.same: dict[str, set[str]] = {}  # names that may hold one object: `other = sizes`
         for part in method.nodes:
             for name in _bound_by(part):
                 self.bound.setdefault(name, []).append(part)
+            for name in _changed_by(part):
+                self.changed.setdefault(name, []).append(part)
+            together = _one_object(part)
+            for name in together:
+                self.same.setdefault(name, set()).update(together)
         self.asked: set[str] = set()
 
     def is_shown(self, node: ast.AST, own: frozenset[str]) -> bool:
@@ -67,7 +77,36 @@ class _Shown:
         makers = self.bound.get(name, [])
         if name in self.parameters:
             return self._parameter(name) and not makers
-        return all(self._binding(maker) for maker in makers)
+        names, more = {name}, self.same.get(name, set())
+        while more - names:
+            names |= more
+            more = set().union(*(self.same.get(n, set()) for n in names))
+        if any(n in self.parameters for n in names):
+            return False
+        changes = [change for n in names for change in self.changed.get(n, [])]
+        return all(map(self._binding, makers)) and all(map(self._change, changes)) and all(map(self._when, makers + changes))
+
+    def _when(self, part: ast.AST) -> bool:
+        """Does the same decide whether a statement runs, and how often?"""
+        for parent in self.method.source.ancestors(part):
+            if parent is self.method.node:
+                break
+            if isinstance(parent, ast.If | ast.While | ast.IfExp) and not self.is_shown(parent.test, frozenset()):
+                return False
+            if isinstance(parent, ast.For) and not self.is_shown(parent.iter, frozenset()):
+                return False
+            if isinstance(parent, ast.Try | ast.Match | ast.With | ast.BoolOp):
+                return False
+        return True
+
+    def _change(self, part: ast.AST) -> bool:
+        if isinstance(part, ast.Call):
+            return all(self.is_shown(a, frozenset()) for a in (*part.args, *(k.value for k in part.keywords)))
+        if isinstance(part, ast.Delete):
+            return all(self.is_shown(t.slice, frozenset()) for t in part.targets if isinstance(t, ast.Subscript))
+        slices = [t.slice for t in subtree(part) if isinstance(t, ast.Subscript) and not isinstance(t.ctx, ast.Load)]
+        value = getattr(part, "value", None)
+        return value is not None and all(self.is_shown(child, frozenset()) for child in (value, *slices))
 
     def _binding(self, maker: ast.AST) -> bool:
         if isinstance(maker, ast.For | ast.comprehension):
@@ -80,11 +119,9 @@ class _Shown:
         return value is not None and self.is_shown(value, frozenset())
 
     def _parameter(self, name: str) -> bool:
-        """Is an argument of the call a flag or a number, by its default or what it is said to be?"""
-        default, said = self.method.default(name), self.parameters[name].annotation
-        if isinstance(default, ast.Constant) and isinstance(default.value, bool | int | str):
-            return True
-        return said is not None and ast.unparse(said) in ("bool", "int", "str", "Tuple[int, ...]", "tuple[int, ...]")
+        """Is an argument of the call a number or a text, by what it is said to be, that the constructor is given, too?"""
+        said = self.parameters[name].annotation
+        return self.method.default(name) is None and said is not None and ast.unparse(said) in _NUMBERS
 
     def _call(self, node: ast.Call, own: frozenset[str]) -> bool:
         known = self.run.project.qualname(self.method.source, node.func) or ""
@@ -154,6 +191,32 @@ def _bound_by(part: ast.AST) -> list[str]:
     else:
         targets = list(part.targets) if isinstance(part, ast.Assign) else [part.target]
     return [n.id for target in targets for n in subtree(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def _changed_by(part: ast.AST) -> list[str]:
+    """The names whose objects a node changes: `sizes.append(n)`, `sizes[0] = n`, `del sizes[0]`."""
+    if isinstance(part, ast.Call):
+        func = part.func
+        changing = isinstance(func, ast.Attribute) and func.attr in _CHANGING and isinstance(func.value, ast.Name)
+        return [func.value.id] if changing else []  # type: ignore[union-attr]
+    if isinstance(part, ast.Assign | ast.Delete):
+        targets = part.targets
+    elif isinstance(part, ast.AugAssign | ast.AnnAssign):
+        targets = [part.target]
+    else:
+        return []
+    items = [n for target in targets for n in subtree(target) if isinstance(n, ast.Subscript)]
+    return [n.value.id for n in items if isinstance(n.value, ast.Name) and not isinstance(n.ctx, ast.Load)]
+
+
+def _one_object(part: ast.AST) -> set[str]:
+    """`a = b` and `a = b = []`: names that hold one object."""
+    if not isinstance(part, ast.Assign):
+        return set()
+    names = {t.id for t in part.targets if isinstance(t, ast.Name)}
+    if isinstance(part.value, ast.Name):
+        names.add(part.value.id)
+    return names if len(names) > 1 else set()
 
 
 __all__ = ["shown"]

@@ -76,8 +76,44 @@ class Stack(nn.Module):
     return x
 
 
+class Grown(nn.Module):
+  way: str = 'name'
+  @nn.compact
+  def __call__(self, x, train: bool = True):
+    shape = first = []
+    other = shape
+    if self.way == 'name':
+      other.append(3)
+    elif self.way == 'deleted':
+      first.append(7)
+      shape.append(3)
+      del shape[0]
+    else:
+      i = 0
+      while i < 1:
+        i += 1
+        shape.append(3)
+    return x + self.param('table', nn.initializers.ones, shape)
+
+
+class Written(nn.Module):
+  @nn.compact
+  def __call__(self, eqn: str, x):
+    h = leaves(x)[0]
+    w = self.param('w', nn.initializers.ones, (len(eqn), h.shape[-1]))
+    return h + w.sum(0)
+
+
+class Says(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Written()('abc', x)
+
+
 def started(x):
   key = jax.random.key(0)
+  Grown().init(key, x)
+  Says().init(key, x)
   Renamed().init(key, x)
   return Around(4).init(key, x), Stack().init(key, x)
 
@@ -89,6 +125,10 @@ CASES: list[Any] = [
     ('Convolved', dict(features=4), [(2, 5, 3)], dict()),
     ('Convolved', dict(features=4, use_bias=False), [(2, 5, 3)], dict()),
     ('Renamed', dict(), [(2, 5, 3)], dict()),
+    ('Grown', dict(), [(2, 5, 3)], dict()),
+    ('Grown', dict(way='deleted'), [(2, 5, 3)], dict()),
+    ('Grown', dict(way='loop'), [(2, 5, 3)], dict()),
+    ('Says', dict(), [(2, 5, 3)], dict()),
     ('Around', dict(width=4), [(2, 5, 3)], dict()),
     ('Stack', dict(), [(2, 5, 3)], dict()),
 ]

@@ -60,6 +60,13 @@ REFUSED: dict[str, str] = {
         "n = h.shape[-1]\nf = lambda key: jnp.full((n,), 2.0)\nw = self.param('w', f)\nn = 9\nreturn h + w * n"
     ),
     "a flag": "if train:\n  h = h * self.param('w', nn.initializers.ones, (h.shape[-1],))\nreturn h",
+    "a shape by a flag": (
+        "n = 1\nif train:\n  n = 2\nreturn h + self.param('w', nn.initializers.ones, (n, h.shape[-1])).sum(0)"
+    ),
+    "a shape that is a flag": "return h + self.param('w', nn.initializers.ones, (1 + train, h.shape[-1])).sum(0)",
+    "a list by a flag": (
+        "n = [h.shape[-1]]\nm = n\nif train:\n  m[0] = 1\nreturn h + self.param('w', nn.initializers.ones, tuple(n))"
+    ),
     "a loop": "for i in range(2):\n  h = h * self.param(f'w{i}', nn.initializers.ones, (h.shape[-1],))\nreturn h",
     "a return before": "if train:\n  return h\nreturn h * self.param('w', nn.initializers.ones, (h.shape[-1],))",
 }

@@ -8,8 +8,6 @@ import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
-pytestmark = pytest.mark.usefixtures("sizes_by_reading")
-
 HEAD = """import functools
 import typing
 from functools import partial
@@ -114,6 +112,7 @@ def test_it_is_refused(name: str) -> None:
     assert (plan.outcome, plan.code) == ("bridged", code), plan.reason
 
 
+@pytest.mark.usefixtures("sizes_by_reading")
 def test_a_function_is_no_activation_for_three_letters_in_its_name() -> None:
     text = """from typing import Callable
 from flax import linen as nn
