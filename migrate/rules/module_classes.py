@@ -36,7 +36,8 @@ RULES = (
         "An argument of `self.param` depends on the inputs in a way that the constructor cannot say.",
         AT_CALL,
         "make that value a field of the class. A shape that the call's shapes show is found by a call (NNX185), but under "
-        "flags, in loops, behind a `return`, of what arrays hold, and with the dtype of an array.",
+        "flags, by flags and other arguments with a default, in loops, behind a `return`, of what arrays hold, and with the "
+        "dtype of an array.",
     ),
     stays(
         "NNX112",
