@@ -197,8 +197,9 @@ def _changed_by(part: ast.AST) -> list[str]:
     """The names whose objects a node changes: `sizes.append(n)`, `sizes[0] = n`, `del sizes[0]`."""
     if isinstance(part, ast.Call):
         func = part.func
-        changing = isinstance(func, ast.Attribute) and func.attr in _CHANGING and isinstance(func.value, ast.Name)
-        return [func.value.id] if changing else []  # type: ignore[union-attr]
+        if isinstance(func, ast.Attribute) and func.attr in _CHANGING and isinstance(func.value, ast.Name):
+            return [func.value.id]
+        return []
     if isinstance(part, ast.Assign | ast.Delete):
         targets = part.targets
     elif isinstance(part, ast.AugAssign | ast.AnnAssign):
