@@ -79,6 +79,8 @@ class Analyser:
         self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
         self.revised = False  # did a field get more kinds of modules after it was first known?
         self.bridging: set[str] = set()  # classes in which modules that stay Linen are wrapped
+        self.of_others: dict[SourceFile, bool] = {}  # files that import classes of other packages, see `objects_of_others`
+        self.bound_names: dict[ast.FunctionDef, dict[str, list[ast.expr]]] = {}  # what functions give names, see there
         self.wrapped: set[str] = set()  # the classes of these modules
         self.later: set[str] = set()  # classes whose constructors find sizes by a call, see `later_sizes`
         self.never_later: set[str] = set()  # those that may not

@@ -12,7 +12,7 @@ from ..lifted.lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
 from ..lifted.transform_choices import TransformChoice, lift_by_choice
 from ..lists import own_chains
 from ..lists.chains import Chain, Cycle
-from ..modules import detached_cells, unknown_callees
+from ..modules import detached_cells, objects_of_others, unknown_callees
 from ..modules.choices import FactoryChoice, construct_choice
 from ..modules.construction import construct, lifted_factory, partial_factory
 from ..modules.factory_functions import construct_by, maker
@@ -95,6 +95,7 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return share_scope(run, node, env)
     target = run.evaluate(func, env)
     value = target.value
+    objects_of_others.check(run, node, env)
     if isinstance(value, Transformed):
         return call_transformed(run, value, node, env)
     if isinstance(value, FactoryChoice):
@@ -137,6 +138,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     if _from_field_call(value) or made_by_unknown(run, value, env, func) is not None:
         raise unknown_callees.refusal(run, func, value, node, env)
     arguments = arguments_of(run, node, env)
+    objects_of_others.check_value(run, node, value, arguments, env)
+    objects_of_others.check_handed(run, qualname, node, env)
     followed = call_outside(run, value, arguments) or call_plain(run, value, arguments, env)
     if followed is not None:
         return followed

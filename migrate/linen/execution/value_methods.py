@@ -9,6 +9,7 @@ from typing import Any
 from ..lifted.higher_order import run_functions
 from ..lists import chains, list_ends, size_lists
 from ..lists.size_lists import SizeList
+from ..modules import objects_of_others
 from ..modules.lost_factories import one_of
 from ..modules.module_calls import call_either, call_module
 from ..shapes import shapes
@@ -72,6 +73,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
         return Abs(dataclasses.replace(value, element=element, kind="list"), False, base.flags)
     if isinstance(value, Unknown | Const | Variable):
         arguments = arguments_of(run, node, env)
+        objects_of_others.check_value(run, node, value, arguments, env)
         run_functions(run, arguments)
         if func.attr == "reshape" and isinstance(value, Unknown):
             width = reshaped_width(arguments.values(run)[0], value)  # whatever it was, it has this width now

@@ -19,7 +19,7 @@ from ..values.values import Unknown, Value
 from . import config_factories
 
 #: Packages whose functions make functions, but no Linen modules.
-_LIBRARIES = frozenset({
+LIBRARIES = frozenset({
     "jax", "numpy", "functools", "math", "operator", "einops", "optax", "typing", "itertools", "scipy", "builtins",
     "distrax", "tensorflow_probability", "chex",
 })  # fmt: skip
@@ -36,15 +36,21 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
         what = f"what its field `{field}` is given is not known, and it calls what that makes"
     elif field:
         what = f"no code here constructs it, so that nothing shows what its field `{field}` makes"
-    elif known is not None and run.project.definition(known) is None:
-        what = f"`{known}` is of a package that is not migrated with it, and what it makes is called"
-    elif known is not None and (base := unknown_base(run.project, known)) is not None:
-        what = f"`{known}` derives from `{base}`, of a package that is not migrated with it, and what it makes is called"
+    elif known is not None and (said := of_package(run.project, known)):
+        what = f"{said}, and what it makes is called"
     elif of_object and maker is not None:
         what = f"`{ast.unparse(maker)}` makes modules, and what an object holds is not followed"
     found = Unmigratable("NNX138", what, node)
     found.field = field
     return found
+
+
+def of_package(project: Any, known: str) -> str:
+    """That a class or factory is, or derives from one, of a package that is not migrated; "" where it is none such."""
+    if project.definition(known) is None:
+        return f"`{known}` is of a package that is not migrated with it"
+    base = unknown_base(project, known)
+    return f"`{known}` derives from `{base}`, of a package that is not migrated with it" if base is not None else ""
 
 
 def _root_field(run: Any, maker: ast.expr | None) -> str:
@@ -86,7 +92,7 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
         package, _, name = known.partition(".")
         if package == "flax":
             return None if not name.startswith("linen.") or known.rpartition(".")[2][:1].islower() else ast.unparse(maker)
-        if package in _LIBRARIES or (_of_the_project(run, known) and unknown_base(run.project, known) is None):
+        if package in LIBRARIES or (of_the_project(run, known) and unknown_base(run.project, known) is None):
             return None
         return ast.unparse(maker)
     if isinstance(maker, ast.Subscript) or (isinstance(maker, ast.Call) and ast.unparse(maker.func) == "getattr"):
@@ -119,7 +125,7 @@ def _is_looked_up(run: Any, maker: ast.expr, env: Any) -> bool:
         root = root.func if isinstance(root, ast.Call) else root.value
     name = run.project.qualname(env.source, root) if isinstance(root, ast.Name) else None
     package = (name or "").partition(".")[0]
-    return looks_up and bool(name) and package not in _LIBRARIES | {"flax"}
+    return looks_up and bool(name) and package not in LIBRARIES | {"flax"}
 
 
 def _held(maker: ast.expr, env: Any) -> ast.expr:
@@ -202,7 +208,7 @@ def _parsed(text: str) -> ast.expr | None:
         return None
 
 
-def _of_the_project(run: Any, qualname: str) -> bool:
+def of_the_project(run: Any, qualname: str) -> bool:
     """Functions and classes of the project's own files have been looked at: they make Linen modules only as followed.
 
     Modules of its packages that the command line has left out say nothing of Flax, apart from those that could not be
@@ -232,7 +238,7 @@ def unknown_base(project: Any, qualname: str, seen: frozenset[str] = frozenset()
     for base in node.bases:
         known = project.qualname(source, base.value if isinstance(base, ast.Subscript) else base)
         package = (known or "").partition(".")[0]
-        if known is None or package in _LIBRARIES | {"flax", "typing_extensions"} or package in sys.stdlib_module_names:
+        if known is None or package in LIBRARIES | {"flax", "typing_extensions"} or package in sys.stdlib_module_names:
             continue
         if not _of_files(project, known):
             return str(known)
@@ -247,4 +253,4 @@ def _is_there(package: Path, name: str) -> bool:
     return (package / f"{name}.py").is_file() or (package / name).is_dir()
 
 
-__all__ = ["is_copy", "made_by_unknown", "refusal", "unknown_base"]
+__all__ = ["LIBRARIES", "is_copy", "made_by_unknown", "of_package", "of_the_project", "refusal", "unknown_base"]

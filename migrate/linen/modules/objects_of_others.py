@@ -1,0 +1,251 @@
+"""Objects of other packages that a class makes and calls: `block = lib.Block(x.shape[-1])`, then `block(x)`.
+
+Such an object may be a Linen module, which would not run in a class that is no Linen module any more. What is followed may
+be lost on the way (a branch, a loop through a list of several), so the code around is read as well: what binds the name, in
+this function or, for an attribute, anywhere in the class.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+from ...source import SourceFile
+from ...trees import subtree
+from ..project.classes import ClassModel
+from ..values.arguments import Arguments
+from ..values.sites import Static, Unmigratable
+from ..values.values import Array, Int, Tup, Unknown, Value
+from .unknown_callees import LIBRARIES, of_package, of_the_project, unknown_base
+
+_MAX_DEPTH = 5
+#: Packages whose classes are no Linen modules, though they are called or have methods that are given arrays.
+_PLAIN = frozenset({
+    "ml_collections", "jraph", "e3nn_jax", "tensorflow", "torch", "PIL", "absl", "pandas", "jaxtyping", "clu", "numpyro",
+    "oryx", "blackjax", "jaxopt", "dm_pix", "diffrax", "rlax", "tensorflow_datasets", "sklearn",
+})  # fmt: skip
+#: Distributions, which many packages make under the same names; none of them has parameters of its own.
+_DISTRIBUTIONS = re.compile(
+    r"(Multivariate|Masked|Tanh|Truncated|Squashed|Transformed|Log|Matrix|Relaxed|OneHot)*"
+    r"(Normal|Gaussian|Categorical|Bernoulli|Beta|Gamma|Laplace|Uniform|Dirichlet|Independent|Mixture|Logistic|Poisson)\w*"
+)
+# Methods of records and containers.
+_OF_RECORDS = frozenset({"replace", "append", "extend", "insert", "update", "get", "items", "keys", "values", "pop", "copy"})
+_GROWING = frozenset({"append", "extend", "insert", "add"})
+# What gives back what it is given first, or what is made of it.
+_AROUND = frozenset({
+    "functools.partial", "jax.jit", "jax.vmap", "jax.checkpoint", "jax.remat", "flax.linen.remat", "flax.linen.checkpoint",
+    "flax.linen.jit", "flax.linen.vmap", "flax.linen.scan",
+})  # fmt: skip
+
+
+def check(run: Any, node: ast.Call, env: Any) -> None:
+    """Refuse a call of what may be another package's module, as the code around says."""
+    func = node.func
+    if _is_method(func) or not isinstance(func, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.IfExp):
+        return
+    for maker in _Makers(run).of(func, env.source) if _names_some(run, env.source) else ():
+        if _is_of_others(run, env.source, maker):
+            raise _refusal(run, run.project.qualname(env.source, maker), "what it makes is called", node)
+
+
+def check_value(run: Any, node: ast.Call, value: Value, arguments: Arguments, env: Any) -> None:
+    """Refuse a call of what may be another package's module (`value`), or of a method of it with arrays."""
+    func = node.func
+    if not isinstance(value, Unknown | Static | Int):
+        return
+    if not _is_method(func):
+        lost = re.fullmatch(r"`([\w.]+\.[A-Z]\w*)` is not known", value.why) if isinstance(value, Unknown) else None
+        if lost is not None and _is_class_of_others(run, lost[1]):
+            raise _refusal(run, lost[1], "what it makes is called", node)
+        return
+    owner = run.evaluated.get(func.value)
+    if owner is None or not isinstance(owner.value, Unknown | Static | Int) or not _names_some(run, env.source):
+        return
+    given = [*(a for _, a in arguments.positional), *(a for _, _, a in arguments.keywords)]
+    if func.attr.startswith("_") or func.attr in _OF_RECORDS or not any(_holds_array(a.value) for a in given):
+        return
+    for maker in _Makers(run).of(func.value, env.source):
+        if _is_of_others(run, env.source, maker):
+            said = f"a method of what it makes, `{func.attr}`, is called"
+            raise _refusal(run, run.project.qualname(env.source, maker), said, node)
+
+
+def check_handed(run: Any, called: str | None, node: ast.Call, env: Any) -> None:
+    """Refuse what may be another package's module where it is given to a function of jax, which calls it."""
+    if (called or "").partition(".")[0] not in ("jax", "map") or not _names_some(run, env.source):
+        return
+    for given in node.args[:1]:
+        makers = _Makers(run).of(given, env.source) if not isinstance(given, ast.Lambda) else ()
+        for maker in makers:
+            if _is_of_others(run, env.source, maker):
+                said = f"what it makes is given to `{ast.unparse(node.func)}`"
+                raise _refusal(run, run.project.qualname(env.source, maker), said, node)
+
+
+def _refusal(run: Any, known: str, how: str, node: ast.Call) -> Unmigratable:
+    return Unmigratable("NNX138", f"{of_package(run.project, known)}, and {how}", node)
+
+
+def _is_method(func: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(func, ast.Attribute) and not _is_self(func.value)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _holds_array(value: Value) -> bool:
+    return isinstance(value, Array) or (isinstance(value, Tup) and any(_holds_array(item) for item in value.items))
+
+
+def _names_some(run: Any, source: SourceFile) -> bool:
+    """Does a file import a class of another package? Most do not."""
+    known: dict[SourceFile, bool] = run.analyser.of_others
+    if source not in known:
+        libraries = LIBRARIES | _PLAIN | {"flax"} | sys.stdlib_module_names
+        named = [d for d in source.names.imports.values() if d.partition(".")[0] not in libraries]
+        named += [run.project.qualname(source, ast.Name(n, ast.Load())) or "" for n in source.names.definitions]
+        files = run.project.files
+        known[source] = any(d in files or not of_the_project(run, d) or unknown_base(run.project, d) for d in named if d)
+    return known[source]
+
+
+def _is_of_others(run: Any, source: SourceFile, maker: ast.expr) -> bool:
+    known = run.project.qualname(source, maker)
+    return known is not None and _is_class_of_others(run, known)
+
+
+def _is_class_of_others(run: Any, known: str) -> bool:
+    """Is it named as a class of another package is, or does it derive from one?"""
+    package, _, name = known.partition(".")
+    if package in LIBRARIES | _PLAIN | {"flax"} or package in sys.stdlib_module_names:
+        return False
+    name = name.rpartition(".")[2]
+    if not name[:1].isupper() or name.isupper() or _DISTRIBUTIONS.fullmatch(name):
+        return False
+    return not of_the_project(run, known) or unknown_base(run.project, known) is not None
+
+
+class _Makers:
+    """The expressions that are called to make an object, or the items of what it is taken from."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+        self.seen: set[ast.AST] = set()
+
+    def of(self, node: ast.expr, source: SourceFile, depth: int = 0) -> Iterator[ast.expr]:
+        """Each such expression; what names it stands for is followed where the code around binds these."""
+        if depth > _MAX_DEPTH or node in self.seen:
+            return
+        self.seen.add(node)
+        if isinstance(node, ast.Call):
+            yield from self.classes(node.func, source, depth + 1)
+            if self.run.project.qualname(source, node.func) in _AROUND and node.args:
+                yield from self.of(node.args[0], source, depth + 1)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            for given in self.given(node, source):
+                yield from self.of(given, source, depth + 1)
+        else:
+            for part in _parts(node):
+                yield from self.of(part, source, depth + 1)
+
+    def classes(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[ast.expr]:
+        """What the expression of a callee may be: `Block`, `partial(Block, 8)`, `KINDS[kind]`, a local name for these."""
+        if depth > _MAX_DEPTH:
+            return
+        if isinstance(node, ast.Call):
+            if self.run.project.qualname(source, node.func) in _AROUND and node.args:
+                yield from self.classes(node.args[0], source, depth + 1)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            yield node
+            for given in self.given(node, source):
+                yield from self.classes(given, source, depth + 1)
+        else:
+            for part in _parts(node):
+                yield from self.classes(part, source, depth + 1)
+
+    def given(self, node: ast.Name | ast.Attribute, source: SourceFile) -> list[ast.expr]:
+        """What a local name, or an attribute of self, is given."""
+        if isinstance(node, ast.Name):
+            function = source.function_of(node)
+            return self.bound(function).get(node.id, []) if function is not None else []
+        if not _is_self(node.value):
+            return []
+        model: ClassModel = self.run.model
+        nodes = [method.node for method in model.methods().values() if method.source is source]
+        return [value for function in nodes for value in self.bound(function).get(f"self.{node.attr}", [])]
+
+    def bound(self, function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+        """What a function gives to names and attributes of self; for loops, what they go through."""
+        known: dict[ast.FunctionDef, dict[str, list[ast.expr]]] = self.run.analyser.bound_names
+        if function not in known:
+            known[function] = {}
+            for name, value in _bound(function):
+                known[function].setdefault(name, []).append(value)
+        return known[function]
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """What an expression may be or holds."""
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    if isinstance(node, ast.Subscript | ast.Starred | ast.NamedExpr | ast.DictComp):
+        return [node.value]
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return node.elts
+    if isinstance(node, ast.Dict):
+        return node.values
+    return [node.elt] if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp) else []
+
+
+def _bound(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    for node in subtree(function):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                yield from _matching(target, node.value)
+        elif isinstance(node, ast.For | ast.comprehension):
+            for value in _iterated(node.iter):
+                yield from ((name, value) for name in _names(node.target))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
+            yield from ((name, value) for name in _names(node.func.value) for value in node.args)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Tuple | ast.List):
+        for item in target.elts:
+            yield from _names(item)
+    elif isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Attribute) and _is_self(target.value):
+        yield f"self.{target.attr}"
+    elif isinstance(target, ast.Subscript | ast.Starred):
+        yield from _names(target.value)
+
+
+def _matching(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    pairs = isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List)
+    if pairs and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
+        for inner, item in zip(target.elts, value.elts):  # type: ignore[attr-defined]
+            yield from _matching(inner, item)
+    elif not (isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Call)):  # `x, aux = Block(8)(x)`
+        yield from ((name, value) for name in _names(target))
+
+
+def _iterated(node: ast.expr) -> Iterator[ast.expr]:
+    """What a loop goes through; in `zip(blocks, sizes)` and `enumerate(blocks)` what these are given."""
+    if not isinstance(node, ast.Call):
+        yield node
+        return
+    for given in node.args:
+        yield from _iterated(given)
+    if isinstance(node.func, ast.Attribute):  # `blocks.items()`
+        yield node.func.value
+
+
+__all__ = ["check", "check_handed", "check_value"]
