@@ -5,6 +5,7 @@ Contract of every size: dimensions of arrays are at least 1, and the program run
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 
@@ -407,7 +408,12 @@ def value_with_rank(value: Value, argument: str, rank: int) -> Value:
     if isinstance(value, Tup):
         return Tup(tuple(value_with_rank(item, argument, rank) for item in value.items), value.kind)
     if isinstance(value, Array):  # one that may be None still may
-        return dataclasses.replace(value, shape=value.shape.with_rank(argument, rank))
+        shape = value.shape.with_rank(argument, rank)
+        if shape == value.shape:
+            return value
+        ranked = copy.copy(value)  # of whatever kind, with all that it says
+        object.__setattr__(ranked, "shape", shape)
+        return ranked
     if isinstance(value, ShapeOf):
         return shape_value(value.shape.with_rank(argument, rank), value.kind)
     return value

@@ -104,6 +104,23 @@ class Token(nn.Module):
         return nn.Dense(3)(x + table[None])
 
 
+class Scaled(nn.Module):
+    """A parameter of setup under a local name, where one side tells a rank."""
+
+    images: bool = True
+
+    def setup(self):
+        self.scale = self.param("scale", nn.initializers.normal(), (3,))
+        self.out = nn.Dense(4)
+
+    def __call__(self, x):
+        scale = self.scale
+        if self.images:
+            b, h, w, c = x.shape
+            x = x.reshape(b, h * w, c)
+        return self.out(x * scale)
+
+
 class Masked(nn.Module):
     heads: bool = True
 
@@ -122,6 +139,8 @@ class Masked(nn.Module):
 
 
 CASES = [
+    ("Scaled", {}, [(2, 4, 4, 3)], {}),
+    ("Scaled", {"images": False}, [(2, 3)], {}),
     ("Encoder", {"images": False}, [(2, 5)], {}),
     ("Returned", {"images": False}, [(2, 3, 4)], {}),
     ("Chosen", {"turn": False}, [(2, 5)], {}),
