@@ -109,11 +109,10 @@ class M(nn.Module):
 
 class M(nn.Module):
   def setup(self):
-    self.mixer = other.Mixer()
     self.out = nn.Dense(2)
 
   def __call__(self, x):
-    y = self.mixer.mixed(x)
+    y = other.mixed(x)
     return self.out(y.reshape(y.shape[:2] + (-1,)))
 """,
 }
