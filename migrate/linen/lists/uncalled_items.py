@@ -9,6 +9,7 @@ for layer in self.layers[:2]:
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from ...source import SourceFile
@@ -27,6 +28,8 @@ def check(run: Any) -> None:
     for site in run.sites:
         if site.in_setup and site.loops and site.target != "flax.linen.Dropout":
             _check_reached(run, site)
+        elif site.loops and not site.in_setup and site.call is not None and site.target != "flax.linen.Dropout":
+            _check_picked(run, site)
     setup: Method | None = run.model.method("setup")
     for name, bound in run.attributes.items():
         listed = bound.value
@@ -40,6 +43,61 @@ def check(run: Any) -> None:
             said = " and ".join(sorted(f"`{name}[{part}]`" for part in parts))
             reason = f"of a list {said} alone is called, and Linen makes no variables for the other items"
             raise Unmigratable("NNX157", reason, made[0].node)
+
+
+def _check_picked(run: Any, site: Site) -> None:
+    """Refuse items of a compact method's own list or dict of which some are called, by their places, and others are not."""
+    reason = "of a list or dict some items are called, and Linen makes no variables for the others"
+    picked: set[str] = set()
+    count: int | None = None
+    for node, _, env in site.calls:
+        func = node.func
+        if isinstance(func, ast.Name):
+            names = _unpacked(env.source, func, site)
+            if names is None:
+                return
+            picked.add(func.id)
+            count = len(names)
+            continue
+        if not isinstance(func, ast.Subscript) or not isinstance(func.value, ast.Name) or not _is_constant(func.slice):
+            return
+        held = run.evaluated.get(func.value)
+        if held is None or not isinstance(held.value, Repeated) or held.value.part or isinstance(func.slice, ast.Slice):
+            return
+        picked.add(ast.unparse(func.slice))
+        count = _count(run, site, held.value)
+    numbers = {ast.literal_eval(part) % count for part in picked if count and re.fullmatch(r"-?\d+", part)}
+    several = len(numbers) if numbers else len(picked)
+    if several < count if count is not None else len(picked) < 2:
+        raise Unmigratable("NNX157", reason, site.node)
+
+
+def _unpacked(source: SourceFile, name: ast.Name, site: Site) -> set[str] | None:
+    """The names of `a, b = [nn.Dense(3) for _ in range(2)]`, where one of them is called; None for any other name."""
+    for parent in source.ancestors(site.node):
+        if isinstance(parent, ast.Tuple | ast.List):
+            return None
+        if isinstance(parent, ast.Assign):
+            target = parent.targets[0]
+            items = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+            names = {item.id for item in items if isinstance(item, ast.Name)}
+            return names if name.id in names else None
+        if isinstance(parent, ast.stmt):
+            return None
+    return None
+
+
+def _count(run: Any, site: Site, listed: Repeated) -> int | None:
+    """How many items a list or dict has that one loop fills."""
+    if listed.count is not None and listed.count.value is not None:
+        return listed.count.value
+    over = site.loops[0].node.iter if len(site.loops) == 1 else None
+    if isinstance(over, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in over.elts):
+        return len(over.elts)
+    if isinstance(over, ast.Call) and ast.unparse(over.func) == "range" and len(over.args) == 1:
+        last = over.args[0]
+        return last.value if isinstance(last, ast.Constant) and type(last.value) is int else None
+    return None
 
 
 def _check_reached(run: Any, site: Site) -> None:

@@ -31,6 +31,7 @@ from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories import field_kinds
 from ..setup import carried, setup_conditions
+from ..setup.called_when import called_when
 from ..text.text_parts import bare, is_name, whole
 from . import constructor_names, size_steps
 
@@ -118,7 +119,7 @@ def _emit_step(text: ClassText, step: Any, depth: int, live: set[str]) -> tuple[
         lines, needs = text.built[step.site]
         written = [*[(depth, (said,)) for said in _comments(text, step.site)], *[(depth + d, p) for d, p in lines.before]]
         text.needs = set()
-        when = setup_conditions.called_when(text, step.site)
+        when = called_when(text, step.site)
         expression = (*lines.expression, " if ", *when, " else None") if when else lines.expression
         written.append((depth, _placed(text, step.site, expression)))
         return written, live | needs | text.needs

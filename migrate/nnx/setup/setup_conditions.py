@@ -20,7 +20,6 @@ from ...linen.values.sites import (
     Unmigratable,
 )
 from ...source import SourceFile
-from ...trees import subtree
 from ..text import elsewhere
 from ..text.text_parts import bare, whole
 
@@ -40,7 +39,7 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
     one = bool(site.container) if site.loops else alone  # an item of a list is asked for as a module alone is
     if not (one and site.in_setup and (paths or applied)):
         return None
-    asked_of, sizes = _asked_of_calls(text, site), _sizes_asked(text, site)
+    asked_of, sizes = asked_of_calls(text, site), sizes_asked(text, site)
     if paths and not asked_of and not sizes:
         return None
     calls = {node.func for node, _, _ in site.calls}
@@ -53,7 +52,7 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
                 held = method.source.parents.get(node)
                 if not (node in calls or node in reads or held in calls or _goes_through(method.source, node, site)):
                     return None  # it is read for something else
-    return _together(text, site, asked_of, sizes)
+    return together(text, site, asked_of, sizes)
 
 
 def check_told(text: ClassText) -> None:
@@ -88,71 +87,17 @@ def _within(source: SourceFile, node: ast.AST, whole: ast.AST) -> bool:
     return node is whole or whole in source.ancestors(node)
 
 
-def called_when(text: ClassText, site: Site) -> Parts:
-    """The condition under which a compact method calls a module that it always makes; () where there is none.
-
-    `norm = nn.LayerNorm()`, and further on `if self.normalize: x = norm(x)`.
-    """
-    place, target = text.names.places[site], _name_given(site)
-    if site.in_setup or site.kind not in ("layer", "class") or place.kind != "attribute" or target is None or site.loops:
-        return ()
-    asked_of, sizes = _asked_of_calls(text, site), _sizes_asked(text, site)
-    function = site.source.function_of(site.node)
-    if not (asked_of or sizes) or function is None or site.through:
-        return ()
-    if not _is_only_called(site, function, {target.id}):
-        return ()
-    return _together(text, site, asked_of, sizes)
-
-
-def _name_given(site: Site) -> ast.Name | None:
-    """`norm` of `norm = nn.LayerNorm()`, and of `norm, proj = nn.LayerNorm(), nn.Dense(4)`."""
-    made: ast.AST = site.node
-    statement = site.source.parents.get(made)
-    place = None
-    if isinstance(statement, ast.Tuple) and site.node in statement.elts:
-        place, made = statement.elts.index(site.node), statement
-        statement = site.source.parents.get(made)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.value is not made:
-        return None
-    target: ast.expr = statement.targets[0]
-    if place is not None:
-        if not isinstance(target, ast.Tuple) or any(isinstance(e, ast.Starred) for e in target.elts):
-            return None
-        target = target.elts[place]
-    return target if isinstance(target, ast.Name) else None
-
-
-def _is_only_called(site: Site, function: ast.AST, names: set[str]) -> bool:
-    """Do a function's lines call what has one of the names, or give it another name (`d = a if self.flag else b`) alone?"""
-    calls, more = {node.func for node, _, _ in site.calls}, set(names)
-    for node in subtree(function):
-        if not isinstance(node, ast.Name) or node.id not in names or isinstance(node.ctx, ast.Store):
-            continue
-        held = site.source.parents.get(node)
-        if node in calls or held in calls:
-            continue
-        part: ast.AST = node
-        while isinstance(held, ast.IfExp) and part is not held.test:
-            part, held = held, site.source.parents.get(held)
-        target = held.targets[0] if isinstance(held, ast.Assign) and len(held.targets) == 1 else None
-        if not isinstance(target, ast.Name):
-            return False  # it is read for something else
-        more.add(target.id)
-    return more == names or _is_only_called(site, function, more)
-
-
-def _asked_of_calls(text: ClassText, site: Site) -> list[Step]:
+def asked_of_calls(text: ClassText, site: Site) -> list[Step]:
     """What the constructor can ask of the conditions that all calls of a module are under, and its making is not."""
     paths: tuple[tuple[Step, ...], ...] = site.renders.get("paths", ())
     common = [step for step in (paths[0] if paths else ()) if all(step in path for path in paths)]
     already = site.renders.get("made_under", ())
     chosen = {(ast.unparse(test), holds) for test, holds in site.choice}  # the factory is picked under them
     said = [s for s in common if not s.deps and s not in already and (s.text, s.holds) not in chosen]
-    return [s for s in said if _asks_fields(text, s)]
+    return [s for s in said if asks_fields(text, s)]
 
 
-def _sizes_asked(text: ClassText, site: Site) -> list[tuple[Localized, bool]]:
+def sizes_asked(text: ClassText, site: Site) -> list[tuple[Localized, bool]]:
     """The conditions on sizes, `if x.shape[-1] != self.width`, that all calls of a module are under, and not its making."""
     ways: tuple[tuple[tuple[Localized, bool], ...], ...] = site.renders.get("sized", ())
     if site.loops or site.lazy or not ways:
@@ -177,7 +122,7 @@ def _asks_widths(test: Localized) -> bool:
     return True
 
 
-def _together(text: ClassText, site: Site, steps: Sequence[Step], sizes: Sequence[tuple[Localized, bool]]) -> Parts:
+def together(text: ClassText, site: Site, steps: Sequence[Step], sizes: Sequence[tuple[Localized, bool]]) -> Parts:
     """Several conditions as the constructor asks them."""
     said: list[Parts] = [(part,) for part in dict.fromkeys(step_text(text, step, site) for step in steps)]
     for test, holds in sizes:
@@ -190,7 +135,7 @@ def _together(text: ClassText, site: Site, steps: Sequence[Step], sizes: Sequenc
     return tuple(part for n, parts in enumerate(said) for part in ((" and ",) * bool(n) + parts))
 
 
-def _asks_fields(text: ClassText, step: Step) -> bool:
+def asks_fields(text: ClassText, step: Step) -> bool:
     """Can the constructor ask it: about fields and optional arguments only?"""
     if asked(step.text) is not None:
         return True

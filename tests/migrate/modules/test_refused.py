@@ -10,6 +10,7 @@ from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
 from . import (
+    refused_called_under_conditions,
     refused_changed_in_loops,
     refused_changing_objects,
     refused_class_changes,
@@ -65,6 +66,7 @@ TABLES = (
     refused_changed_in_loops,
     refused_changing_objects,
     refused_class_changes,
+    refused_called_under_conditions,
     refused_compact_lists,
     refused_config_objects,
     refused_conditional_items,
