@@ -198,7 +198,18 @@ class AllOfAList(nn.Module):
         return ms[0](x) + ms[1](x) * ms[-1](x) + named["q"](x) - named["k"](x)
 
 
+class InItsPass(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        layers = []
+        for _ in range(3):
+            layers.append(nn.Dense(4))
+            x = layers[-1](x)
+        return x
+
+
 CASES = [
+    ("InItsPass", {}, [(2, 3)], {}),
     ("Named", {}, [(2, 3)], {}),
     ("Named", {"flag": True}, [(2, 3)], {}),
     ("First", {}, [(2, 3)], {}),
