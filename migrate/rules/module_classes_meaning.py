@@ -157,11 +157,12 @@ RULES = (
     stays(
         "NNX157",
         "conditional-in-loop",
-        "a module in a loop is made or not depending on the call, or a list's items are called in some passes, or never",
-        "Which number the modules get would depend on an argument of `__call__`; Linen makes no variables for items that "
-        "nothing calls.",
+        "a module in a loop is made or not depending on the call, or is called in some passes, for some sizes, or never",
+        "Which number the modules get would depend on an argument of `__call__`; Linen makes no variables for modules that "
+        "nothing calls, and whether one is called is known after it is made.",
         STRUCTURE,
-        "make the condition a field; leave out the items that nothing calls (`range(n - 1)`).",
+        "make the condition a field; make the module where it is called; leave out the items that nothing calls "
+        "(`range(n - 1)`).",
     ),
     stays(
         "NNX158",
