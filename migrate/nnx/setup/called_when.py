@@ -1,13 +1,13 @@
 """Modules that a compact method always makes, and calls under a condition: Linen makes variables for what is called.
 
-    norm = nn.LayerNorm()           self.LayerNorm_0 = nnx.LayerNorm(8, rngs=rngs) if normalize else None
-    if self.normalize:
-      x = norm(x)
+norm = nn.LayerNorm()           self.LayerNorm_0 = nnx.LayerNorm(8, rngs=rngs) if normalize else None
+if self.normalize:
+  x = norm(x)
 
-    for i in range(3):              for i in range(3):
-      norm = nn.LayerNorm()           self.LayerNorm.append(nnx.LayerNorm(8, rngs=rngs) if i < 2 else None)
-      if i < 2:
-        x = norm(x)
+for i in range(3):              for i in range(3):
+  norm = nn.LayerNorm()           self.LayerNorm.append(nnx.LayerNorm(8, rngs=rngs) if i < 2 else None)
+  if i < 2:
+    x = norm(x)
 """
 
 from __future__ import annotations
