@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _SIZELESS = "flax.linen.Dropout"
 _MOST = 6  # conditions of which all ways together are looked at
+_LOOPS = (ast.For, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Way = tuple[Step, ...]
 
 
@@ -78,12 +79,11 @@ def _ways(text: ClassText, site: Site) -> list[Way]:
 
 
 def _passes_around(site: Site, call: ast.Call) -> Iterator[str]:
-    """What the loops bind that are around a call, and not around what makes the module."""
+    """What loops bind that are around a call, and not around what makes the module."""
     outer = set(site.source.ancestors(site.node))
     for parent in site.source.ancestors(call):
-        if parent not in outer:
-            loops = [parent] if isinstance(parent, ast.For) else getattr(parent, "generators", [])
-            yield from (n.id for loop in loops for n in subtree(loop.target) if isinstance(n, ast.Name))
+        if parent not in outer and isinstance(parent, _LOOPS):
+            yield from (n.id for n in subtree(parent) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def _leaves_none(ways: list[Way]) -> bool:

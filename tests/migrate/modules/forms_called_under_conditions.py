@@ -208,7 +208,24 @@ class InItsPass(nn.Module):
         return x
 
 
+class InOneOfManyPasses(nn.Module):
+    levels: int = 3
+    single: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        last = Inner(x.shape[-1])
+        before = last if self.single else Inner(x.shape[-1])
+        for i in range(self.levels):
+            is_last = i == self.levels - 1
+            m = last if is_last else before
+            x = m(x)
+        return x
+
+
 CASES = [
+    ("InOneOfManyPasses", {}, [(2, 3)], {}),
+    ("InOneOfManyPasses", {"single": True}, [(2, 3)], {}),
     ("InItsPass", {}, [(2, 3)], {}),
     ("Named", {}, [(2, 3)], {}),
     ("Named", {"flag": True}, [(2, 3)], {}),
