@@ -131,8 +131,10 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     if calltime:
         size_lists.broken(run, size_lists.changed_in([branch]))
     for place, site in enumerate(run.sites[mark:], mark):
-        site.conditions = (*site.conditions, (node, calltime))
         holds = rest_holds if place >= of_both else place < of_then
+        if calltime and asks_sizes and branch.raises is (not holds) and not test.flags and not _is_caught(run):
+            continue  # every call that comes to its end makes it: `if x.ndim != 3: raise`
+        site.conditions = (*site.conditions, (node, calltime))
         site.renders["sides"] = {**site.renders.get("sides", {}), node: holds}
         if calltime and site.kind != "rng" and not site.in_setup and asks_sizes:
             reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
@@ -197,6 +199,19 @@ def _none_on_one_side(env: Env, then: Env, orelse: Env) -> dict[str, tuple[Abs, 
         if any(of_none) and any(side is was for side in sides):
             found[name] = (was, *sides)
     return found
+
+
+def _is_caught(run: Execution) -> bool:
+    """May what a method raises end with a `with` around it: `contextlib.suppress`? (In a `try` no modules are made.)"""
+    managers = [
+        item.context_expr
+        for method in run.model.methods().values()
+        for node in method.nodes
+        if isinstance(node, ast.With)
+        for item in node.items
+    ]
+    known = [run.project.qualname(run.model.source, m.func) if isinstance(m, ast.Call) else None for m in managers]
+    return not all(name is not None and name.startswith("jax.") for name in known)
 
 
 def _asks_sizes(test: ast.expr, env: Env) -> bool:

@@ -79,6 +79,9 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, value, env)
         if said is None and key == "axes" and run.given:
             continue  # it is executed for what it gives, with what one construction says, and nothing of it is written
+        if said is None and _made_later(run, site, node, env):
+            localized = []
+            break
         if said is None or key is None:
             raise Unmigratable("NNX111", f"the parameter `{_shown(name)}` needs `{key}` when it is called", node)
         if key != "axes":
@@ -113,10 +116,11 @@ def _made_later(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
     plain = not site.in_setup and not site.loops and not site.scopes and site.holder == "self"
     named = site.name is not None and site.name.constant is not None and len(node.args) > 1
     given = [*node.args[1:], *[k.value for k in node.keywords]]
-    starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg in (None, "axes") for k in node.keywords)
+    starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg in (None, "module") for k in node.keywords)
     if not plain or not named or starred or not all(shown_by_shapes.shown(run, env.method, a) for a in given):
         return False
-    site.renders.pop("dtype", None)
+    for said in [k for k in site.renders if k in ("dtype", "axes") or k.startswith("kw:")]:
+        del site.renders[said]
     site.renders[LATER] = True
     return True
 

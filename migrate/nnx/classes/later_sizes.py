@@ -89,7 +89,10 @@ def found(text: ClassText, site: Site) -> Parts:
     """How the call reads such a parameter: with what it starts from, in the call's own words."""
     span = site.source.span
     given: list[Parts] = [(span(a),) for a in site.node.args[1:]]
-    given += [(f"{k.arg}=", span(k.value)) for k in site.node.keywords if k.arg not in ("name", "unbox", "init_fn")]
+    given += [(f"{k.arg}=", span(k.value)) for k in site.node.keywords if k.arg not in ("name", "unbox", "init_fn", "axes")]
+    axes = next((k.value for k in site.node.keywords if k.arg == "axes"), None)
+    if axes is not None and not (isinstance(axes, ast.Constant) and axes.value is None):  # of `param_with_axes`
+        given[0] = joined((text.namer.parity("param_with_axes"),), [given[0], (span(axes),)])
     return joined((text.namer.parity("late_parameter"),), [text.reference(site), *given])
 
 

@@ -52,8 +52,51 @@ def test_another_shape_raises_as_in_linen() -> None:
         model(jnp.ones((2, 1, 3)))
 
 
+def test_what_a_guard_refuses_raises_as_in_linen() -> None:
+    body = (
+        "if h.shape[0] == 3 or h.ndim != 2:\n  raise ArithmeticError(h.shape)\n"
+        "return h * self.param('w', nn.initializers.ones, h.shape[1:])"
+    )
+    old, new, _ = both(of(body))
+    for shape in ((3, 2), (2, 2, 2)):
+        with pytest.raises(ArithmeticError):
+            old.M().init(jax.random.key(0), jnp.ones(shape))
+        with pytest.raises(ArithmeticError):
+            new.M(in_example=jnp.ones(shape), rngs=nnx.Rngs(0))
+    model = new.M(in_example=jnp.ones((2, 2)), rngs=nnx.Rngs(0))
+    with pytest.raises(ArithmeticError):
+        model(jnp.ones((3, 2)))
+
+
+NOT_CAUGHT: dict[str, str] = {
+    "a flag in it": "if h.shape[0] == 3 and not train:\n  raise ValueError\nh = nn.Dense(4)(h)\nreturn h",
+    "with": (
+        "with contextlib.suppress(ValueError):\n  if h.shape[0] == 3:\n    raise ValueError\n  h = nn.Dense(4)(h)\nreturn h"
+    ),
+    "try": "try:\n  if h.shape[0] == 3:\n    raise ValueError\n  h = nn.Dense(4)(h)\nexcept ValueError:\n  pass\nreturn h",
+    "both ways": "if h.shape[0] == 3:\n  h = nn.Dense(4)(h)\n  raise ValueError\nreturn h",
+    "one of several": "if h.shape[0] == 3:\n  h = nn.Dense(4)(h)\nelif h.shape[-1] == 3:\n  raise ValueError\nreturn h",
+}
+
+
+@pytest.mark.parametrize("what", NOT_CAUGHT)
+def test_what_may_go_on_after_a_guard_stays_linen(what: str) -> None:
+    result = migrate("import contextlib\n\n\n" + of(NOT_CAUGHT[what]))
+    assert {report.outcome.value for report in result.classes} == {"bridged"}
+
+
 REFUSED: dict[str, str] = {
     "a dtype of an array": "w = self.param('w', nn.initializers.zeros, (1, h.shape[-1]), h.dtype)\nreturn h + w",
+    "a dtype of an array by name": (
+        "w = self.param('w', nn.initializers.zeros, shape=h.shape[1:], dtype=h.dtype)\nreturn h + w"
+    ),
+    "names of axes by a flag": (
+        "axes = ('a',) if train else ('b',)\n"
+        "return h + nn.partitioning.param_with_axes('w', nn.initializers.zeros, h.shape[1:], axes=axes)"
+    ),
+    "another module": (
+        "return h + nn.partitioning.param_with_axes('w', nn.initializers.zeros, h.shape[1:], axes=('b',), module=self)"
+    ),
     "what arrays hold": "m = h.mean(0)\nw = self.param('w', lambda key: -m)\nreturn h + w",
     "an array": "w = self.param('w', lambda key, m: -m, h.mean(0))\nreturn h + w",
     "a name bound again": (
