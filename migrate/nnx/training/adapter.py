@@ -14,6 +14,10 @@ from ..text.text_parts import first_on_its_line
 from . import advice
 from .components import EXAMPLE, Component, names_in, sizes_lambda
 
+_TABULATE = (
+    *("module", "rngs", "depth", "show_repeated", "mutable", "console_kwargs", "table_kwargs", "column_kwargs"),
+    *("compute_flops", "compute_vjp_flops"),
+)
 _LIFTED = ("flax.linen.apply", "flax.linen.init")
 
 
@@ -24,6 +28,8 @@ def write(component: Component, flow: Flow, contexts: dict[str, FileContext]) ->
         _wrap(contexts[source.module], site, plans, component)
     for call in flow.uses.calls(_LIFTED):
         _lifted(contexts[flow.source_of[call].module], component, flow, call)
+    for call in flow.uses.calls(("flax.linen.tabulate",)):
+        _tabulated(contexts[flow.source_of[call].module], component, flow, call)
     for call in flow.uses.calls(("dataclasses.replace",)):
         _replaced(contexts[flow.source_of[call].module], component, flow, call)
     _sizes_unknown(component, flow, contexts)
@@ -82,6 +88,26 @@ def _lifted(context: FileContext, component: Component, flow: Flow, call: ast.Ca
     for keyword in call.keywords:
         parts += [", ", keyword]
     context.replace(call, *parts, ")", code="NNX603")
+
+
+def _tabulated(context: FileContext, component: Component, flow: Flow, call: ast.Call) -> None:
+    """`nn.tabulate(model, key, depth=1)(x)` → `model.tabulate(key, x, depth=1)`: nnx.tabulate takes no `Functional`."""
+    outer = context.source.parents[call]
+    if not isinstance(outer, ast.Call) or outer.func is not call or not 0 < len(call.args) <= len(_TABULATE):
+        return
+    if any(isinstance(a, ast.Starred) for a in call.args) or not component.holds(flow.value(call.args[0])):
+        return
+    model, *given = call.args
+    options = [(f"{name}=", value) for name, value in zip(_TABULATE[1:], given, strict=False)]
+    options += [(f"{k.arg}=" if k.arg else "**", k.value) for k in call.keywords]
+    keys = [value for word, value in options if word == "rngs="]
+    if not keys:
+        return
+    inputs: list[str | ast.AST] = [part for argument in outer.args for part in (", ", argument)]
+    named = [(f"{k.arg}=" if k.arg else "**", k.value) for k in outer.keywords]
+    for word, value in [*named, *(option for option in options if option[0] != "rngs=")]:
+        inputs += [f", {word}", value]
+    context.replace(outer, model, ".tabulate(", keys[0], *inputs, ")", code="NNX603")
 
 
 def _replaced(context: FileContext, component: Component, flow: Flow, call: ast.Call) -> None:

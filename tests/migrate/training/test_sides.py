@@ -57,6 +57,7 @@ SHARDED = {
 OTHERS = {
     "actor_loss_under_the_new_critics": "NNX602",
     "captured_without_mutable": "NNX603",
+    "tables_of_a_model_that_is_kept": "NNX603",
     "updates_of_a_helper_that_asks_first": "NNX603",
     "variables_put_by_init": "NNX603",
     "methods_of_one_model_of_two_sizes": "NNX603",
