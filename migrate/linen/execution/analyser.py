@@ -96,6 +96,8 @@ class Analyser:
         self.functions = GivenFunctions()
         self.carried_scans: set[ast.AST] = set()  # in helpers: scans over modules of which some change from step to step
         self.plain_results: dict[object, Value] = {}  # methods of objects that are no modules, on arguments → what they give
+        self.makes_by_class_methods: dict[str, bool] = {}  # functions that are called, see `class_methods`
+        self.made_by_class_methods: dict[str, str] | None = None  # modules → what makes them so
         self.slots: dict[ast.AST, dict[str, Slot]] = {}  # helper function → what its callers hand to it, see `helpers`
         self.checked: dict[ast.Call, ast.expr] = {}  # parameter of a helper function → the dtype that is the call's
         self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own

@@ -41,6 +41,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Global, Tup, Unknown, Value
+from . import class_methods
 from .function_choices import FunctionChoice, call_choice
 from .functions import follow, super_call
 from .package_calls import builtin_call, library_call
@@ -96,6 +97,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     target = run.evaluate(func, env)
     value = target.value
     objects_of_others.check(run, node, env)
+    if qualname is not None:
+        class_methods.check(run, qualname, node)
     if isinstance(value, Transformed):
         return call_transformed(run, value, node, env)
     if isinstance(value, FactoryChoice):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...catalog import layers
 from ...catalog.functions import function as function_name
+from ...linen.execution import class_methods
 from ...linen.execution.type_tests import asked_classes
 from ...linen.modules import applied_models, detached_cells
 from ...linen.modules.self_calls import SELF_CALLS
@@ -208,6 +209,7 @@ def refuse(text: ClassText) -> None:
     place = text.run.project.made_by_configurations.get(text.model.qualname)
     if place is not None:
         raise Unmigratable("NNX182", f"{place} makes it, which knows neither its sizes nor rngs", text.model.node)
+    class_methods.refuse(text.analyser, text.model.qualname, text.model.node)
     for problem in text.run.problems:
         raise problem
     fields = text.run.fields
