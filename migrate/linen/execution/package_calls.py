@@ -53,7 +53,8 @@ def builtin_call(run: Any, name: str, arguments: Arguments, env: Any) -> Abs:
         if there is not None:
             return Abs(Const(there), False, arguments.flags)
     if name == "setattr" and not run.apart:
-        raise Unmigratable("NNX133", "`setattr(self, ...)` makes attributes under computed names", node)
+        of = ast.unparse(node.args[0]) if node.args else "..."
+        raise Unmigratable("NNX133", f"`setattr({of}, ...)` makes attributes under computed names", node)
     if name == "issubclass" and len(node.args) == 2:
         refuse_shared(run, node.args[1], env)
     if name == "isinstance" and len(arguments.positional) == 2:

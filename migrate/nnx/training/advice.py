@@ -6,7 +6,8 @@ from __future__ import annotations
 _ADVICE = {
     "several models of one kind": "construct the model with the same arguments wherever it is made, and give what differs "
     "(train, deterministic) to its call",
-    "init is not called in exactly one place": "call init in one function, which all others call for a state",
+    "init is called in several places": "call init in one function, which all others call for a state",
+    "init is not called here": "construct the model where its variables are made or loaded, and nnx.update it with them",
     "classes chosen at run time": "construct each class where the code says which it is",
     "a TrainState made in another function than its variables": "call init in the function that makes the TrainState",
     "a state that is kept or handed to something unknown": "hand on state.params, or what is computed of them",

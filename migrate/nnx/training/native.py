@@ -227,8 +227,10 @@ class _Native(Rewrite):
         inits = [n for n, v in self.uses if isinstance(n, ast.Call) and isinstance(v, Variables) and self._is_init(n)]
         self.twins = trees.twins(self, inits)
         inits = [node for node in inits if node not in self.twins]
-        if len(inits) != 1:
-            raise Unsupported(self.site, "init is not called in exactly one place")
+        if not inits:
+            raise Unsupported(self.site, "init is not called here")
+        if len(inits) > 1:
+            raise Unsupported(inits[1], "init is called in several places")
         self.wrapped = wrapped_init.find(self, inits[0])
         self.init = self.wrapped.call if self.wrapped is not None else inits[0]
         made = self.flow.value(inits[0].func)

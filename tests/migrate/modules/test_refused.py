@@ -179,3 +179,22 @@ Local = functools.partial(M, conv=nn.ConvLocal)
     assert "Plain = functools.partial(M, nnx.Conv)" in after
     assert "# TODO(nnx-migrate): NNX163" in after
     assert "Local = functools.partial(M, conv=nn.ConvLocal)" in after  # left as it is: a TypeError when it is built
+
+
+def test_the_object_whose_attributes_are_computed_is_named() -> None:
+    body = """def changed(config, **changes):
+  for name, value in changes.items():
+    setattr(config, name, value)
+  return config
+
+
+class M(nn.Module):
+  config: Any
+  def setup(self):
+    self.head = nn.Dense(changed(self.config, width=4).width)
+  def __call__(self, x):
+    return self.head(x)
+"""
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + body)])
+    (plan,) = result.classes
+    assert plan.reason.startswith("`setattr(config, ...)`"), plan.reason

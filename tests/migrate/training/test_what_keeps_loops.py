@@ -1,0 +1,45 @@
+"""What is said of a loop that is kept, where `init` is not called once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from nnx_migrate.migrate.pipeline import migrate_project
+from nnx_migrate.migrate.source import SourceFile
+
+HEAD = """\
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(x)
+
+
+x = jnp.ones((2, 4))
+"""
+GIVEN = """
+def predict(params, x):
+    return Net().apply({"params": params}, x)
+"""
+TWICE = """
+net = Net()
+first = net.init(jax.random.key(0), x)
+second = net.init(jax.random.key(1), x)
+print(net.apply(first, x) + net.apply(second, x))
+"""
+
+
+@pytest.mark.parametrize(
+    "program, reason, line",
+    [(GIVEN, "init is not called here", 15), (TWICE, "init is called in several places", 16)],
+)
+def test_where_init_is_called(program: str, reason: str, line: int) -> None:
+    result = migrate_project([SourceFile.parse(Path("program.py"), "program", HEAD + program)])
+    said = [d.help or "" for d in result.files[0].diagnostics if d.code in ("NNX602", "NNX603")]
+    assert any(re.search(rf"{reason} \(line {line}\) \(to change that: ", text) for text in said), said
