@@ -283,7 +283,8 @@ RULES = (
         "unknown-module",
         "what is made is not known",
         "The class that is called comes from a value that is not known before the call, from outside the project, or from a "
-        "partial of a partial.",
+        "partial of a partial. (A module of a package outside of the program, `lib.Block(8)(x)`, is wrapped where it is "
+        "made if its inputs are known: `linen_parity.foreign` looks at what it is when it runs.)",
         UNFOLLOWED,
         "give the field a default or a literal at its call sites; give all files of the project.",
     ),

@@ -82,6 +82,7 @@ class Analyser:
         self.of_others: dict[SourceFile, bool] = {}  # files that import classes of other packages, see `objects_of_others`
         self.bound_names: dict[ast.FunctionDef, dict[str, list[ast.expr]]] = {}  # what functions give names, see there
         self.wrapped: set[str] = set()  # the classes of these modules
+        self.foreign: dict[str, set[str]] = {}  # class → those of other packages that it wraps, see `foreign`
         self.later: set[str] = set()  # classes whose constructors find sizes by a call, see `later_sizes`
         self.never_later: set[str] = set()  # those that may not
         self.conflicts: dict[str, str] = {}

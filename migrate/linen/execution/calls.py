@@ -12,7 +12,7 @@ from ..lifted.lifting import CONTROL, LIFTED, OTHER_LIFTED, call_lifted, control
 from ..lifted.transform_choices import TransformChoice, lift_by_choice
 from ..lists import own_chains
 from ..lists.chains import Chain, Cycle
-from ..modules import detached_cells, objects_of_others, unknown_callees
+from ..modules import detached_cells, foreign, objects_of_others, unknown_callees
 from ..modules.choices import FactoryChoice, construct_choice
 from ..modules.construction import construct, lifted_factory, partial_factory
 from ..modules.factory_functions import construct_by, maker
@@ -94,9 +94,13 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX130", f"`{ast.unparse(func)}` is used", node)
     if qualname == "flax.linen.share_scope":
         return share_scope(run, node, env)
+    of_package = foreign.factory(run, qualname, node, env)
+    if of_package is not None:
+        foreign.check_arguments(run, of_package.target, arguments_of(run, node, env), env)
+        return construct(run, of_package, node, env)
     target = run.evaluate(func, env)
     value = target.value
-    objects_of_others.check(run, node, env)
+    objects_of_others.check(run, node, value, env)
     if qualname is not None:
         class_methods.check(run, qualname, node)
     if isinstance(value, Transformed):

@@ -92,7 +92,8 @@ def refuse_of_one_call(run: Any, site: Site, name: str, bound: BoundArg) -> None
     if not any(dim is None or _is_of_one_call(dim, followed) for dim in said_by(bound.localized)):
         if bound.localized.needs.isdisjoint(followed):
             return
-    if site.kind == "class" and (site.target in run.analyser.wrapped or is_seen(run.analyser, site.target, name)):
+    wrapped = site.foreign or site.target in run.analyser.wrapped
+    if site.kind == "class" and (wrapped or is_seen(run.analyser, site.target, name)):
         return
     made = site.target.rpartition(".")[2]
     reason = f"`{name}` of {made} follows a size of the input that is no width, and may be another at the next call"
@@ -152,7 +153,7 @@ def _counts(analyser: Any, site: Site, name: str, around: frozenset[tuple[str, s
     """Do the variables of what a site makes show what it is given under this name?"""
     if site.kind == "layer":
         return name not in _UNSEEN
-    if site.kind != "class" or site.target in analyser.wrapped:
+    if site.kind != "class" or site.foreign or site.target in analyser.wrapped:
         return True
     return (site.target, name) not in around and is_seen(analyser, site.target, name, around)
 
@@ -188,7 +189,7 @@ def _of_site(site: Site) -> list[Dim | None] | None:
 
 def _of_class(analyser: Any, run: Any, site: Site) -> list[Dim | None] | None:
     """The sizes that a submodule of the project's own takes from what it is called with."""
-    if site.target in analyser.wrapped:
+    if site.foreign or site.target in analyser.wrapped:
         return None  # it is initialized on whole shapes
     method = site.renders.get("method", "__call__")
     called = analyser.execution(site.target)

@@ -34,7 +34,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import is_open, sizes_left_open, starred_sizes, unpacked
 from ..values.values import Const, Global, Unknown, Value
-from . import call_fields
+from . import call_fields, foreign
 from .choices import RAISED, FactoryChoice, check_unchanged, lifted_or_not, map_choice
 from .given_functions import PartialFunction
 from .lost_factories import one_of
@@ -138,7 +138,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     bound: dict[str, BoundArg] = {
         k: dataclasses.replace(a, given=inline and not a.of_class) for k, a in factory.args.items() if k not in keywords
     }
-    order = parameter_names(run, factory.target)
+    of_package = foreign.is_one(run, factory.target)
+    order = [f"argument {i + 1}" for i in range(len(given))] if of_package else parameter_names(run, factory.target)
     held = [dataclasses.replace(a, given=inline) for a in factory.positional]  # the partial says them, or this call does
     positional = [*held, *[a if isinstance(a, BoundArg) else _bound(run, *a, env) for a in given]]
     if len(positional) > len(order):
@@ -181,6 +182,7 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
     elif factory.name is not None:
         site.name = factory.name
     site.origin = len(run.sites)
+    site.foreign = of_package
     site.renders["made_under"] = tuple(run.path)
     site.renders["made_sized"] = tuple(run.sized)
     site.renders["spelled"] = inline
@@ -190,7 +192,9 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         site.renders["norm_options"] = opened
     handed = [*factory.unpacked, *([mapping] if mapping is not None else [])]
     site.renders["open"] = tuple(key for m in handed for key in sizes_left_open(run, m, env) if key not in bound)
-    if site.kind == "class":
+    if of_package:
+        mutation.check_steady(run, site)
+    elif site.kind == "class":
         mutation.check_steady(run, site)
         check_passing(run, site)
         run.analyser.passes(run, site)

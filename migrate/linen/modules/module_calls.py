@@ -44,7 +44,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
-from . import layer_calls, own_methods
+from . import foreign, layer_calls, own_methods
 from .applied import REFUSED_METHODS, apply_layer
 from .given_functions import PartialFunction, call_function
 
@@ -163,7 +163,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     if known is None:
         return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
     result = given_back(run, site, node, module_output(run, site, method, known), env)
-    if site.kind == "class":
+    if site.kind == "class" and not site.foreign:
         result = rotated(site.target, [*known.args, *known.keywords.values()], result)
         result = attended_by(run, site, method, known, result)
     return Abs(result, False, arguments.flags)
@@ -216,6 +216,8 @@ def _output(run: Any, site: Site, method: str, record: CallRecord) -> Value:
         return layer_calls.followed(run, site, own, record) if own is not None else layer_output(run, site, record, method)
     if method == INITIAL_CARRY:
         record = CallRecord(tuple(as_shape(v) for v in record.args), {k: as_shape(v) for k, v in record.keywords.items()})
+    if site.foreign:
+        return foreign.result(run, site, method, record)
     return run.analyser.output(run, site, method, record)  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,8 @@ from ...source import SourceFile
 from ...trees import subtree
 from ..project.classes import ClassModel
 from ..values.arguments import Arguments
-from ..values.sites import Static, Unmigratable
+from ..values.merging import Either
+from ..values.sites import Module, Static, Unmigratable
 from ..values.values import Array, Int, Tup, Unknown, Value
 from .unknown_callees import LIBRARIES, of_package, of_the_project, unknown_base
 
@@ -42,14 +43,17 @@ _AROUND = frozenset({
 })  # fmt: skip
 
 
-def check(run: Any, node: ast.Call, env: Any) -> None:
-    """Refuse a call of what may be another package's module, as the code around says."""
+def check(run: Any, node: ast.Call, value: Value, env: Any) -> None:
+    """Refuse a call of what may be another package's module, as the code around says; `value`: what is called."""
     func = node.func
+    followed = isinstance(value, Module | Either)
+    wrapped = run.analyser.foreign.get(run.model.qualname, ()) if followed else ()
     if _is_method(func) or not isinstance(func, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.IfExp):
         return
     for maker in _Makers(run).of(func, env.source) if _names_some(run, env.source) else ():
-        if _is_of_others(run, env.source, maker):
-            raise _refusal(run, run.project.qualname(env.source, maker), "what it makes is called", node)
+        known = run.project.qualname(env.source, maker)
+        if known is not None and known not in wrapped and _is_class_of_others(run, known):
+            raise _refusal(run, env.source, known, "what it makes is called", node)
 
 
 def check_value(run: Any, node: ast.Call, value: Value, arguments: Arguments, env: Any) -> None:
@@ -60,7 +64,7 @@ def check_value(run: Any, node: ast.Call, value: Value, arguments: Arguments, en
     if not _is_method(func):
         lost = re.fullmatch(r"`([\w.]+\.[A-Z]\w*)` is not known", value.why) if isinstance(value, Unknown) else None
         if lost is not None and _is_class_of_others(run, lost[1]):
-            raise _refusal(run, lost[1], "what it makes is called", node)
+            raise _refusal(run, env.source, lost[1], "what it makes is called", node)
         return
     owner = run.evaluated.get(func.value)
     if owner is None or not isinstance(owner.value, Unknown | Static | Int) or not _names_some(run, env.source):
@@ -71,7 +75,7 @@ def check_value(run: Any, node: ast.Call, value: Value, arguments: Arguments, en
     for maker in _Makers(run).of(func.value, env.source):
         if _is_of_others(run, env.source, maker):
             said = f"a method of what it makes, `{func.attr}`, is called"
-            raise _refusal(run, run.project.qualname(env.source, maker), said, node)
+            raise _refusal(run, env.source, run.project.qualname(env.source, maker), said, node)
 
 
 def check_handed(run: Any, called: str | None, node: ast.Call, env: Any) -> None:
@@ -83,11 +87,14 @@ def check_handed(run: Any, called: str | None, node: ast.Call, env: Any) -> None
         for maker in makers:
             if _is_of_others(run, env.source, maker):
                 said = f"what it makes is given to `{ast.unparse(node.func)}`"
-                raise _refusal(run, run.project.qualname(env.source, maker), said, node)
+                raise _refusal(run, env.source, run.project.qualname(env.source, maker), said, node)
 
 
-def _refusal(run: Any, known: str, how: str, node: ast.Call) -> Unmigratable:
-    return Unmigratable("NNX138", f"{of_package(run.project, known)}, and {how}", node)
+def _refusal(run: Any, source: SourceFile, known: str, how: str, node: ast.Call) -> Unmigratable:
+    found = Unmigratable("NNX138", f"{of_package(run.project, known)}, and {how}", node)
+    if run.project.definition(known) is None:
+        found.foreign = (source, known)
+    return found
 
 
 def _is_method(func: ast.expr) -> TypeGuard[ast.Attribute]:

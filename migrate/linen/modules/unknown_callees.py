@@ -42,6 +42,8 @@ def refusal(run: Any, func: ast.expr, value: Value, node: ast.Call, env: Any) ->
         what = f"`{ast.unparse(maker)}` makes modules, and what an object holds is not followed"
     found = Unmigratable("NNX138", what, node)
     found.field = field
+    if not field and known is not None and run.project.definition(known) is None:
+        found.foreign = (env.source, known)
     return found
 
 
@@ -224,7 +226,7 @@ def _of_files(project: Any, qualname: str) -> bool:
             return False
         if qualname in project.files:
             source = project.files[qualname]
-            return not name or name in source.words or (source.is_package and _is_there(source.path.parent, name))
+            return not name or name in source.words or (source.is_package and is_there(source.path.parent, name))
         qualname, _, name = qualname.rpartition(".")
     return False
 
@@ -248,9 +250,9 @@ def unknown_base(project: Any, qualname: str, seen: frozenset[str] = frozenset()
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_there(package: Path, name: str) -> bool:
+def is_there(package: Path, name: str) -> bool:
     """Has a package on disk a module of this name?"""
     return (package / f"{name}.py").is_file() or (package / name).is_dir()
 
 
-__all__ = ["LIBRARIES", "is_copy", "made_by_unknown", "of_package", "of_the_project", "refusal", "unknown_base"]
+__all__ = ["LIBRARIES", "is_copy", "is_there", "made_by_unknown", "of_package", "of_the_project", "refusal", "unknown_base"]

@@ -146,7 +146,7 @@ def leads_to(run: Any, site: Site, path: tuple[str, ...]) -> Value | None:
     if site.kind == "layer":
         known = len(path) == 1 and path[0] in _SAME_NAMES.get(site.target, ())
         return _layer_shape(run, site, path[0]) if known else None
-    if site.kind != "class" or not path:
+    if site.kind != "class" or site.foreign or not path:
         return None
     called = run.analyser.execution(site.target)
     for inner in called.sites:

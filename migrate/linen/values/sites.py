@@ -28,6 +28,8 @@ class Unmigratable(Exception):
         self.node = node
         self.inner = ""  # the class that this one contains and that is not native, where that is why
         self.wanted_ranks: tuple[str, ...] = ()  # arguments whose number of dimensions might have helped
+        # The class of a package that is not migrated with this one, where that is why, and the file that names it.
+        self.foreign: tuple[SourceFile, str] | None = None
         self.field = ""  # the field that nothing has given a factory so far, where that is why
         self.lacks: tuple[Site, str] | None = None  # a module and an argument of its call whose size is not known
 
@@ -169,6 +171,7 @@ class Site:
     origin: int = 0  # order of creation
     lazy: bool = False  # a variable made where it is first asked for, as its first value needs the call
     bridged: str = ""  # why its class stays Linen, where it is wrapped
+    foreign: bool = False  # its class is of a package that is not migrated with this one, see `foreign`
     traits: Any = None  # where it is wrapped: what its Linen code has of collections and streams
     held: str = ""  # the field that hands the module in, or the attribute of another module: it is made elsewhere
     passed: bool = False  # handed to another module's constructor

@@ -23,6 +23,8 @@ def streams_of(site: Site) -> frozenset[str]:
 def names_unknown(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> bool:
     """May something draw from a stream whose name is not written out, as in `nn.Dropout(rng_collection=self.stream)`?"""
     for site in sites:
+        if site.foreign:
+            return True
         if site.kind == "rng" and site.target.startswith("self."):
             return True
         for kind in (site, *site.alternatives):

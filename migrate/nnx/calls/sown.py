@@ -24,6 +24,8 @@ def below(sites: Iterable[Site], classes: Mapping[str, ClassPlan]) -> frozenset[
     """The collections that submodules sow into."""
     found: set[str] = set()
     for site in sites:
+        if site.foreign and site.traits is not None and site.traits.sows:
+            found.add("intermediates")
         for one in (site, *site.alternatives):
             if one.kind == "class" and one.target in classes:
                 found |= classes[one.target].sown

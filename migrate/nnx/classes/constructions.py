@@ -26,7 +26,7 @@ from ...trees import subtree
 from ..calls import call_dtypes, merged_flags
 from ..factories import field_kinds
 from ..fields import fallbacks
-from ..generated import bridging
+from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions
 from ..text.text_parts import Details, InitLines, joined, short
@@ -176,6 +176,8 @@ def _class(text: ClassText, site: Site) -> Parts:
         stays = Unmigratable("NNX124", f"{name}, whose result decides sizes here, contains this class", site.node)
         stays.inner = site.target
         raise stays
+    if site.foreign:
+        return foreign.bridged(text, site)
     if called is None or called.details is None:
         if text.model.qualname in text.analyser.bridging and text.references is not None:
             return bridging.bridged(text, site, text.references, site.bridged)

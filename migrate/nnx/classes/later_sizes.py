@@ -27,7 +27,7 @@ from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
 from ...linen.values.wrappers import is_wrapper
 from ...trees import subtree
 from ..calls import merged_flags
-from ..generated import bridging
+from ..generated import bridging, foreign
 from ..text.text_parts import InitLines, joined
 from . import array_arguments, constructions, constructor_names, first_calls
 
@@ -166,6 +166,8 @@ def _wrapped(text: ClassText, site: Site) -> Parts | None:
     taken = constructor_names.bound_names(text.run) | text.run.fields.keys()
     if taken & {"args", "kwargs"}:
         raise Unmigratable("NNX150", "its names are those of what it is given", site.node)
+    if site.foreign:
+        return foreign.bridged(text, site, later=True)
     return bridging.bridged(text, site, text.references, site.bridged, later=True)
 
 

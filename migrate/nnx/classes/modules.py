@@ -13,6 +13,7 @@ from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
 from ...linen.modules import applied_models, fallback_factories, local_classes
+from ...linen.modules.foreign import may_be_wrapped
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
 from ...linen.outside import outside
@@ -28,6 +29,7 @@ from ..calls import drawn, sown
 from ..factories import factories, given_layers, helper_functions, outside_chains
 from ..factories.field_kinds import Misfit, OtherSizes
 from ..fields import kept_fields
+from ..generated import foreign
 from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
@@ -230,6 +232,15 @@ def _decide_class(
             if taken.container != name or name not in analyser.bridging:
                 raise
             break  # for a class that wraps what stays Linen, no other class stops asking
+    while failure is not None and failure.foreign is not None and references is not None:
+        source, package_class = failure.foreign
+        known = analyser.foreign.get(name, set())
+        if package_class in known or not may_be_wrapped(analyser.classes.project, source, package_class):
+            break
+        analyser.foreign.setdefault(name, known).add(package_class)
+        analyser.bridging.add(name)
+        analyser.forget(name, tried)
+        text, failure, tried = attempts.attempt(model, analyser, plan, inner, references)
     if text is None and failure is not None and later_sizes.may_find(analyser, model, failure):
         analyser.later.add(name)
         analyser.forget(name, tried)
@@ -241,7 +252,12 @@ def _decide_class(
             failure = last if last.reason.startswith(failure.reason) else failure
     if text is None:
         assert failure is not None
-        if name in analyser.bridging:
+        if analyser.foreign.pop(name, None):
+            analyser.bridging.discard(name)
+            analyser.forget(name, tried)
+            assert first is not None
+            failure = foreign.although(first, failure)
+        elif name in analyser.bridging:
             failure = failure if failure.code == "NNX150" or first is None else _although_wrapped(first, failure)
             analyser.bridging.discard(name)
             analyser.forget(name, tried)
@@ -251,7 +267,8 @@ def _decide_class(
         reasons[name] = failure
         return
     run = text.run
-    if tried or name in analyser.tracking or name in analyser.asked_values or text.run.number_arguments:
+    changed = tried or name in analyser.foreign
+    if changed or name in analyser.tracking or name in analyser.asked_values or text.run.number_arguments:
         analyser.forget_users(name, plan.classes)
     text.notes += taken_for_granted.notes(text, analyser)
     texts[name] = text

@@ -211,7 +211,7 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
     for position, (field, bound) in enumerate((n, b) for n, b in site.bound.items() if b.given):
         if field == "parent" or _of_modules(text, bound):
             raise Unbridgeable(f"it is given a module, `{field}`")
-        if _mentions_partitioning(bound.node):
+        if mentions_partitioning(bound.node):
             raise Unbridgeable(f"`{field}` has axes")
         parts = text.argument(bound, field, site)
         in_place = position < positional and position < len(order) and order[position] == field
@@ -239,9 +239,9 @@ def _examples(text: ClassText, site: Site, model: ClassModel) -> Iterator[Parts]
     for position, value in enumerate(site.call.args):
         if position >= len(parameters):
             raise UnknownInput("it is called with more arguments than it names")
-        yield (_example(text, site, parameters[position], value),)
+        yield (example(text, site, parameters[position], value),)
     for keyword, value in site.call.keywords.items():
-        yield (f"{keyword}=", _example(text, site, keyword, value))
+        yield (f"{keyword}=", example(text, site, keyword, value))
 
 
 def _is_repeated(site: Site) -> bool:
@@ -267,7 +267,7 @@ def _said(value: ast.expr) -> str:
     return ast.unparse(value) if flag else ""
 
 
-def _mentions_partitioning(node: ast.expr | None) -> bool:
+def mentions_partitioning(node: ast.expr | None) -> bool:
     return node is not None and bool(re.search(r"partitioning|logical|axes", ast.unparse(node)))
 
 
@@ -317,12 +317,12 @@ def _is_said_an_array(text: ClassText, site: Site, argument: str, name: str) -> 
     return any(p.annotation is not None and _ARRAY.search(ast.unparse(p.annotation)) for p in parameters)
 
 
-def _example(text: ClassText, site: Site, name: str, value: Value) -> str:
+def example(text: ClassText, site: Site, name: str, value: Value) -> str:
     """An argument of the first call as the constructor can give it: arrays by shape and type."""
     if isinstance(value, Array):
         return _array(text, site, name, value)
     if isinstance(value, Tup) and type(value) is Tup and value.items:
-        items = [_example(text, site, f"{name}[{i}]", item) for i, item in enumerate(value.items)]
+        items = [example(text, site, f"{name}[{i}]", item) for i, item in enumerate(value.items)]
         return f"[{', '.join(items)}]" if value.kind == "list" else f"({', '.join(items)}{',' * (len(items) == 1)})"
     if isinstance(value, Const) and (value.value is None or isinstance(value.value, bool | str | float)):
         return repr(value.value)
@@ -368,4 +368,14 @@ def _array(text: ClassText, site: Site, name: str, value: Array) -> str:
     return f"{said} if {setup_conditions.is_given(text, whole)} else None" if optional else said
 
 
-__all__ = ["FLAGS", "INTEGER", "Traits", "Unbridgeable", "UnknownInput", "bridged", "traits_of"]
+__all__ = [
+    "FLAGS",
+    "INTEGER",
+    "Traits",
+    "Unbridgeable",
+    "UnknownInput",
+    "bridged",
+    "example",
+    "mentions_partitioning",
+    "traits_of",
+]

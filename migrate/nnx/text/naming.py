@@ -428,6 +428,8 @@ def _interchangeable(run: Execution, sites: list[Site]) -> bool:
     (site, *others) = sites
     if others or site.lifted or site.scopes or site.alternatives or site.name is not None:
         return False
+    if site.foreign:
+        return False
     if site.kind == "class":
         inner = run.analyser.execution(site.target).sites
         if not inner or any(s.kind != "rng" for s in inner):

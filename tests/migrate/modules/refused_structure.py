@@ -215,15 +215,15 @@ class M(nn.Module):
     return self.last(self.block(x))
 """,
     ),
-    "a layer of another package": (
+    "what a function of another package makes": (
         "NNX138",
-        """from elsewhere import Block
+        """from elsewhere import block
 
 
 class M(nn.Module):
   @nn.compact
   def __call__(self, x):
-    return Block(8)(x)
+    return block(8)(x)
 """,
     ),
     "a layer of another package, made in setup": (

@@ -6,7 +6,6 @@ import sys
 import textwrap
 import types
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from flax import nnx
 from nnx_migrate import compat
+from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -130,14 +130,10 @@ def _setup(setup: str, call: str) -> str:
     )
 
 
-def _migrated(text: str) -> Any:
-    return migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
-
-
 @pytest.mark.parametrize("text", [*map(_compact, CALLED.values()), *(_setup(*parts) for parts in IN_SETUP.values())])
 def test_what_may_be_a_linen_module_is_not_left_in_a_native_class(text: str) -> None:
-    (model,) = _migrated(text).classes
-    assert str(model.outcome) == "bridged"
+    (model,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)], Options(bridge=False)).classes
+    assert str(model.outcome) == "manual"
     assert model.code == "NNX138"
     assert "`otherblocks.Block` is of a package that is not migrated with it" in model.reason
 
@@ -182,7 +178,7 @@ DATA = {
 @pytest.mark.parametrize("body", DATA.values(), ids=DATA)
 def test_data_of_other_packages_leaves_a_class_native(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = _compact(body)
-    result = _migrated(text)
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
     assert [str(c.outcome) for c in result.classes] == ["native"]
     modules = {}
     created = {path.stem: content for path, content in result.created.items()}
