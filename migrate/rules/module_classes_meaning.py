@@ -426,7 +426,7 @@ RULES = (
     Rule(
         "NNX185",
         "sizes-found-by-a-call",
-        "the constructor calls the class once, on shapes, to find the sizes of some modules or parameters",
+        "the constructor calls the class once, on shapes, to find the sizes of some modules, parameters or variables",
         what="A layer's input comes from code that shows no width: a library's function, a tree of arrays, a loop that "
         "keeps lists of its own. It is made as "
         "`linen_parity.Later(lambda rngs, x: nnx.Linear(x.shape[-1], 8, rngs=rngs))`, and the constructor's last line, "
@@ -435,7 +435,8 @@ RULES = (
         "left, but for what that call does not reach, which has no variables in Linen either. A parameter whose shape only "
         "the call knows (`self.param('cls', init, (1, 1, h.shape[-1]))`) is a `linen_parity.LaterVariable` until then; the "
         "call reads it by `linen_parity.late_parameter(self.cls, init, shape)`, which raises for another shape, as Linen "
-        "does. Where an argument of the call "
+        "does. So is a variable whose first value follows from such shapes (`self.variable('stats', 'mean', jnp.zeros, "
+        "h.shape[-1:])`), read by `linen_parity.late_variable`. Where an argument of the call "
         "may be something else than one array, the constructor takes an example of it (`in_example`: arrays, or shapes and "
         "dtypes). What to do: nothing, or write the sizes and take both away; `--ignore NNX185` leaves such classes Linen.",
         why="NNX makes its weights in the constructor. Linen finds these sizes in the same way, when `init` runs the call.",

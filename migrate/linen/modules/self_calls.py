@@ -27,7 +27,7 @@ from .put_variables import put_variable
 from .settled_fields import settled
 from .variable_reads import get_variable
 
-LATER = "later"  # a parameter that is made when the class was called once, on shapes: see `later_sizes`
+LATER = "later"  # a parameter or variable that is made when the class was called once, on shapes: see `later_sizes`
 
 
 def dtype_default(run: Any, method: Method, name: str) -> str:
@@ -110,12 +110,13 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
 
 
 def _made_later(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
-    """May a parameter be made when the class was called once, on shapes: do shapes alone say what it starts from?"""
+    """May a variable be made when the class was called once, on shapes: do shapes alone say what it starts from?"""
     if run.model.qualname not in run.analyser.later or env.method is None or env.parent is not None:
         return False
     plain = not site.in_setup and not site.loops and not site.scopes and site.holder == "self"
-    named = site.name is not None and site.name.constant is not None and len(node.args) > 1
-    given = [*node.args[1:], *[k.value for k in node.keywords]]
+    names = 2 if site.kind == "variable" else 1
+    named = site.name is not None and site.name.constant is not None and len(node.args) > names
+    given = [*node.args[names:], *[k.value for k in node.keywords]]
     starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg in (None, "module") for k in node.keywords)
     if not plain or not named or starred or not all(shown_by_shapes.shown(run, env.method, a) for a in given):
         return False
@@ -243,6 +244,9 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
             site.lazy = True
             localized = []
             break
+        if said is None and _made_later(run, site, node, env):
+            localized = []
+            break
         if said is None:
             raise Unmigratable(
                 "NNX112",
@@ -266,6 +270,9 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         site.shape = shapes.call(init.name, args, given) if isinstance(init, Global) else Unknown("variable")
     else:
         site.shape = Unknown("variable")
+    if LATER in site.renders and not (rest and isinstance(rest[0][1].value, Function) and type(site.shape) is Array):
+        made_by = rest[0][1].value if rest else None
+        site.several |= not (isinstance(made_by, Global) and made_by.name.startswith(("jax.", "numpy.")))
     if rest and not site.lazy:
         site.several |= _may_make_several(rest[0][1].value, rest[-1][1].value if len(rest) > 1 else None)
     if drawn and not site.lazy:  # the constructor draws these, and no call does

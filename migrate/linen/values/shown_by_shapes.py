@@ -147,8 +147,11 @@ class _Shown:
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
         parts = [part for statement in body for part in subtree(statement)]
         own |= {name for part in parts for name in _bound_by(part)}
+        shaped = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in _OF_SHAPES}
         for part in parts:
             if isinstance(part, ast.Name) and part.id not in own and isinstance(part.ctx, ast.Load):
+                if part in shaped and self._is_last(part.id, node):
+                    continue  # `lambda: jnp.zeros(h.shape)`
                 if len(self.bound.get(part.id, ())) > 1 or part.id in self.parameters:
                     return False
                 if not self._name(part):
@@ -157,6 +160,17 @@ class _Shown:
                 if part.attr in _OF_MODULES or self._is_module(part):
                     return False
         return True
+
+    def _is_last(self, name: str, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+        """Does a name hold, wherever a function is called, what it holds where the function stands?"""
+        around = list(self.method.source.ancestors(function))
+        inner = around[: around.index(self.method.node)] if self.method.node in around else around
+        if any(isinstance(a, (ast.For, ast.While, ast.AsyncFor, ast.comprehension, *_FUNCTIONS)) for a in inner):
+            return False
+        return all(
+            isinstance(maker, ast.Assign | ast.AnnAssign | ast.AugAssign) and (maker.end_lineno or 0) < function.lineno
+            for maker in self.bound.get(name, [])
+        )
 
     def _is_module(self, node: ast.Attribute) -> bool:
         """Does an attribute of self hold anything that setup makes, or that calls modules?"""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 CODE = "NNX185"
-_CODES = frozenset({"NNX110", "NNX111", "NNX114"})
+_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX114"})
 _FLAG = re.compile(r"\b(bool|Any)\b")
 
 
@@ -56,7 +56,7 @@ def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bo
 def site_lines(text: ClassText, site: Site) -> InitLines:
     """The constructor expression of a site; a `Later` where its sizes are not known and the class finds such."""
     if LATER in site.renders:
-        return InitLines((), _parameter(text, site))
+        return InitLines((), _variable(text, site))
     if site in text.later:
         return InitLines((), _later(text, site))
     try:
@@ -72,28 +72,33 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     return InitLines((), _later(text, site))
 
 
-def _parameter(text: ClassText, site: Site) -> Parts:
-    """A parameter whose shape the call knows."""
+def _variable(text: ClassText, site: Site) -> Parts:
+    """A parameter or variable whose shape the call knows."""
     why = first_calls.why_not_by_default(text.run, site.node, site.source)
-    if any(read.site is site for read in text.run.variable_reads.values()):
+    own = site.name.constant if site.name is not None else None
+    if any(r.site is site or (r.site is None and own in r.path[:1]) for r in text.run.variable_reads.values()):
         why = "it is read elsewhere"
     if why:
-        name = site.name.constant if site.name is not None else "?"
-        reason = f"the parameter `{name}` has a shape that only the call knows; and it cannot be made later: {why}"
-        raise Unmigratable("NNX111", reason, site.node)
+        name = own or "?"
+        what, code = ("parameter", "NNX111") if site.kind == "param" else ("variable", "NNX112")
+        reason = f"the {what} `{name}` has a shape that only the call knows; and it cannot be made later: {why}"
+        raise Unmigratable(code, reason, site.node)
     text.later[site] = None
+    if site.kind == "variable":
+        return (f"{text.namer.parity('LaterVariable')}({text.variable_type(site.target)}, drawn=False)",)
     return (f"{text.namer.parity('LaterVariable')}({text.namer.name('flax.nnx.Param')})",)
 
 
 def found(text: ClassText, site: Site) -> Parts:
-    """How the call reads such a parameter: with what it starts from, in the call's own words."""
+    """How the call reads such a variable: with what it starts from, in the call's own words."""
     span = site.source.span
-    given: list[Parts] = [(span(a),) for a in site.node.args[1:]]
+    given: list[Parts] = [(span(a),) for a in site.node.args[2 if site.kind == "variable" else 1 :]]
     given += [(f"{k.arg}=", span(k.value)) for k in site.node.keywords if k.arg not in ("name", "unbox", "init_fn", "axes")]
     axes = next((k.value for k in site.node.keywords if k.arg == "axes"), None)
     if axes is not None and not (isinstance(axes, ast.Constant) and axes.value is None):  # of `param_with_axes`
         given[0] = joined((text.namer.parity("param_with_axes"),), [given[0], (span(axes),)])
-    return joined((text.namer.parity("late_parameter"),), [text.reference(site), *given])
+    reader = "late_variable" if site.kind == "variable" else "late_parameter"
+    return joined((text.namer.parity(reader),), [text.reference(site), *given])
 
 
 def _is_lacking(error: Unmigratable, site: Site) -> bool:

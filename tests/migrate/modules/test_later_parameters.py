@@ -97,6 +97,9 @@ REFUSED: dict[str, str] = {
     "another module": (
         "return h + nn.partitioning.param_with_axes('w', nn.initializers.zeros, h.shape[1:], axes=('b',), module=self)"
     ),
+    "read elsewhere": (
+        "w = self.param('w', nn.initializers.ones, (h.shape[-1],))\nreturn h * self.get_variable('params', 'w')"
+    ),
     "what arrays hold": "m = h.mean(0)\nw = self.param('w', lambda key: -m)\nreturn h + w",
     "an array": "w = self.param('w', lambda key, m: -m, h.mean(0))\nreturn h + w",
     "a name bound again": (
