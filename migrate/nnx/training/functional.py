@@ -561,6 +561,8 @@ class _Functional(PassedTrees):
             if not (isinstance(value, Variables | Updated) and functional_calls.takes_item(self, parent)):
                 self._attribute(parent, value)
             return
+        if linen_trees.shown(self, node):
+            return
         if self.read_only.intersection(self.receivers(node)) and linen_trees.hand_over(self, node):
             return
         if not self.goes_on(node) and not linen_trees.hand_over(self, node):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # What reads a tree in a function of the project, and keeps nothing of it.
 _SAVERS = ("flax.serialization.", "flax.traverse_util.", "pickle.", "numpy.save", "jax.numpy.save")
 
+_PRINTING = ("print", "pprint.pprint")
+
 
 def readers(form: _Functional) -> set[Symbol]:
     """The parameters of the project's functions that are only read: `def save_params(params, path)`."""
@@ -55,6 +57,35 @@ def hand_over(form: _Functional, node: ast.AST) -> bool:
     opening, closing = ("{'params': ", "}") if whole else ("", "")
     form.replace(node, f"{opening}{form.context(node).parity('linen_tree')}({graphdef}, ", node, f"){closing}")
     return True
+
+
+def shown(form: _Functional, node: ast.AST) -> bool:
+    """Write a tree as Linen's dictionaries where it is printed: `print(jax.tree.map(jnp.shape, params))`."""
+    call = form.parent(node)
+    if form.annotated or not isinstance(call, ast.Call) or node not in call.args or not isinstance(node, ast.expr):
+        return False
+    if not _is_params(form, node) or isinstance(form.flow.value(node), Variables):
+        return False
+    own = isinstance(call.func, ast.Name) and form.source(node).names.binders(call.func.id)
+    name = form.flow.name(call.func) or form.text(call.func)
+    if name not in _PRINTING or (own and name == "print") or not isinstance(form.parent(call), ast.Expr):
+        return False
+    graphdef = structure_of(form, node) or _beside_init(form, node)
+    if graphdef:
+        form.replace(node, f"{form.context(node).parity('linen_tree')}({graphdef}, ", node, ")")
+    return bool(graphdef)
+
+
+def _beside_init(form: _Functional, node: ast.expr) -> str:
+    """The structure's name in the function that calls init, below that call, where there is one model."""
+    scope = form.function(node)
+    home = form.kinds[0].homes.get(scope) if len(form.kinds) == 1 else None
+    if home is None or home.lineno >= node.lineno or form.source(home) is not form.source(node):
+        return ""
+    around = form.source(home).tree if scope is None else scope
+    body = getattr(around, "body", [])
+    straight = isinstance(body, list) and form.statement(home) in body
+    return form.kinds[0].graphdefs.get(scope, "") if straight else ""
 
 
 def structure_of(form: _Functional, node: ast.expr) -> str:
