@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _SIZELESS = "flax.linen.Dropout"
 _MOST = 6  # conditions of which all ways together are looked at
 _LOOPS = (ast.For, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 Way = tuple[Step, ...]
 
 
@@ -68,14 +69,54 @@ def _ways(text: ClassText, site: Site) -> list[Way]:
     already = site.renders.get("made_under", ())
     chosen = {(ast.unparse(test), holds) for test, holds in site.choice}  # the factory is picked under them
     inner = {name for call, _, _ in site.calls for name in _passes_around(site, call)}
+    beside = [_beside_flags(text, site, call) for call, _, _ in site.calls]
+    if len(beside) != len(paths):  # a call may be followed more than once
+        beside = [tuple(step for step in beside[0] if all(step in way for way in beside))] * len(paths) if beside else []
     found = []
-    for path in paths:
-        way = [s for s in path if s not in already and (s.text, s.holds) not in chosen]
+    for path, more in zip(paths, beside):
+        way = [s for s in dict.fromkeys([*path, *more]) if s not in already and (s.text, s.holds) not in chosen]
         # A loop around the call alone reaches it in some pass; what no field says is as with the defaults.
         way = [s for s in way if not (s.deps and s.deps <= inner) and GIVEN not in s.deps]
         way = [s for s in way if s.deps or setup_conditions.asks_fields(text, s)]
         found.append(tuple(way))
     return list(dict.fromkeys(found))
+
+
+def _beside_flags(text: ClassText, site: Site, call: ast.Call) -> Way:
+    """What fields and counters of loops decide beside flags of the call: `i > 0` of `if i > 0 and train:`."""
+    bound = {n.id for loop in site.loops for n in subtree(loop.node.target) if isinstance(n, ast.Name)}
+    steps: list[Step] = []
+    for test, holds in _ways_around(site, call):
+        parts = list(_parts(test, holds))
+        known = [_is_known(text, part, bound) for part, _ in parts]
+        for (part, side), is_known in zip(parts, known):
+            if is_known and not all(known):  # what is known as a whole has been asked as a whole
+                names = {n.id for n in subtree(part) if isinstance(n, ast.Name)} & bound
+                steps.append(Step(ast.unparse(part), frozenset(names), side))
+    return tuple(steps)
+
+
+def _parts(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """What holds, or does not, where a condition does: of `not (a or b)` neither."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _parts(test.operand, not holds)
+    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is holds:
+        for part in test.values:
+            yield from _parts(part, holds)
+    else:
+        yield test, holds
+
+
+def _is_known(text: ClassText, part: ast.expr, bound: set[str]) -> bool:
+    """Is a condition one of fields, constants and counters of loops?"""
+    for node in subtree(part):
+        if isinstance(node, ast.Name) and node.id not in bound | {"self", "len"}:
+            return False
+        if isinstance(node, ast.Attribute) and not (ast.unparse(node.value) == "self" and node.attr in text.run.fields):
+            return False
+        if isinstance(node, ast.Call) and ast.unparse(node.func) != "len":
+            return False
+    return True
 
 
 def _passes_around(site: Site, call: ast.Call) -> Iterator[str]:
@@ -100,24 +141,40 @@ def _leaves_none(ways: list[Way]) -> bool:
 
 def _check_sizes(text: ClassText, site: Site) -> None:
     """Refuse a module that is called only for some sizes, of which the constructor cannot ask where it makes the module."""
-    around = [_ways_around(site, call) for call, _, _ in site.calls]
-    asked = [next((way for way in found if _asks_sizes(text, way[0].test)), None) for found in around]
+    around = [list(_ways_around(site, call)) for call, _, _ in site.calls]
+    asked = [next((way for way in found if _asks_sizes(text, way[0])), None) for found in around]
     ways = {way for way in asked if way is not None}
-    if not asked or None in asked or any((node, not holds) in ways for node, holds in ways):
+    by_fields = [any(_is_known(text, part, set()) for way in found for part, _ in _parts(*way)) for found in around]
+    always = any(way is None and not known for way, known in zip(asked, by_fields))
+    if not ways or always or any((test, not holds) in ways for test, holds in ways):
         return
-    first = min((node for node, _ in ways), key=lambda node: node.lineno)
-    reason = f"it is made before `{ast.unparse(first.test)}` is asked, and called by that"
+    first = min((test for test, _ in ways), key=lambda test: test.lineno)
+    reason = f"it is made before `{ast.unparse(first)}` is asked, and called by that"
     raise Unmigratable("NNX157", f"{reason}: Linen makes variables for what is called", site.node)
 
 
-def _ways_around(site: Site, call: ast.Call) -> Iterator[tuple[ast.If | ast.IfExp, bool]]:
-    """The conditions around a call, and not around what makes the module, with the side on which the call is."""
+def _ways_around(site: Site, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
+    """The conditions on the way to a call that are not on the way to what makes the module, and whether they hold there."""
     outer = {site.node, *site.source.ancestors(site.node)}
     for child, parent in itertools.pairwise([call, *site.source.ancestors(call)]):
+        yield from _left_before(child, parent, outer)
         if parent in outer:
             return
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-            yield parent, child is parent.body or (isinstance(parent, ast.If) and child in parent.body)
+            yield parent.test, child is parent.body or (isinstance(parent, ast.If) and child in parent.body)
+
+
+def _left_before(child: ast.AST, parent: ast.AST, outer: set[ast.AST]) -> Iterator[tuple[ast.expr, bool]]:
+    """`if not self.normed: continue` between the statement that makes a module, or its block, and one that calls it."""
+    for name in ("body", "orelse"):
+        block = getattr(parent, name, None)
+        if not isinstance(block, list) or child not in block:
+            continue
+        before = block[: block.index(child)]
+        made = max((n for n, statement in enumerate(before) if statement in outer), default=-1)
+        for statement in before[made + 1 :]:
+            if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], _LEAVES):
+                yield statement.test, False
 
 
 def _asks_sizes(text: ClassText, test: ast.expr) -> bool:

@@ -223,7 +223,25 @@ class InOneOfManyPasses(nn.Module):
         return x
 
 
+class BesideFlags(nn.Module):
+    use: bool = False
+
+    @nn.compact
+    def __call__(self, x, more: bool = True):
+        for i in range(3):
+            first, second, third = nn.Dense(x.shape[-1]), nn.LayerNorm(), nn.Dense(x.shape[-1])
+            x = first(x) if i > 0 and more else x
+            if self.use and more:
+                x = second(x)
+            if not (i < 2 and more):
+                continue
+            x = third(x)
+        return x
+
+
 CASES = [
+    ("BesideFlags", {}, [(2, 3)], {}),
+    ("BesideFlags", {"use": True}, [(2, 3)], {}),
     ("InOneOfManyPasses", {}, [(2, 3)], {}),
     ("InOneOfManyPasses", {"single": True}, [(2, 3)], {}),
     ("InItsPass", {}, [(2, 3)], {}),

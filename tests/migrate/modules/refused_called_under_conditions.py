@@ -66,6 +66,26 @@ REFUSED = {
     return nn.Dense(2)(x)
 """,
     ),
+    "passes that are left by sizes": (
+        "NNX157",
+        f"""{_LOOP}    for i in range(3):
+      m = nn.Dense(x.shape[-1])
+      if not x.shape[-1] > 2:
+        continue
+      x = m(x)
+    return x
+""",
+    ),
+    "a field or sizes": (
+        "NNX157",
+        f"""{_LOOP}    m = nn.Dense(x.shape[-1])
+    if x.shape[-1] > 2:
+      x = m(x)
+    if self.count > 2:
+      x = m(2 * x)
+    return x
+""",
+    ),
     "one item of a list": (
         "NNX157",
         f"""{_LOOP}    ms = [nn.Dense(4) for _ in range(3)]
