@@ -121,6 +121,7 @@ class _Functional(PassedTrees):
         self.kinds: list[Kind] = []  # the models, by class
         self.clashes = False
         self.parts = ["params"]  # the collections that the models have
+        self.init_calls: list[ast.Call] = []
         self.streams: tuple[str, ...] = ()  # that they draw from when they are called
         self.annotated = False  # have their variables axes?
         self.functions: dict[ast.Call, InitFunction] = {}  # calls that initialize by a function
@@ -162,6 +163,7 @@ class _Functional(PassedTrees):
         inits = [call for call in calls if call in known or (self._is_init(call) and call not in within)]
         if not inits:
             raise Unsupported(site, "init is not called here")
+        self.init_calls = inits
         self.kinds = functional_kinds.find(self, inits)
         self.fields = self._tree_fields() | set(self.parts)
         for kind in self.kinds:
@@ -239,10 +241,26 @@ class _Functional(PassedTrees):
         while True:
             home = kind.homes.get(scope)
             if home is not None and self.source(home).module == module:
+                self._check_reached(home, node, scope)
                 return kind.graphdefs[scope]
             if scope is None:
                 return ""
             scope = self.function(scope)
+
+    def _check_reached(self, home: ast.AST, node: ast.AST, scope: ast.AST | None) -> None:
+        """Unsupported where init, and with it the structure's name, stands under a condition that a use does not."""
+        source = self.source(home)
+        around = set(source.ancestors(node))
+        inner = home
+        for outer in source.ancestors(home):
+            if outer is scope:
+                return
+            if isinstance(outer, ast.If) and inner is not outer.test and "__name__" not in ast.dump(outer.test):
+                here, other = (outer.body, outer.orelse) if inner in outer.body else (outer.orelse, outer.body)
+                in_both = any(call in subtree(statement) for call in self.init_calls for statement in other)
+                if not in_both and not around.intersection(here) and node not in here:
+                    raise Unsupported(node, "init under a condition")
+            inner = outer
 
     def holder(self, node: ast.AST, function: ast.Attribute | ast.Name) -> str:
         if isinstance(function, ast.Name):

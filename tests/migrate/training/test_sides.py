@@ -57,6 +57,7 @@ SHARDED = {
 OTHERS = {
     "actor_loss_under_the_new_critics": "NNX602",
     "captured_without_mutable": "NNX603",
+    "init_under_a_condition": "NNX603",
     "params_printed_as_linen_has_them": "NNX602",
     "tables_of_a_model_that_is_kept": "NNX603",
     "updates_of_a_helper_that_asks_first": "NNX603",
