@@ -24,6 +24,7 @@ from ..modules.shared_scopes import share_scope
 from ..modules.unknown_callees import is_copy, made_by_unknown
 from ..outside.made_outside import call_outside
 from ..shapes.shape_keeping import keeps_shape, names_activation
+from ..values import rest_arguments
 from ..values.arguments import arguments_of, is_self
 from ..values.bundles import record
 from ..values.merging import Choice, Either, Several
@@ -96,8 +97,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return share_scope(run, node, env)
     of_package = foreign.factory(run, qualname, node, env)
     if of_package is not None:
-        foreign.check_arguments(run, of_package.target, arguments_of(run, node, env), env)
-        return construct(run, of_package, node, env)
+        given = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
+        foreign.check_arguments(run, of_package.target, given, env)
+        return construct(run, of_package, node, env, arguments=given)
     target = run.evaluate(func, env)
     value = target.value
     objects_of_others.check(run, node, value, env)
