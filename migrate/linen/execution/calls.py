@@ -97,9 +97,9 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
         return share_scope(run, node, env)
     of_package = foreign.factory(run, qualname, node, env)
     if of_package is not None:
-        given = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
-        foreign.check_arguments(run, of_package.target, given, env)
-        return construct(run, of_package, node, env, arguments=given)
+        arguments = rest_arguments.expanded(arguments_of(run, node, env), env, run.evaluated)
+        foreign.check_arguments(run, of_package.target, arguments, env)
+        return construct(run, of_package, node, env, arguments=arguments)
     target = run.evaluate(func, env)
     value = target.value
     objects_of_others.check(run, node, value, env)
