@@ -89,7 +89,7 @@ class Nested(nn.Module):
         if self.hidden < self.width:
             if x.shape[-1] > y.shape[-1]:
                 return up(y) + across(x)
-            return up(y)
+            return up(y) - across(x)
         return across(y)
 
 

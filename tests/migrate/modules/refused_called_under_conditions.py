@@ -86,6 +86,17 @@ REFUSED = {
     return x
 """,
     ),
+    "sizes within one side of a field, and the other side": (
+        "NNX157",
+        f"""{_LOOP}    down, up, across = nn.Dense(4), nn.Dense(6), nn.Dense(6)
+    y = down(x)
+    if self.count < 4:
+      if x.shape[-1] > y.shape[-1]:
+        return up(y) + across(x)
+      return up(y)
+    return across(y)
+""",
+    ),
     "one item of a list": (
         "NNX157",
         f"""{_LOOP}    ms = [nn.Dense(4) for _ in range(3)]
