@@ -43,6 +43,7 @@ from . import (
     handed_apply,
     handed_models,
     init_functions,
+    init_reach,
     leaf_order,
     linen_trees,
     masks,
@@ -241,26 +242,11 @@ class _Functional(PassedTrees):
         while True:
             home = kind.homes.get(scope)
             if home is not None and self.source(home).module == module:
-                self._check_reached(home, node, scope)
+                init_reach.check(self, home, node, scope)
                 return kind.graphdefs[scope]
             if scope is None:
                 return ""
             scope = self.function(scope)
-
-    def _check_reached(self, home: ast.AST, node: ast.AST, scope: ast.AST | None) -> None:
-        """Unsupported where init, and with it the structure's name, stands under a condition that a use does not."""
-        source = self.source(home)
-        around = set(source.ancestors(node))
-        inner = home
-        for outer in source.ancestors(home):
-            if outer is scope:
-                return
-            if isinstance(outer, ast.If) and inner is not outer.test and "__name__" not in ast.dump(outer.test):
-                here, other = (outer.body, outer.orelse) if inner in outer.body else (outer.orelse, outer.body)
-                in_both = any(call in subtree(statement) for call in self.init_calls for statement in other)
-                if not in_both and not around.intersection(here) and node not in here:
-                    raise Unsupported(node, "init under a condition")
-            inner = outer
 
     def holder(self, node: ast.AST, function: ast.Attribute | ast.Name) -> str:
         if isinstance(function, ast.Name):

@@ -1,0 +1,31 @@
+"""Is `init` reached wherever the structure that it gives is used: `if params is None: params = model.init(key, x)`?"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...trees import subtree
+from .rewrite import Unsupported
+
+if TYPE_CHECKING:
+    from .functional import _Functional
+
+
+def check(form: _Functional, home: ast.AST, node: ast.AST, scope: ast.AST | None) -> None:
+    """Unsupported where init, and with it the structure's name, stands under a condition that a use does not."""
+    source = form.source(home)
+    around = set(source.ancestors(node))
+    inner = home
+    for outer in source.ancestors(home):
+        if outer is scope:
+            return
+        if isinstance(outer, ast.If) and inner is not outer.test and "__name__" not in ast.dump(outer.test):
+            here, other = (outer.body, outer.orelse) if inner in outer.body else (outer.orelse, outer.body)
+            in_both = any(call in subtree(statement) for call in form.init_calls for statement in other)
+            if not in_both and not around.intersection(here) and node not in here:
+                raise Unsupported(node, "init under a condition")
+        inner = outer
+
+
+__all__ = ["check"]
