@@ -12,7 +12,7 @@ from typing import Any
 from ...diagnostics import defect
 from ...source import SourceFile
 from ..lists import own_chains
-from ..modules import bridged_results, given_carries, lost_factories
+from ..modules import bridged_results, given_carries, lost_factories, objects_of_others
 from ..modules.annotated_factories import annotated_factory
 from ..modules.given_functions import GivenFunctions
 from ..modules.kinds import Kinds, same_kind
@@ -45,7 +45,7 @@ from ..values.sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unm
 from ..values.substitution import Substitution
 from ..values.vague import is_count, is_loose, is_vague, is_written_out
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
-from . import asked_values, number_arguments, side_ranks
+from . import asked_values, class_methods, number_arguments, side_ranks
 from .execute import Execution
 from .helpers import Slot
 from .needed_sizes import needed_sizes
@@ -79,8 +79,7 @@ class Analyser:
         self.given: dict[str, dict[str, Given]] = {}  # class → field → what is passed in
         self.revised = False  # did a field get more kinds of modules after it was first known?
         self.bridging: set[str] = set()  # classes in which modules that stay Linen are wrapped
-        self.of_others: dict[SourceFile, bool] = {}  # files that import classes of other packages, see `objects_of_others`
-        self.bound_names: dict[ast.FunctionDef, dict[str, list[ast.expr]]] = {}  # what functions give names, see there
+        self.of_others = objects_of_others.Memo()
         self.wrapped: set[str] = set()  # the classes of these modules
         self.foreign: dict[str, set[str]] = {}  # class → those of other packages that it wraps, see `foreign`
         self.later: set[str] = set()  # classes whose constructors find sizes by a call, see `later_sizes`
@@ -97,8 +96,7 @@ class Analyser:
         self.functions = GivenFunctions()
         self.carried_scans: set[ast.AST] = set()  # in helpers: scans over modules of which some change from step to step
         self.plain_results: dict[object, Value] = {}  # methods of objects that are no modules, on arguments → what they give
-        self.makes_by_class_methods: dict[str, bool] = {}  # functions that are called, see `class_methods`
-        self.made_by_class_methods: dict[str, str] | None = None  # modules → what makes them so
+        self.class_methods = class_methods.Memo()
         self.slots: dict[ast.AST, dict[str, Slot]] = {}  # helper function → what its callers hand to it, see `helpers`
         self.checked: dict[ast.Call, ast.expr] = {}  # parameter of a helper function → the dtype that is the call's
         self.handed_on: dict[ast.Call, dict[str, str]] = {}  # call in a helper function → keyword → the helper's own

@@ -12,6 +12,7 @@ that is called where it was constructed, in them and in what they call by name.
 from __future__ import annotations
 
 import ast
+import dataclasses
 from typing import Any
 
 from ...source import SourceFile
@@ -20,9 +21,17 @@ from ..project.index import Project
 from ..values.sites import Unmigratable
 
 
+@dataclasses.dataclass
+class Memo:
+    """What the code of a project was found to say, once."""
+
+    makes: dict[str, bool] = dataclasses.field(default_factory=dict)  # does a function that is called make modules so?
+    made: dict[str, str] | None = None  # modules → what makes them so
+
+
 def check(run: Any, qualname: str, node: ast.Call) -> None:
     """Raises Unmigratable where what is called makes modules so."""
-    known: dict[str, bool] = run.analyser.makes_by_class_methods
+    known = run.analyser.class_methods.makes
     if qualname not in known:
         known[qualname] = _makes(run, qualname, set())
     if known[qualname]:
@@ -32,9 +41,10 @@ def check(run: Any, qualname: str, node: ast.Call) -> None:
 
 def refuse(analyser: Any, qualname: str, node: ast.AST) -> None:
     """Raises Unmigratable for a module that a class method makes so: where that is called, Linen knows the module around."""
-    if analyser.made_by_class_methods is None:
-        analyser.made_by_class_methods = _made(analyser.classes.project)
-    place = analyser.made_by_class_methods.get(qualname)
+    memo: Memo = analyser.class_methods
+    if memo.made is None:
+        memo.made = _made(analyser.classes.project)
+    place = memo.made.get(qualname)
     if place is not None:
         what = f"`{place}`, of a class that is no module, makes it for the module that calls that"
         raise Unmigratable("NNX135", what, node)
@@ -115,4 +125,4 @@ def _module(project: Project, source: SourceFile, node: ast.expr) -> str:
     return name if name in project.linen_classes else ""
 
 
-__all__ = ["check", "refuse"]
+__all__ = ["Memo", "check", "refuse"]

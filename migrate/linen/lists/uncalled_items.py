@@ -50,6 +50,7 @@ def _check_picked(run: Any, site: Site) -> None:
     reason = "of a list or dict some items are called, and Linen makes no variables for the others"
     picked: set[str] = set()
     count: int | None = None
+    outer = set(site.source.ancestors(site.node))
     for node, _, env in site.calls:
         func = node.func
         if site.loops[-1].node in env.source.ancestors(node):
@@ -58,7 +59,8 @@ def _check_picked(run: Any, site: Site) -> None:
             names = _unpacked(env.source, func, site)
             if names is None:
                 return
-            picked.add(func.id)
+            if not _is_conditional(env.source, node, outer):
+                picked.add(func.id)
             count = len(names)
             continue
         if not isinstance(func, ast.Subscript) or not isinstance(func.value, ast.Name) or not _is_constant(func.slice):
@@ -66,12 +68,18 @@ def _check_picked(run: Any, site: Site) -> None:
         held = run.evaluated.get(func.value)
         if held is None or not isinstance(held.value, Repeated) or held.value.part or isinstance(func.slice, ast.Slice):
             return
-        picked.add(ast.unparse(func.slice))
+        if not _is_conditional(env.source, node, outer):
+            picked.add(ast.unparse(func.slice))
         count = _count(run, site, held.value)
     numbers = {ast.literal_eval(part) % count for part in picked if count and re.fullmatch(r"-?\d+", part)}
     several = len(numbers) if numbers else len(picked)
     if several < count if count is not None else len(picked) < 2:
         raise Unmigratable("NNX157", reason, site.node)
+
+
+def _is_conditional(source: SourceFile, call: ast.Call, outer: set[ast.AST]) -> bool:
+    """Is a condition around a call that is not around what makes the list?"""
+    return any(isinstance(parent, ast.If | ast.IfExp) and parent not in outer for parent in source.ancestors(call))
 
 
 def _unpacked(source: SourceFile, name: ast.Name, site: Site) -> set[str] | None:

@@ -8,13 +8,14 @@ this function or, for an attribute, anywhere in the class.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 import sys
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 from ...source import SourceFile
-from ...trees import subtree
+from ...trees import of_kind, subtree
 from ..project.classes import ClassModel
 from ..values.arguments import Arguments
 from ..values.merging import Either
@@ -43,6 +44,18 @@ _AROUND = frozenset({
 })  # fmt: skip
 
 
+# What holds the items of what it is given.
+_ITEMS = frozenset({"tuple", "list", "reversed", "zip", "enumerate", "sorted", "iter", "next", "set"})
+
+
+@dataclasses.dataclass
+class Memo:
+    """What the code of a project was found to say, once."""
+
+    names_some: bool | None = None  # does it import a class of another package?
+    bound: dict[ast.FunctionDef, dict[str, list[ast.expr]]] = dataclasses.field(default_factory=dict)  # by names
+
+
 def check(run: Any, node: ast.Call, value: Value, env: Any) -> None:
     """Refuse a call of what may be another package's module, as the code around says; `value`: what is called."""
     func = node.func
@@ -50,9 +63,8 @@ def check(run: Any, node: ast.Call, value: Value, env: Any) -> None:
     wrapped = run.analyser.foreign.get(run.model.qualname, ()) if followed else ()
     if _is_method(func) or not isinstance(func, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.IfExp):
         return
-    for maker in _Makers(run).of(func, env.source) if _names_some(run, env.source) else ():
-        known = run.project.qualname(env.source, maker)
-        if known is not None and known not in wrapped and _is_class_of_others(run, known):
+    for known in _made_by(run, func, env.source):
+        if known not in wrapped:
             raise _refusal(run, env.source, known, "what it makes is called", node)
 
 
@@ -67,27 +79,20 @@ def check_value(run: Any, node: ast.Call, value: Value, arguments: Arguments, en
             raise _refusal(run, env.source, lost[1], "what it makes is called", node)
         return
     owner = run.evaluated.get(func.value)
-    if owner is None or not isinstance(owner.value, Unknown | Static | Int) or not _names_some(run, env.source):
+    if owner is None or not isinstance(owner.value, Unknown | Static | Int):
         return
     given = [*(a for _, a in arguments.positional), *(a for _, _, a in arguments.keywords)]
     if func.attr.startswith("_") or func.attr in _OF_RECORDS or not any(_holds_array(a.value) for a in given):
         return
-    for maker in _Makers(run).of(func.value, env.source):
-        if _is_of_others(run, env.source, maker):
-            said = f"a method of what it makes, `{func.attr}`, is called"
-            raise _refusal(run, env.source, run.project.qualname(env.source, maker), said, node)
+    for known in _made_by(run, func.value, env.source):
+        raise _refusal(run, env.source, known, f"a method of what it makes, `{func.attr}`, is called", node)
 
 
 def check_handed(run: Any, called: str | None, node: ast.Call, env: Any) -> None:
     """Refuse what may be another package's module where it is given to a function of jax, which calls it."""
-    if (called or "").partition(".")[0] not in ("jax", "map") or not _names_some(run, env.source):
-        return
-    for given in node.args[:1]:
-        makers = _Makers(run).of(given, env.source) if not isinstance(given, ast.Lambda) else ()
-        for maker in makers:
-            if _is_of_others(run, env.source, maker):
-                said = f"what it makes is given to `{ast.unparse(node.func)}`"
-                raise _refusal(run, env.source, run.project.qualname(env.source, maker), said, node)
+    if (called or "").partition(".")[0] in ("jax", "map") and node.args:
+        for known in _made_by(run, node.args[0], env.source):
+            raise _refusal(run, env.source, known, f"what it makes is given to `{ast.unparse(node.func)}`", node)
 
 
 def _refusal(run: Any, source: SourceFile, known: str, how: str, node: ast.Call) -> Unmigratable:
@@ -109,21 +114,20 @@ def _holds_array(value: Value) -> bool:
     return isinstance(value, Array) or (isinstance(value, Tup) and any(_holds_array(item) for item in value.items))
 
 
+def _made_by(run: Any, node: ast.expr, source: SourceFile) -> Iterator[str]:
+    """The classes of other packages that may have made an object, or the items of what it is taken from."""
+    memo: Memo = run.analyser.of_others
+    if memo.names_some is None:
+        memo.names_some = any(_names_some(run, file) for file in run.project.files.values())
+    if memo.names_some:
+        yield from (known for known in _Makers(run, memo).of(node, source) if _is_class_of_others(run, known))
+
+
 def _names_some(run: Any, source: SourceFile) -> bool:
-    """Does a file import a class of another package? Most do not."""
-    known: dict[SourceFile, bool] = run.analyser.of_others
-    if source not in known:
-        libraries = LIBRARIES | _PLAIN | {"flax"} | sys.stdlib_module_names
-        named = [d for d in source.names.imports.values() if d.partition(".")[0] not in libraries]
-        named += [run.project.qualname(source, ast.Name(n, ast.Load())) or "" for n in source.names.definitions]
-        files = run.project.files
-        known[source] = any(d in files or not of_the_project(run, d) or unknown_base(run.project, d) for d in named if d)
-    return known[source]
-
-
-def _is_of_others(run: Any, source: SourceFile, maker: ast.expr) -> bool:
-    known = run.project.qualname(source, maker)
-    return known is not None and _is_class_of_others(run, known)
+    """Does a file import a class of another package? In many projects none does."""
+    libraries = LIBRARIES | _PLAIN | {"flax"} | sys.stdlib_module_names
+    named = [d for d in source.names.imports.values() if d.partition(".")[0] not in libraries]
+    return any(d not in run.project.files and not of_the_project(run, d) for d in named)
 
 
 def _is_class_of_others(run: Any, known: str) -> bool:
@@ -138,21 +142,24 @@ def _is_class_of_others(run: Any, known: str) -> bool:
 
 
 class _Makers:
-    """The expressions that are called to make an object, or the items of what it is taken from."""
+    """The names of what is called to make an object, or the items of what it is taken from."""
 
-    def __init__(self, run: Any) -> None:
-        self.run = run
+    def __init__(self, run: Any, memo: Memo) -> None:
+        self.run, self.memo = run, memo
         self.seen: set[ast.AST] = set()
 
-    def of(self, node: ast.expr, source: SourceFile, depth: int = 0) -> Iterator[ast.expr]:
-        """Each such expression; what names it stands for is followed where the code around binds these."""
+    def of(self, node: ast.expr, source: SourceFile, depth: int = 0) -> Iterator[str]:
+        """Each such name; what names an expression has is followed where the code around binds these."""
         if depth > _MAX_DEPTH or node in self.seen:
             return
         self.seen.add(node)
         if isinstance(node, ast.Call):
+            known = self.run.project.qualname(source, node.func) or getattr(node.func, "id", "")
             yield from self.classes(node.func, source, depth + 1)
-            if self.run.project.qualname(source, node.func) in _AROUND and node.args:
-                yield from self.of(node.args[0], source, depth + 1)
+            if known in ("map", "filter"):
+                yield from self.classes(node.args[0], source, depth + 1) if node.args else ()
+            for given in node.args if known in _ITEMS else node.args[:1] if known in _AROUND else ():
+                yield from self.of(given, source, depth + 1)
         elif isinstance(node, ast.Name | ast.Attribute):
             for given in self.given(node, source):
                 yield from self.of(given, source, depth + 1)
@@ -160,20 +167,36 @@ class _Makers:
             for part in _parts(node):
                 yield from self.of(part, source, depth + 1)
 
-    def classes(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[ast.expr]:
-        """What the expression of a callee may be: `Block`, `partial(Block, 8)`, `KINDS[kind]`, a local name for these."""
+    def classes(self, node: ast.expr, source: SourceFile, depth: int) -> Iterator[str]:
+        """What a callee may be: `Block`, `partial(Block, 8)`, `KINDS[kind]`, a name for these, a function that makes one."""
         if depth > _MAX_DEPTH:
             return
         if isinstance(node, ast.Call):
             if self.run.project.qualname(source, node.func) in _AROUND and node.args:
                 yield from self.classes(node.args[0], source, depth + 1)
         elif isinstance(node, ast.Name | ast.Attribute):
-            yield node
+            known = self.run.project.qualname(source, node)
+            if known is not None:
+                yield known
+                yield from self.defined(known, depth)
             for given in self.given(node, source):
                 yield from self.classes(given, source, depth + 1)
         else:
             for part in _parts(node):
                 yield from self.classes(part, source, depth + 1)
+
+    def defined(self, known: str, depth: int) -> Iterator[str]:
+        """What a name of the project's stands for: `Small = partial(Block, 4)`, `def make(width): return Block(width)`."""
+        found = self.run.project.definition(known)
+        if found is None or found[1] in self.seen:
+            return
+        self.seen.add(found[1])
+        home, statement = found
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            yield from self.classes(statement.value, home, depth + 1)
+        elif isinstance(statement, ast.FunctionDef):
+            for node in of_kind(statement, ast.Return):
+                yield from self.of(node.value, home, depth + 1) if node.value is not None else ()
 
     def given(self, node: ast.Name | ast.Attribute, source: SourceFile) -> list[ast.expr]:
         """What a local name, or an attribute of self, is given."""
@@ -188,7 +211,7 @@ class _Makers:
 
     def bound(self, function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
         """What a function gives to names and attributes of self; for loops, what they go through."""
-        known: dict[ast.FunctionDef, dict[str, list[ast.expr]]] = self.run.analyser.bound_names
+        known = self.memo.bound
         if function not in known:
             known[function] = {}
             for name, value in _bound(function):
@@ -245,14 +268,11 @@ def _matching(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr
 
 
 def _iterated(node: ast.expr) -> Iterator[ast.expr]:
-    """What a loop goes through; in `zip(blocks, sizes)` and `enumerate(blocks)` what these are given."""
-    if not isinstance(node, ast.Call):
-        yield node
-        return
-    for given in node.args:
-        yield from _iterated(given)
-    if isinstance(node.func, ast.Attribute):  # `blocks.items()`
-        yield node.func.value
+    """What a loop goes through, `blocks` of `blocks.items()`."""
+    yield node
+    for part in subtree(node):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            yield part.func.value
 
 
-__all__ = ["check", "check_handed", "check_value"]
+__all__ = ["Memo", "check", "check_handed", "check_value"]

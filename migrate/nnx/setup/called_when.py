@@ -42,7 +42,8 @@ def called_when(text: ClassText, site: Site) -> Parts:
     if site.in_setup or site.kind not in ("layer", "class") or target is None or site.through or site.target == _SIZELESS:
         return ()
     function = site.source.function_of(site.node)
-    if function is None or not _is_only_called(site, function, {target.id}):
+    called = {node.func for other in text.run.sites for node, _, _ in other.calls}  # the name may be another's, too
+    if function is None or not _is_only_called(site, function, {target.id}, called):
         return ()
     if place.kind == "attribute" and not site.loops:
         asked_of, sizes = setup_conditions.asked_of_calls(text, site), setup_conditions.sizes_asked(text, site)
@@ -158,10 +159,11 @@ def _ways_around(site: Site, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
     outer = {site.node, *site.source.ancestors(site.node)}
     for child, parent in itertools.pairwise([call, *site.source.ancestors(call)]):
         yield from _left_before(child, parent, outer)
+        asks = isinstance(parent, ast.If | ast.IfExp) and child is not parent.test
+        if isinstance(parent, ast.If | ast.IfExp) and asks and (parent not in outer or parent.test in outer):
+            yield parent.test, child is parent.body or (isinstance(parent, ast.If) and child in parent.body)
         if parent in outer:
             return
-        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-            yield parent.test, child is parent.body or (isinstance(parent, ast.If) and child in parent.body)
 
 
 def _left_before(child: ast.AST, parent: ast.AST, outer: set[ast.AST]) -> Iterator[tuple[ast.expr, bool]]:
@@ -231,6 +233,8 @@ def _name_given(site: Site) -> ast.Name | None:
     made: ast.AST = site.node
     statement = site.source.parents.get(made)
     place = None
+    if isinstance(statement, ast.AnnAssign | ast.NamedExpr):
+        return statement.target if isinstance(statement.target, ast.Name) else None
     if isinstance(statement, ast.Tuple) and site.node in statement.elts:
         place, made = statement.elts.index(site.node), statement
         statement = site.source.parents.get(made)
@@ -244,9 +248,9 @@ def _name_given(site: Site) -> ast.Name | None:
     return target if isinstance(target, ast.Name) else None
 
 
-def _is_only_called(site: Site, function: ast.AST, names: set[str]) -> bool:
+def _is_only_called(site: Site, function: ast.AST, names: set[str], calls: set[ast.expr]) -> bool:
     """Do a function's lines call what has one of the names, or give it another name (`d = a if self.flag else b`) alone?"""
-    calls, more = {node.func for node, _, _ in site.calls}, set(names)
+    more = set(names)
     for node in subtree(function):
         if not isinstance(node, ast.Name) or node.id not in names or isinstance(node.ctx, ast.Store):
             continue
@@ -260,7 +264,7 @@ def _is_only_called(site: Site, function: ast.AST, names: set[str]) -> bool:
         if not isinstance(target, ast.Name):
             return False  # it is read for something else
         more.add(target.id)
-    return more == names or _is_only_called(site, function, more)
+    return more == names or _is_only_called(site, function, more, calls)
 
 
 __all__ = ["called_when"]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import flax.linen as nn
+import jax.numpy as jnp
 
 
 class Named(nn.Module):
@@ -239,7 +240,29 @@ class BesideFlags(nn.Module):
         return x
 
 
+class SameName(nn.Module):
+    use: bool = False
+
+    @nn.compact
+    def __call__(self, x):
+        for i in range(3):
+            m = nn.LayerNorm()
+            if i < 2:
+                x = m(x)
+        m = nn.Dense(3, dtype=jnp.bfloat16)
+        if self.use:
+            x = m(x)
+        m: nn.Module = nn.Dense(4)
+        if not self.use:
+            x = m(x)
+        if (m := nn.LayerNorm()) is not None and self.use:
+            x = m(x)
+        return nn.Dense(2)(x)
+
+
 CASES = [
+    ("SameName", {}, [(2, 3)], {}),
+    ("SameName", {"use": True}, [(2, 3)], {}),
     ("BesideFlags", {}, [(2, 3)], {}),
     ("BesideFlags", {"use": True}, [(2, 3)], {}),
     ("InOneOfManyPasses", {}, [(2, 3)], {}),

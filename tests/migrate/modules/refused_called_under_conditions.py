@@ -103,6 +103,15 @@ REFUSED = {
     return ms[0](x)
 """,
     ),
+    "an item of a list under a condition": (
+        "NNX157",
+        f"""{_LOOP}    ms = [nn.Dense(3) for _ in range(3)]
+    y = ms[0](x) + ms[-1](x)
+    if self.count > 2:
+      y = y + ms[1](x)
+    return y
+""",
+    ),
     "one item of a dict": (
         "NNX157",
         f"""{_LOOP}    ms = {{k: nn.Dense(4) for k in ('a', 'b')}}

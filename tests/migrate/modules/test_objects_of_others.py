@@ -23,13 +23,40 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 import otherblocks
-from otherblocks import Block, Normal, Options, Scaled
+from otherblocks import Block as B, Block, Normal, Options, Scaled
+
+Small = functools.partial(B, 4)
+Base = otherblocks.Block
+
+def make(width):
+    return B(width)
 """
 
 CALLED = {
     "sized by the input": """
         m = Block(x.shape[-1])
         return nn.Dense(3)(m(x))
+    """,
+    "under another name": """
+        m: nn.Module = B(x.shape[-1])
+        return nn.Dense(3)(m(x))
+    """,
+    "a name of the module's": """
+        m = Base(4)
+        return nn.Dense(3)(m(x))
+    """,
+    "a partial of the module's": """
+        m = Small()
+        return nn.Dense(3)(m(x))
+    """,
+    "a function of the module's": """
+        m = make(4)
+        return nn.Dense(3)(m(x))
+    """,
+    "mapped": """
+        for m in tuple(map(B, (4, 5))):
+            x = m(x)
+        return nn.Dense(3)(x)
     """,
     "called twice": """
         m = Block(x.shape[-1])
