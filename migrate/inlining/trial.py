@@ -153,9 +153,7 @@ class _Users:
         return _without(plan.classes, using | (seen - kept))
 
 
-def _more_wanted(
-    project: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str], why: dict[str, str]
-) -> bool:
+def _more_wanted(project: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str], why: dict[str, str]) -> bool:
     """Want more of the functions that stand behind what `plan` leaves Linen, and give up where that leads nowhere; is
     anything else to be tried than before?"""
     more = False

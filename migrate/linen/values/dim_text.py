@@ -14,6 +14,7 @@ Render = Callable[["Atom"], str | None]
 _SUM, _QUOTIENT, _PRODUCT, ATOM = 1, 2, 3, 4  # precedence of the printed text
 PLAIN = frozenset({"field", "input", "local"})  # kinds of atoms that hold no sizes themselves
 
+
 def text_of(dim: Dim, render: Render | None) -> tuple[str, int]:
     """Python source of a size, and how tightly it binds."""
     if not dim.terms:

@@ -81,7 +81,6 @@ Monomial = tuple[Atom, ...]
 DimLike = Union["Dim", int]
 
 
-
 @frozen
 class Dim:
     """An integer expression. `terms` is sorted; the empty monomial () holds the constant.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _GOING_ON = ("else", "elif", "except", "finally")  # of a statement that stands above
 
+
 def write(writer: ClassWriter) -> None:
     """The edits that give the class its constructor, or turn setup into it."""
     model, source = writer.model, writer.source

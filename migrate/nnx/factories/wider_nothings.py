@@ -1,7 +1,7 @@
 """Functions that make nothing and are handed to a class as a layer's factory: they take what NNX gives a layer.
 
-    norm = lambda: lambda x: x                          norm = lambda *args, **kwargs: lambda x: x
-    return Block(norm)(x)                       →       self.Block_0 = Block(norm, in_features=4, rngs=rngs)
+norm = lambda: lambda x: x                          norm = lambda *args, **kwargs: lambda x: x
+return Block(norm)(x)                       →       self.Block_0 = Block(norm, in_features=4, rngs=rngs)
 """
 
 from __future__ import annotations

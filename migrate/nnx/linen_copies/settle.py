@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from ...catalog.shardings import MOVES
 from ...linen.flow.function_calls import FunctionCalls
 from ...linen.modules import local_classes
+from ...linen.outside import whole_layers
 from ...linen.project.classes import Classes, ClassModel
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
@@ -53,6 +54,7 @@ class Copies:
 
     needed: dict[str, str] = dataclasses.field(default_factory=dict)  # key → class that stays Linen and needs it, or
     lifting: dict[str, str] = dataclasses.field(default_factory=dict)  # a function that lifts it → its transform
+    layers: set[str] = dataclasses.field(default_factory=set)  # or a layer that is a whole model
     redirects: list[tuple[SourceFile, Reference]] = dataclasses.field(default_factory=list)
     recipes: dict[str, Recipe] = dataclasses.field(default_factory=dict)  # module → its module of copies
 
@@ -172,14 +174,23 @@ class _Demand:
             if model.qualname in self.reasons and not is_copy_module(model.source):
                 for reference in self.references.within(model.source, model.node):
                     self._ask(model.source, reference, model.qualname)
-        for source, arguments, outer in _outside_arguments(self.classes, self.reasons, self.holds):
-            for argument in arguments:
-                for reference in self.references.within(source, argument):
-                    self._ask(source, reference, outer)
-        for found in lifted_outside.find(self.project, FunctionCalls(self.project)):
+        functions = FunctionCalls(self.project)
+        for source, call, outer in whole_layers.layers(functions):
+            self.copies.layers.add(outer)
+            self._ask_given(functions, source, [*call.args, *[k.value for k in call.keywords]], outer)
+        for source, arguments, outer in _outside_arguments(self.classes, self.reasons):
+            self._ask_given(functions, source, arguments, outer)
+        for found in lifted_outside.find(self.project, functions):
             self.copies.lifting[found.function] = found.transform
             for reference in self.references.within(found.source, found.argument):
                 self._ask(found.source, reference, found.function)
+
+    def _ask_given(self, functions: FunctionCalls, source: SourceFile, arguments: list[ast.expr], outer: str) -> None:
+        """What code outside of modules gives to `outer`."""
+        for argument in arguments:
+            for where, value in [(source, argument), *behind(functions, source, argument, self.holds)]:
+                for reference in self.references.within(where, value):
+                    self._ask(where, reference, outer)
 
     def _ask(self, source: SourceFile, reference: Reference, outer: str) -> None:
         if reference.node not in self._asked and self._needs_copy(reference):
@@ -255,7 +266,11 @@ class _Demand:
         outer = self.copies.needed[key]
         name = outer.rpartition(".")[2]
         lifting = self.copies.lifting.get(outer)
-        reason = self.reasons[outer].reason if lifting is None else f"{lifting} is applied to it outside of a module"
+        reason = f"{lifting} is applied to it outside of a module"
+        if outer in self.copies.layers:
+            reason = "it is a whole model outside of modules"
+        elif lifting is None:
+            reason = self.reasons[outer].reason
         for inner in self._nativebehind(key, set()):
             family = self.classes.get(outer)
             derived = family is not None and any(b.qualname == inner for b in family.mro())
@@ -280,12 +295,11 @@ class _Demand:
 
 
 def _outside_arguments(
-    classes: Classes, reasons: MutableMapping[str, Unmigratable], holds: Callable[[SourceFile, ast.expr], bool]
+    classes: Classes, reasons: MutableMapping[str, Unmigratable]
 ) -> Iterator[tuple[SourceFile, list[ast.expr], str]]:
     """Arguments that code outside of modules gives to classes that stay Linen: `partial(ResNet, block=Block)`."""
     project = classes.project
     inside = project.inside_modules
-    functions = FunctionCalls(project)
     for source in project.files.values():
         if is_copy_module(source):
             continue
@@ -299,9 +313,6 @@ def _outside_arguments(
                 arguments = arguments[1:]
             if called in reasons and classes.get(called) is not None:
                 yield source, arguments, str(called)
-                for argument in arguments:
-                    for where, value in behind(functions, source, argument, holds):
-                        yield where, [value], str(called)
 
 
 __all__ = ["ClassModel", "Copies", "Uncopyable", "copy_name", "is_copy_module", "settle", "unsuitable_file"]

@@ -50,7 +50,9 @@ def write(project: Project, plan: Plan, copies: Copies, contexts: Mapping[str, F
         if key in project.linen_classes:
             info = project.linen_classes[key]
             lifting = copies.lifting.get(outer)
-            why = f"to which it applies {lifting}" if lifting else f"which stays Linen ({plan.classes[outer].code})"
+            why = f"to which it applies {lifting}" if lifting else "which stays Linen"
+            if outer in plan.classes and not lifting:
+                why = f"{why} ({plan.classes[outer].code})"
             contexts[module].report(
                 info.node,
                 "NNX178",

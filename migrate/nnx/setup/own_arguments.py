@@ -1,8 +1,8 @@
 """Lines of `setup` that give a field a local name, which the constructor's argument has already.
 
-    def setup(self):                           def __init__(self, config: Config, *, rngs: nnx.Rngs):
-        config = self.config            →          self.config = config
-        self.head = nn.Dense(config.width)         self.head = nnx.Linear(..., config.width, rngs=rngs)
+def setup(self):                           def __init__(self, config: Config, *, rngs: nnx.Rngs):
+    config = self.config            →          self.config = config
+    self.head = nn.Dense(config.width)         self.head = nnx.Linear(..., config.width, rngs=rngs)
 """
 
 from __future__ import annotations

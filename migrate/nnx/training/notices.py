@@ -10,13 +10,14 @@ from ...diagnostics import Severity
 from ...linen.flow import flow_classes
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import ANY, ClassValue, Function, Model, Table
+from ...linen.flow.function_calls import FunctionCalls
+from ...linen.outside import whole_layers
 from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
 from ...trees import subtree
 
 _NO_CALL = (ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare)
 _CHECKS = {"isinstance", "issubclass", "type"}
-_INIT = {"init", "apply", "init_with_output", "lazy_init", "bind", "tabulate"}
 
 
 def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
@@ -31,9 +32,9 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
             _dynamic(context, flow, node)
             _by_attribute(context, flow, node)
             _given_to_linen(context, flow, node)
-            _layer(context, flow, node)
         elif isinstance(node, ast.Lambda):
             _made_when_called(context, flow, node)
+    _layers(flow, contexts)
     _layers_of_objects(flow, contexts)
     for qualname, info in flow.project.linen_classes.items():
         plan = flow.plan.module_class(qualname)
@@ -340,21 +341,10 @@ def _made_when_called(context: FileContext, flow: Flow, function: ast.Lambda) ->
             )
 
 
-def _layer(context: FileContext, flow: Flow, call: ast.Call) -> None:
+def _layers(flow: Flow, contexts: dict[str, FileContext]) -> None:
     """`nn.Dense(3).init(key, x)`: a Linen layer that is a whole model."""
-    parent = flow.source_of[call].parents[call]
-    name = flow.name(call.func) or ""
-    if not (name.startswith("flax.linen.") and name.rpartition(".")[2][:1].isupper()):
-        return
-    used = isinstance(parent, ast.Attribute) and parent.attr in _INIT
-    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        symbol = parent.targets[0].id
-        used = any(
-            isinstance(n, ast.Attribute) and n.attr in _INIT and isinstance(n.value, ast.Name) and n.value.id == symbol
-            for n in flow.source_of
-        )
-    if used:
-        context.report(
+    for source, call, name in whole_layers.layers(FunctionCalls(flow.project)):
+        contexts[source.module].report(
             call,
             "NNX605",
             f"{name.replace('flax.linen', 'nn')} is used as a whole model and stays a Linen layer",
