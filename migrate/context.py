@@ -128,7 +128,7 @@ class FileContext:
                 break
         written = module
         if not module:
-            files = self.project.files if self.project is not None else {}
+            files = self.project.files if self.project is not None and dotted not in _STANDARD else {}
             module = next((m for cut in range(len(parts) - 1, 0, -1) if (m := ".".join(parts[:cut])) in files), parts[0])
             local, written = module.rpartition(".")[2], spelled(self.project, module)
         local = self.free_name(local, written)
@@ -239,6 +239,8 @@ class FileContext:
             self.edits.insert(line, f"{indent}{comment}{self.source.newline}", code="todo", order=-100)
 
 
+# Of Python itself, also where the project has a module of that name.
+_STANDARD = frozenset({"typing.Any", "functools.partial", "math.prod", "types.SimpleNamespace", "os.path.abspath"})
 # How a name is imported where the file has no import of it yet: prefix → (module, local name).
 _PREFERRED = {
     "flax.nnx": ("flax.nnx", "nnx"),

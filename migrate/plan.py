@@ -30,6 +30,7 @@ class AddedArgument:
     name: str
     origin: str
     whole: bool = False  # what the call is given, and not a size of it
+    call: bool = False  # all that it is given, `(args, kwargs)`
 
 
 @dataclasses.dataclass

@@ -438,7 +438,12 @@ RULES = (
         "does. So is a variable whose first value follows from such shapes (`self.variable('stats', 'mean', jnp.zeros, "
         "h.shape[-1:])`), read by `linen_parity.late_variable`. Where an argument of the call "
         "may be something else than one array, the constructor takes an example of it (`in_example`: arrays, or shapes and "
-        "dtypes). What to do: nothing, or write the sizes and take both away; `--ignore NNX185` leaves such classes Linen.",
+        "dtypes). A class that code outside of modules hands modules which are not followed "
+        "(`GCActor(4, encoders['actor'])`), and that only calls them, takes all that it is first called with: "
+        "`call_example`, `(args, kwargs)`. What it is "
+        "handed is a `linen_parity.Functional`, a Linen module, a function or None; what two parts of a model are handed "
+        "they share, as in Linen. What to do: nothing, or write the sizes and take both away; `--ignore NNX185` leaves such "
+        "classes Linen.",
         why="NNX makes its weights in the constructor. Linen finds these sizes in the same way, when `init` runs the call.",
         how_sure="The modules have the sizes that the call gives them. Where the call fails on the shapes that the "
         "constructor was given, the constructor raises; so does a module that was not reached, when it is called.",

@@ -40,6 +40,7 @@ from ..values.sites import (
     LiftedCall,
     Local,
     Localized,
+    ModuleField,
     Site,
     Static,
     Unmigratable,
@@ -341,6 +342,8 @@ class Execution(LoopExecution):
         optional = isinstance(field.default, ast.Constant) and field.default.value is None
         if annotation in ("int", "'int'", '"int"') and not optional:
             return Abs(Int(Dim.field(name)), static=True)
+        if name in self.analyser.given_outside.handed.get(self.model.qualname, ()):
+            return Abs(ModuleField(name), static=True)
         factory = self.analyser.field_factory(self, field) or self.analyser.field_module(self, field)
         if factory is not None:
             return Abs(factory, static=True)

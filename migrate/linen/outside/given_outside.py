@@ -45,6 +45,10 @@ class GivenOutside:
     nothing: frozenset[tuple[str, str]]  # the classes and fields that are given None
     takers: Mapping[Template, frozenset[str]]  # the classes that a module is handed to
     holds: Callable[[SourceFile, ast.expr], bool]  # may an expression hold a module, or a list of them?
+    fields: Mapping[str, frozenset[str]]  # class → its fields that are given modules of either kind
+    unnamed: frozenset[str]  # classes that are given modules under no field's name
+    # Class → its fields of modules that are not followed, and need not be: see `handed`.
+    handed: dict[str, frozenset[str]] = dataclasses.field(default_factory=dict)
 
 
 def given_outside(project: Any, fields: Callable[[str], Sequence[str]]) -> GivenOutside:
@@ -60,6 +64,8 @@ class _Reader:
         self.refused: dict[str, str] = {}
         self.templates: dict[str, dict[str, set[Template]]] = {}
         self.nothing: set[tuple[str, str]] = set()
+        self.handed: dict[str, set[str]] = {}  # class → the fields that are given modules
+        self.unnamed: set[str] = set()
         self.takers: dict[Template, frozenset[str]] = {}
         self.others: list[tuple[str, str, str]] = []  # class, field and place of what may be a module, or may not
         self._held: dict[tuple[SourceFile, ast.AST | None], set[str]] = {}
@@ -83,7 +89,10 @@ class _Reader:
             for target, by in self.templates.items()
             if target not in self.refused
         }
-        return GivenOutside(self.refused, kept, frozenset(self.nothing), self.takers, self.holds)
+        handed = {target: frozenset(names) for target, names in self.handed.items()}
+        return GivenOutside(
+            self.refused, kept, frozenset(self.nothing), self.takers, self.holds, handed, frozenset(self.unnamed)
+        )
 
     def _read(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
         """Note what a call gives to a class."""
@@ -94,6 +103,9 @@ class _Reader:
             if target in self.project.linen_classes:
                 order = self.fields(target)[: len(call.args) - 1]
                 self.others += [(target, n, place) for n in _given(call, order)]
+                held = self.held(source, function)
+                if any(self.makes_module(source, a, held) for a in [*call.args[1:], *(k.value for k in call.keywords)]):
+                    self.unnamed.add(target)  # which lends what is made of it one module
             return
         if target not in self.project.linen_classes:
             return
@@ -104,12 +116,15 @@ class _Reader:
         for name, node in pairs:
             if name == "None" and self.makes_module(source, node, held):
                 self.refused.setdefault(target, f"{place}: `**{ast.unparse(node)[:40]}` is not followed")
+                self.unnamed.add(target)
             if isinstance(node, ast.Constant):
                 plain.add(name)
                 if node.value is None:
                     self.nothing.add((target, name))
                 continue
             handed = self.makes_module(source, node, held)
+            if handed:
+                self.handed.setdefault(target, set()).add(name)
             try:
                 found, nothing = self.flow.origins(source, node)
                 for template in found:
@@ -122,10 +137,14 @@ class _Reader:
             if nothing:
                 self.nothing.add((target, name))
             if found:
+                self.handed.setdefault(target, set()).add(name)
                 self.templates.setdefault(target, {}).setdefault(name, set()).update(found)
             plain.add(name)
+        if any(isinstance(a, ast.Starred) and self.makes_module(source, a, held) for a in call.args):
+            self.unnamed.add(target)
         if any(self.makes_module(source, a, held) for a in call.args[len(order) :]):
             self.refused.setdefault(target, f"{place}: it has no field for it")
+            self.unnamed.add(target)
         self.others += [(target, name, place) for name in _given(call, order[: len(call.args)]) if name not in plain]
 
     def _spread(self) -> None:

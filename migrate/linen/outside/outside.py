@@ -24,6 +24,7 @@ from ..project.reaching import reaching
 from ..values.environment import Env
 from ..values.sites import Abs, Factory, Unmigratable
 from ..values.values import Unknown, Value
+from . import handed
 from .given_outside import Template
 from .tables import Tables
 
@@ -41,6 +42,11 @@ def learn(project: Project, analyser: Analyser) -> None:
         for field, templates in fields.items():
             for template in templates:
                 analyser.takes(target, field, reader.kind(template))
+    for model in analyser.classes:
+        names = handed.fields(analyser, model)
+        if names and model.qualname not in analyser.outside_chains:
+            analyser.given_outside.handed[model.qualname] = names
+            analyser.later.add(model.qualname)
 
 
 class _Reader:

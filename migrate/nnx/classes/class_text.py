@@ -97,6 +97,7 @@ class ClassText:
         self.perhaps: set[str] = set()  # those that not every kind of the field's modules takes
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
+        self.call_example = ""  # what the constructor calls the arguments of the first call, if it is given these
         self.examples: dict[str, str] = {}  # arguments of the call that the constructor is given → under which name
         self.later: dict[Site, None] = {}  # what is made when the class was called once, see `later_sizes`
         self.lines: list[Any] = []  # what the constructor makes, as it was planned
@@ -267,6 +268,8 @@ class ClassText:
                 origin = f"None if {argument} is None else {origin}"
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
         found += [(AddedArgument(name, argument, whole=True), argument, "whole") for argument, name in self.examples.items()]
+        if self.call_example:
+            found.append((AddedArgument(self.call_example, "(args, kwargs)", call=True), "", "call"))
         return found
 
     def dtypes(self) -> dict[str, str]:

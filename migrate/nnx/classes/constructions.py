@@ -242,6 +242,8 @@ def added_value(text: ClassText, site: Site, added: AddedArgument, argument: str
     method = site.renders.get("method", "__call__")
     summary = called.summaries.get(method)
     name = site.target.rpartition(".")[2]
+    if added.call:
+        raise Unmigratable("NNX127", f"{name} is handed modules, here and by code outside of modules", site.node)
     if added.whole:
         why = f"`{added.name}` of {name} is what it is first called with"
         raise asking.lacking(Unmigratable("NNX110", why, site.node), site, argument)

@@ -182,11 +182,14 @@ def _stored(writer: ClassWriter, fields: Iterable[Field]) -> set[str]:
     for other in writer.text.analyser.classes.derived(writer.model):
         kept |= {n.attr for n in of_kind(other.node, ast.Attribute) if n.attr in names}
     # What is handed in stays an attribute even where nothing reads it: Linen stores its variables there.
-    return kept | (names & (writer.loaded | writer.asked | writer.text.shadowed | set(writer.run.held)))
+    handed: frozenset[str] = writer.run.analyser.given_outside.handed.get(writer.model.qualname, frozenset())
+    return kept | (names & (writer.loaded | writer.asked | writer.text.shadowed | set(writer.run.held) | handed))
 
 
 def _stored_value(writer: ClassWriter, field: Field) -> Parts:
     """What is stored of a field: NNX refuses plain lists of modules."""
+    if field.name in writer.run.analyser.given_outside.handed.get(writer.model.qualname, ()):
+        return (f"{writer.namer.parity('handed')}({field.name})",)
     chain = outside_chains.chain(writer.text)
     if chain is not None and chain.field == field.name:
         size = writer.text.size_name(chain.argument)
@@ -232,6 +235,8 @@ def _annotation(writer: ClassWriter, field: Field, deeper: str) -> Parts:
         return ()
     if field.name in writer.run.analyser.templates(writer.model.qualname):
         return (f": {writer.namer.imported('collections.abc.Callable')}[..., {writer.namer.name('flax.nnx.Module')}]",)
+    if field.name in writer.run.analyser.given_outside.handed.get(writer.model.qualname, ()):
+        return (f": {writer.namer.name('typing.Any')}",)
     if field.source is writer.source:
         return (": ", _default(writer, field.annotation, field, deeper))
     text = inherited_fields.annotation(writer, field)
@@ -274,7 +279,7 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
         seen_default = has
     for added, _, index in writer.text.added():
         kind = "int" if index == -1 else "tuple[int, ...]"
-        if added.whole:
+        if added.whole or added.call:
             kind = writer.namer.name("typing.Any")
         if (writer.model.qualname, added.name) in writer.text.analyser.partial:
             kind = "tuple[int | None, ...]"

@@ -21,6 +21,7 @@ from ...catalog import layers
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
 from ...linen.modules.self_calls import LATER
+from ...linen.outside import handed
 from ...linen.values.presence import whole_argument
 from ...linen.values.sites import CallRecord, Site, Unmigratable
 from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
@@ -119,6 +120,8 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "it is not only called"
     if _is_read(text, site):
         return "something of it is read"
+    if text.model.qualname in text.analyser.given_outside.handed:
+        return ""  # it is called as the program first calls it
     node, _, env = site.calls[0]
     return first_calls.why_not_by_default(text.run, node, env.source)
 
@@ -301,6 +304,9 @@ def _overlaid(part: Overlay, source: str) -> str:
 
 def lines(text: ClassText) -> list[Parts]:
     """The last line of the constructor of a class that finds sizes."""
+    if text.model.qualname in text.analyser.given_outside.handed:
+        text.call_example = handed.NAME
+        return [(f"{text.namer.parity('settle_by')}(self, {handed.NAME}, rngs=rngs)",)]
     if not text.later:
         return []
     return [joined((text.namer.parity("settle"),), [("self",), *_examples(text), ("rngs=rngs",)])]
@@ -318,6 +324,12 @@ def _is_merged(text: ClassText, name: str, node: ast.AST) -> bool:
     if merged and (field is None or field.annotation is None or not _FLAG.search(ast.unparse(field.annotation))):
         raise Unmigratable("NNX110", f"`{name}` may be given to the constructor or to the call, and may change sizes", node)
     return merged
+
+
+def note_of_handed(text: ClassText) -> str:
+    """What the report says of a class that is handed modules."""
+    fields = "`, `".join(sorted(text.analyser.given_outside.handed[text.model.qualname]))
+    return f"it is called once when it is made, on shapes, as `{text.call_example}` says: that makes `{fields}`"
 
 
 def note(text: ClassText) -> str:
@@ -403,4 +415,4 @@ def _array(text: ClassText, name: str) -> str:
     return f"{text.namer.name('jax.ShapeDtypeStruct')}({text.sized(name, 'shape')}, {dtype})"
 
 
-__all__ = ["CODE", "found", "lines", "may_find", "note", "site_lines"]
+__all__ = ["CODE", "found", "lines", "may_find", "note", "note_of_handed", "site_lines"]

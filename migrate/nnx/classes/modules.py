@@ -67,9 +67,9 @@ def decide(
             plan.classes[model.qualname] = _left(model, unselected[model.qualname], options)
         return linen_copies.Copies()
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
+    analyser.never_later = _not_for(classes, options, per_file or {}, later_sizes.CODE)
     outside.learn(project, analyser)
     _execute_all(analyser, asked)
-    analyser.never_later = _not_for(classes, options, per_file or {}, later_sizes.CODE)
     aliases = lifted_aliases.aliases_of(project)
     references = linen_copies.References(project)
     earlier = linen_copies.of_earlier_runs(classes, references)
@@ -287,7 +287,7 @@ def _decide_class(
         collections=held_state.collections(made, plan),
         rng_streams=held_state.streams(made, run.used_streams, plan),
         shared_streams=stack_axes.shared_streams(made, plan.classes),
-        unnamed_streams=drawn.names_unknown(run.sites, plan.classes),
+        unnamed_streams=drawn.names_unknown(run.sites, plan.classes) or name in analyser.given_outside.handed,
         sown=sown.collections_of(run.sows) | sown.below(run.sites, plan.classes),
         late=held_state.makes_late(text) or any(below.late for below in held_state.below(made, plan)),
         modes=held_state.modes(text, made, plan),

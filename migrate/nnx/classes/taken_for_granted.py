@@ -24,7 +24,9 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
         yield "NNX116", message, node
     for message in agreeing.notes(text):
         yield "NNX117", message, node
-    if text.later:
+    if text.call_example:
+        yield later_sizes.CODE, later_sizes.note_of_handed(text), node
+    elif text.later:
         yield later_sizes.CODE, later_sizes.note(text), node
     for variable, update in updated_at_init(run):
         message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"

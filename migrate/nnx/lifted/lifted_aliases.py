@@ -177,6 +177,8 @@ def _vmapped(
         raise Unmigratable("NNX130", "its arguments are not those that in_axes names", alias.call)
     mapped = dict(zip(named, in_axes_of(lifted, count)))
     for argument in target.added_arguments:
+        if argument.call:
+            raise Unmigratable("NNX130", "the class is handed modules, which are made when it is called", alias.call)
         _same_size_outside(argument.name, argument.origin, mapped, alias)
     return AliasText(alias, lifted, how, count)
 

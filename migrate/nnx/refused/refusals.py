@@ -238,7 +238,7 @@ def refuse(text: ClassText) -> None:
             raise Unmigratable("NNX130", "the class is lifted by a decorator", text.model.node)
     outside = text.analyser.given_outside.refused.get(text.model.qualname)
     chained = text.model.qualname in text.analyser.outside_chains
-    if outside is not None and not chained:
+    if outside is not None and not chained and text.model.qualname not in text.analyser.given_outside.handed:
         raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", text.model.node)
     templates.check(text)
     given = text.analyser.given.get(text.model.qualname, {})

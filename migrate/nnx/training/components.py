@@ -97,6 +97,11 @@ def sizes_lambda(plan: ClassPlan) -> str:
     """
     if not plan.added_arguments:
         return ""
+    whole = next((a.name for a in plan.added_arguments if a.call), None)
+    if whole is not None:
+        rest = sizes_lambda(dataclasses.replace(plan, added_arguments=tuple(a for a in plan.added_arguments if not a.call)))
+        known = f"**({rest})(*args, **kwargs), " if rest else ""
+        return f"lambda *args, **kwargs: {{{known}'{whole}': {EXAMPLE}((args, kwargs))}}"
     used = names_in(plan.added_arguments)
     last = max((i for i, name in enumerate(plan.call_arguments) if name in used), default=-1)
     named = plan.call_arguments if plan.call_rest in used else plan.call_arguments[: last + 1]
@@ -118,4 +123,5 @@ def _unused(name: str, taken: set[str]) -> str:
 
 def names_in(arguments: tuple[AddedArgument, ...]) -> set[str]:
     """The names that the origins of added arguments mention."""
-    return {n.id for a in arguments for n in subtree(ast.parse(a.origin, mode="eval")) if isinstance(n, ast.Name)}
+    trees = [ast.parse(a.origin, mode="eval") for a in arguments if not a.call]
+    return {n.id for tree in trees for n in subtree(tree) if isinstance(n, ast.Name)}

@@ -327,6 +327,9 @@ class Rewrite:
         out: list[str] = []
         trees: list[ast.AST] = []
         for argument in plan.added_arguments:
+            if argument.call:
+                name = plan.qualname.rpartition(".")[2]
+                raise Unsupported(call, f"{name} is handed modules, which are made when it is first called")
             tree = ast.parse(argument.origin, mode="eval")
             names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
             if not names <= given.keys():

@@ -161,6 +161,7 @@ OTHERS = {
     "an_ensemble_handed_its_inputs": "NNX602",
     "boxes_of_items_in_a_tree": "NNX603",
     "critics_lifted_by_a_function": "NNX603",
+    "critics_handed_their_encoders": "NNX603",
     "classes_by_default_and_one_that_stays_linen": "NNX603",
     "modules_by_name_in_a_linen_class": "NNX601",
     "encoders_of_a_chosen_class_in_a_linen_class": "NNX601",

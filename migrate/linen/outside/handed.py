@@ -1,0 +1,133 @@
+"""Modules that code outside of modules hands to a class, and that are not followed: `GCActor(4, encoders.get("actor"))`.
+
+Such a class need not know what it is given, where it does no more than call it: its constructor is given the arguments of
+the first call and finds, by that call on shapes, what each module is called with: see `handed` of the parity module.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from typing import Any
+
+from ...trees import of_kind, subtree
+from ..project.classes import ClassModel, Field
+
+NAME = "call_example"  # what the constructor calls the arguments of the first call
+_DEFERRED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+# What has a class make or call its parts otherwise than its text says.
+_LIFTED = frozenset(
+    f"flax.linen.{name}"
+    for name in (
+        *("scan", "vmap", "remat", "checkpoint", "jit", "remat_scan", "map_variables", "transforms", "vjp", "jvp", "grad"),
+        *("value_and_grad", "while_loop", "cond", "switch", "custom_vjp", "share_scope", "fold_rngs", "add_metadata_axis"),
+    )
+)
+# What asks for the place of a module, for its variables, or whether they are being made.
+_OF_LINEN = frozenset(
+    {"is_initializing", "is_mutable_collection", "has_variable", "get_variable", "put_variable", "variables", "scope",
+     "perturb", "clone", "bind", "unbind", "init", "apply", "path", "name", "parent", "children", "copy"}
+)  # fmt: skip
+
+
+def fields(analyser: Any, model: ClassModel) -> frozenset[str]:
+    """The fields of a class that hold such modules; none where it does more with one of them than to call it."""
+    given = analyser.given_outside
+    if model.qualname not in given.refused or model.qualname in given.unnamed | analyser.never_later:
+        return frozenset()
+    if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
+        return frozenset()  # an earlier run has left it, and what constructs it gives it no example
+    names = given.fields.get(model.qualname, frozenset())
+    declared = [f for f in model.fields() if f.name in names or _is_module(analyser, f)]
+    found = frozenset(f.name for f in declared)
+    family = len(model.mro()) > 1 or any(analyser.classes.derived(model))
+    taken = any(f.name == NAME for f in model.fields())
+    if family or taken or not found or not names <= found or any(not f.init or f.kw_only for f in declared):
+        return frozenset()
+    if any(not _is_none(f) for f in declared) or not _only_called(analyser, model, found):
+        return frozenset()
+    return found
+
+
+def _is_none(field: Field) -> bool:
+    """Has a field no default, or None?"""
+    default = field.default
+    return field.factory is None and (default is None or (isinstance(default, ast.Constant) and default.value is None))
+
+
+def _is_module(analyser: Any, field: Field) -> bool:
+    """`nn.Module`, `Encoder`, and one of them or None."""
+    project = analyser.classes.project
+    node = field.annotation
+    while isinstance(node, ast.Subscript) and project.qualname(field.source, node.value) == "typing.Optional":
+        node = node.slice
+    sides = [node]
+    while isinstance(sides[-1], ast.BinOp):
+        sides[-1:] = [sides[-1].right, sides[-1].left]
+    for side in sides:
+        if isinstance(side, ast.Constant) and isinstance(side.value, str):
+            if f"{field.source.module}.{side.value}" in project.linen_classes:
+                return True
+        name = project.qualname(field.source, side) if isinstance(side, ast.Name | ast.Attribute) else None
+        if name == "flax.linen.Module" or name in project.linen_classes:
+            return True
+    return False
+
+
+def _only_called(analyser: Any, model: ClassModel, names: Collection[str]) -> bool:
+    """Are these fields called in `__call__` alone, and else only compared with None?"""
+    source, called, reached = model.source, set[str](), _reached(model)
+    flags: dict[str, set[str]] = {}
+    for node in subtree(model.node):
+        if isinstance(node, ast.Name | ast.Attribute):
+            if analyser.classes.project.qualname(source, node) in _LIFTED:
+                return False
+        if not isinstance(node, ast.Attribute) or not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            continue
+        if node.attr in _OF_LINEN and node.attr not in {f.name for f in model.fields()}:
+            return False
+        if node.attr not in names:
+            continue
+        parent = source.parents[node]
+        if isinstance(parent, ast.Compare) and parent.left is node and _with_none(parent):
+            continue
+        if not (isinstance(parent, ast.Call) and parent.func is node):
+            return False
+        around = next((p for p in source.ancestors(parent) if isinstance(p, _DEFERRED)), None)
+        if not isinstance(around, ast.FunctionDef) or around not in model.node.body:
+            return False
+        if around in reached:
+            flags.setdefault(node.attr, set()).add(_flags(parent))
+            called.add(node.attr)
+    strings = {n.value for n in of_kind(model.node, ast.Constant) if isinstance(n, ast.Constant)}
+    asked = any(n.id in ("getattr", "setattr", "vars") for n in of_kind(model.node, ast.Name) if isinstance(n, ast.Name))
+    if any(len(unlike) > 1 for unlike in flags.values()):
+        return False  # statistics that one call updates may be read by the next, see `updated_statistics`
+    return called == set(names) and not (asked and strings) and model.method("__call__") is not None
+
+
+def _flags(call: ast.Call) -> str:
+    """What a call says of its flags: constants, and what keywords are given."""
+    said = [ast.unparse(a) for a in call.args if isinstance(a, ast.Constant)]
+    return ", ".join([*said, *sorted(ast.unparse(k) for k in call.keywords)])
+
+
+def _reached(model: ClassModel) -> set[ast.FunctionDef]:
+    """`__call__`, and the methods that it calls."""
+    methods = model.methods()
+    stack, found = ["__call__"], set[ast.FunctionDef]()
+    while stack:
+        method = methods.get(stack.pop())
+        if method is None or method.node in found:
+            continue
+        found.add(method.node)
+        stack += [n.attr for n in method.nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"]
+    return found
+
+
+def _with_none(node: ast.Compare) -> bool:
+    nothing = node.comparators[0]
+    return len(node.ops) == 1 and isinstance(nothing, ast.Constant) and nothing.value is None
+
+
+__all__ = ["NAME", "fields"]
