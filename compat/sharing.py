@@ -122,7 +122,10 @@ def _owned(target: Any) -> set[int]:
 
 
 def _children(node: Any) -> Mapping[Any, Any]:
-    """The nodes and variables that a node holds, by name, in the order in which it got them."""
+    """The nodes and variables that a node holds, by name, in the order in which it got them.
+
+    The entries of a container come in the order of their names, as Linen goes through them.
+    """
     from flax import nnx
 
     implementation = nnx.graph.get_node_impl(node)
@@ -133,6 +136,8 @@ def _children(node: Any) -> Mapping[Any, Any]:
         for name, child in dict(implementation.node_dict(node)).items()
         if isinstance(child, nnx.Variable) or nnx.graph.is_node(child)
     }
+    if _is_container(node):
+        return dict(sorted(found.items(), key=lambda item: str(item[0])))
     order = {name: position for position, name in enumerate(getattr(node, "__dict__", ()))}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 

@@ -26,6 +26,7 @@ from ..values.sites import (
     Factory,
     For,
     Function,
+    ModuleField,
     NumberList,
     Repeated,
     SomeItems,
@@ -100,7 +101,7 @@ class Containers(Evaluation):
         flags = base.flags | key.flags
         static = base.static and key.static
         value = base.value
-        if isinstance(value, Factory):  # `Encoder[int]` is the class
+        if isinstance(value, Factory | ModuleField):  # `Encoder[int]` is the class; one of the modules of a field
             return base
         if isinstance(value, bundles.Bundle):
             return Abs(bundles.index(value, key.value), False, flags)

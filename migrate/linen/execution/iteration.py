@@ -52,6 +52,8 @@ def _taken(run: Any, node: ast.expr, env: Any) -> Value | None:
 
 def element_of(value: Value) -> Value:
     """What a loop over a value binds, whatever it is called."""
+    if isinstance(value, ModuleField):
+        return value
     if isinstance(value, Repeated) and value.in_some_passes:
         return Unknown("an item of a list")
     if isinstance(value, Repeated | Pieces):

@@ -129,6 +129,8 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
     if arguments is None:
         arguments = arguments_of(run, node, env)
     if isinstance(module, ModuleField):
+        if method == "values":
+            return Abs(module)
         return Abs(Unknown(f"the result of `{run.project.said(node.func)}`"), False, arguments.flags)
     assert isinstance(module, Module)
     site = module.site

@@ -23,6 +23,7 @@ _LIFTED = frozenset(
         *("value_and_grad", "while_loop", "cond", "switch", "custom_vjp", "share_scope", "fold_rngs", "add_metadata_axis"),
     )
 )
+_NO_MODULES = frozenset({"Callable", "Type", "type"})
 # What asks for the place of a module, for its variables, or whether they are being made.
 _OF_LINEN = frozenset(
     {"is_initializing", "is_mutable_collection", "has_variable", "get_variable", "put_variable", "variables", "scope",
@@ -56,15 +57,11 @@ def _is_none(field: Field) -> bool:
 
 
 def _is_module(analyser: Any, field: Field) -> bool:
-    """`nn.Module`, `Encoder`, and one of them or None."""
+    """`nn.Module`, `Encoder`, one of them or None, and lists and dicts of them."""
     project = analyser.classes.project
-    node = field.annotation
-    while isinstance(node, ast.Subscript) and project.qualname(field.source, node.value) == "typing.Optional":
-        node = node.slice
-    sides = [node]
-    while isinstance(sides[-1], ast.BinOp):
-        sides[-1:] = [sides[-1].right, sides[-1].left]
-    for side in sides:
+    for side in subtree(field.annotation) if field.annotation is not None else ():
+        if isinstance(side, ast.Subscript) and _last(side.value) in _NO_MODULES:
+            return False
         if isinstance(side, ast.Constant) and isinstance(side.value, str):
             if f"{field.source.module}.{side.value}" in project.linen_classes:
                 return True
@@ -72,6 +69,10 @@ def _is_module(analyser: Any, field: Field) -> bool:
         if name == "flax.linen.Module" or name in project.linen_classes:
             return True
     return False
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _only_called(analyser: Any, model: ClassModel, names: Collection[str]) -> bool:
@@ -88,22 +89,65 @@ def _only_called(analyser: Any, model: ClassModel, names: Collection[str]) -> bo
             return False
         if node.attr not in names:
             continue
-        parent = source.parents[node]
-        if isinstance(parent, ast.Compare) and parent.left is node and _with_none(parent):
-            continue
-        if not (isinstance(parent, ast.Call) and parent.func is node):
+        found = _calls(model, node)
+        if found is None:
             return False
-        around = next((p for p in source.ancestors(parent) if isinstance(p, _DEFERRED)), None)
-        if not isinstance(around, ast.FunctionDef) or around not in model.node.body:
-            return False
-        if around in reached:
-            flags.setdefault(node.attr, set()).add(_flags(parent))
-            called.add(node.attr)
+        for call in found:
+            around = next((p for p in source.ancestors(call) if isinstance(p, _DEFERRED)), None)
+            if not isinstance(around, ast.FunctionDef) or around not in model.node.body:
+                return False
+            if around in reached:
+                flags.setdefault(node.attr, set()).add(_flags(call) if call.func is node else "")
+                called.add(node.attr)
     strings = {n.value for n in of_kind(model.node, ast.Constant) if isinstance(n, ast.Constant)}
     asked = any(n.id in ("getattr", "setattr", "vars") for n in of_kind(model.node, ast.Name) if isinstance(n, ast.Name))
     if any(len(unlike) > 1 for unlike in flags.values()):
         return False  # statistics that one call updates may be read by the next, see `updated_statistics`
     return called == set(names) and not (asked and strings) and model.method("__call__") is not None
+
+
+def _calls(model: ClassModel, node: ast.expr) -> list[ast.Call] | None:
+    """The calls of what an expression holds, a module or several of them; None where more is done with these."""
+    source = model.source
+    parent = source.parents[node]
+    if isinstance(parent, ast.Compare) and ((parent.left is node and _with_none(parent)) or _is_in(parent, node)):
+        return []
+    if isinstance(parent, ast.Call) and parent.func is node:
+        around = source.parents[parent]
+        return None if isinstance(around, ast.Call) and around.func is parent else [parent]  # of a factory
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len":
+        return []
+    if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+        return _calls(model, parent)
+    if isinstance(parent, ast.Attribute) and parent.attr in ("keys", "values"):
+        call = source.parents[parent]
+        if not isinstance(call, ast.Call) or call.args or call.keywords:
+            return None
+        return _calls(model, call) if parent.attr == "values" else []
+    if isinstance(parent, ast.For | ast.comprehension) and parent.iter is node and isinstance(parent.target, ast.Name):
+        within = source.parents[parent] if isinstance(parent, ast.comprehension) else parent
+        return _calls_of_name(model, parent.target, within)
+    return None
+
+
+def _calls_of_name(model: ClassModel, target: ast.Name, within: ast.AST) -> list[ast.Call] | None:
+    """The calls of what a loop names."""
+    function = next(p for p in model.source.ancestors(target) if isinstance(p, ast.FunctionDef))
+    inside = set(subtree(within))
+    found: list[ast.Call] = []
+    for name in of_kind(function, ast.Name):
+        if not isinstance(name, ast.Name) or name.id != target.id or name is target:
+            continue
+        calls = _calls(model, name) if name in inside and isinstance(name.ctx, ast.Load) else None
+        if calls is None:
+            return None
+        found += calls
+    return found
+
+
+def _is_in(parent: ast.Compare, node: ast.expr) -> bool:
+    """`"goal" in self.encoders`"""
+    return parent.comparators == [node] and isinstance(parent.ops[0], ast.In | ast.NotIn)
 
 
 def _flags(call: ast.Call) -> str:

@@ -238,12 +238,13 @@ def refuse(text: ClassText) -> None:
             raise Unmigratable("NNX130", "the class is lifted by a decorator", text.model.node)
     outside = text.analyser.given_outside.refused.get(text.model.qualname)
     chained = text.model.qualname in text.analyser.outside_chains
-    if outside is not None and not chained and text.model.qualname not in text.analyser.given_outside.handed:
+    handed = text.analyser.given_outside.handed.get(text.model.qualname, frozenset())
+    if outside is not None and not chained and not handed:
         raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({outside})", text.model.node)
     templates.check(text)
     given = text.analyser.given.get(text.model.qualname, {})
     for name, field in fields.items():
-        if name not in given and not chained and _holds_modules(text, field):
+        if name not in given and name not in handed and not chained and _holds_modules(text, field):
             reason = f"the field {name} holds modules that nothing in the project gives it"
             raise Unmigratable("NNX138", reason, field.node)
     conflict = text.analyser.conflicts.get(text.model.qualname)

@@ -3,20 +3,6 @@
 HEAD = "import functools\nfrom typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 
 REFUSED = {
-    "modules in a dict that a comprehension fills outside of modules": (
-        "NNX127",
-        """class M(nn.Module):
-  parts: dict
-  @nn.compact
-  def __call__(self, x, name):
-    return self.parts[name](x)
-
-
-def build(n):
-  made = dict(one=(nn.Dense(n), 1), two=(nn.Dense(n), 2))
-  return M({k: v[0] for k, v in made.items()})
-""",
-    ),
     "a second name that comes first in the alphabet": (
         "NNX127",
         """class M(nn.Module):

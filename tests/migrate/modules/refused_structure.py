@@ -117,7 +117,7 @@ class M(Normed, nn.Module):
   @nn.compact
   def __call__(self, x):
     for layer in self.layers:
-      x = x + layer(x)
+      x = layer.features * layer(x)
     return x
 
 

@@ -138,31 +138,52 @@ CHAIN = TEXT[TEXT.index("class Chain") : TEXT.index("def make")]
 HEAD = TEXT[: TEXT.index("class ConvBlock")]
 
 REFUSED = {
-    "an item that no list shows": "def make(more):\n    return Chain([nn.Dense(3), *more])\n",
-    "a list that other code fills": "def make():\n    layers = [nn.Dense(3)]\n    fill(layers)\n    return Chain(layers)\n",
     "a layer that is named": "def make():\n    return Chain([nn.Dense(3, name='head')])\n",
     "a layer whose input has no form outside of modules": "def make():\n    return Chain([nn.Embed(3, 4)])\n",
     "an item that stays Linen": (
         "class Odd(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        return self.perturb('x', x)\n\n\n"
         "def make():\n    return Chain([Odd(), nn.Dense(3)])\n"
     ),
+}
+# Chains whose items are not followed, which they are handed as any class: see `test_handed_containers`.
+HANDED = {
+    "an item that no list shows": (
+        "def given(more):\n    return Chain([nn.Dense(3), *more])\n\n\n"
+        "def make():\n    return given([nn.Dense(2), nn.relu])\n"
+    ),
+    "a list that other code fills": (
+        "def fill(layers):\n    layers.append(nn.Conv(3, (1,)))\n\n\n"
+        "def make():\n    layers = [nn.Dense(3)]\n    fill(layers)\n    return Chain(layers)\n"
+    ),
     "a chain that modules make, too": (
         "class Outer(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        return Chain([nn.Dense(3)])(x)\n\n\n"
         "def make():\n    return Chain([nn.Dense(3)])\n"
     ),
-    "a class that does more than call them": None,
+    "a class that does more than call them": "def make():\n    return Chain([nn.Dense(3), nn.Dense(1)])\n",
 }
 
 
 @pytest.mark.parametrize("case", sorted(REFUSED))
 def test_what_the_items_are_must_be_seen(case: str) -> None:
-    code = REFUSED[case]
-    chain = CHAIN
-    if code is None:
-        chain, code = CHAIN.replace("x = layer(x)", "x = x + layer(x)"), "def make():\n    return Chain([nn.Dense(3)])\n"
-    result = _migrated(f"{HEAD}{chain}{code}")
+    result = _migrated(f"{HEAD}{CHAIN}{REFUSED[case]}")
     plan = {c.qualname: c for c in result.classes}["chained.Chain"]
     assert (plan.outcome, plan.code) == ("bridged", "NNX127"), plan.reason
+
+
+@pytest.mark.parametrize("case", sorted(HANDED))
+def test_items_that_are_not_seen_are_made_when_they_are_called(case: str) -> None:
+    chain = CHAIN.replace("x = layer(x)", "x = layer(x) + 1") if "more than" in case else CHAIN
+    text = f"{HEAD}{chain}{HANDED[case]}"
+    result = _migrated(text)
+    plan = {c.qualname: c for c in result.classes}["chained.Chain"]
+    assert plan.outcome == "native" and [a.name for a in plan.added_arguments] == ["call_example"]
+    for path, created in result.created.items():
+        _module(path.stem, created)
+    linen, native = (_module(f"chained_{i}", side)["make"]() for i, side in enumerate((text, result.files[0].after or "")))
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 8, 3), jnp.float32)
+    variables = linen.init(jax.random.key(0), x)
+    assert jax.tree.map(jnp.shape, native.init(jax.random.key(1), x)) == jax.tree.map(jnp.shape, variables)
+    np.testing.assert_array_equal(native.apply(variables, x), linen.apply(variables, x))
 
 
 def test_layers_that_only_native_classes_are_given_become_layers_of_nnx() -> None:
