@@ -23,6 +23,7 @@ from ...catalog import layers
 from ...source import SourceFile
 from ...trees import subtree
 from ..modules import setup_helpers
+from ..modules.made_later import NAMED
 from ..values.late_makes import needed_by
 from ..values.sites import Abs, Function, Make, Module, Passage, SelfModule, Site, Unmigratable
 from ..values.values import Value
@@ -66,7 +67,7 @@ def finished(
     run: Any, before: Started, function: Function, node: ast.Call, nodes: Mapping[str, ast.expr], env: Any, result: Value
 ) -> None:
     """Record the call `node` for everything that the function made; raises Unmigratable where it cannot be handed in."""
-    made: list[Site] = run.sites[before.sites :]
+    made: list[Site] = [s for s in run.sites[before.sites :] if NAMED not in s.renders]  # a call on shapes makes those
     if _asked(run) > before.asked:
         raise _refused(node, "asks Linen about the module that calls it")
     if not made:

@@ -24,6 +24,7 @@ from ..lists.grown_widths import note_unlooped
 from ..lists.left_over import leave_behind
 from ..lists.loop_counters import body_of, counter_of
 from ..lists.loop_names import hidden_by
+from ..modules.made_later import made_before
 from ..project.classes import Method
 from ..shapes.shape_args import is_number
 from ..shapes.shape_loops import fills_lists, shape_iterator
@@ -201,7 +202,7 @@ class LoopExecution(Expressions):
             note_unlooped(self, node, block, outer)
         if lists is not None:
             lists.check(before)
-        if not kept and any(s.kind != "rng" for s in self.sites[mark:]):
+        if not kept and any(map(made_before, self.sites[mark:])):
             raise Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
         spent: set[str] = set()  # what the last pass leaves in these is not their size
         for (name, index), tracker in phis.items():
@@ -265,7 +266,7 @@ class LoopExecution(Expressions):
         finally:
             self.trial -= 1
             self.mark = place
-            makes = any(s.kind != "rng" for s in self.sites[snapshot[0] :])
+            makes = any(map(made_before, self.sites[snapshot[0] :]))
             self._rollback(snapshot)
         return entry, makes
 

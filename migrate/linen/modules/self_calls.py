@@ -12,7 +12,6 @@ from ...trees import of_kind, subtree
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field, Method
 from ..shapes import shapes
-from ..values import shown_by_shapes
 from ..values.apart import run_apart
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
 from ..values.bundles import Bundle
@@ -21,13 +20,12 @@ from ..values.merging import ArrayOrModule, on_this_side
 from ..values.presence import Step
 from ..values.sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Table, Unmigratable, Variable
 from ..values.values import DTYPES, Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
-from . import own_shapes
+from . import made_later, own_shapes
 from .construction import name_spec
+from .made_later import LATER, NAMED
 from .put_variables import put_variable
 from .settled_fields import settled
 from .variable_reads import get_variable
-
-LATER = "later"  # a parameter or variable that is made when the class was called once, on shapes: see `later_sizes`
 
 
 def dtype_default(run: Any, method: Method, name: str) -> str:
@@ -65,7 +63,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     localized: list[Localized] = []
     for argument_node, given in [init, *rest[1:]]:
         said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, given, env)
-        if said is None and _made_later(run, site, node, env):
+        if said is None and made_later.is_one(run, site, node, env):
             localized = []
             break
         if said is None:
@@ -79,7 +77,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, value, env)
         if said is None and key == "axes" and run.given:
             continue  # it is executed for what it gives, with what one construction says, and nothing of it is written
-        if said is None and _made_later(run, site, node, env):
+        if said is None and made_later.is_one(run, site, node, env):
             localized = []
             break
         if said is None or key is None:
@@ -88,6 +86,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
             site.renders[f"kw:{key}"] = said
         elif not (isinstance(value.value, Const) and value.value.value is None):
             site.renders["axes"] = said  # param_with_axes: the logical names of its dimensions
+    if LATER not in site.renders and made_later.is_named_so(run, site, node, env):
+        localized = []
     site.init_localized = tuple(localized)
     shape_value = rest[1][1].value if len(rest) > 1 else (keywords["shape"][1].value if "shape" in keywords else None)
     site.shape = _array_of(run, shape_value if _is_shape(run, shape_value) else None, init[1].value)
@@ -102,28 +102,13 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
         site.several = _may_make_several(init[1].value, shape_value)
     site.origin = len(run.sites)
     run.sites.append(site)
-    if not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
+    if NAMED in site.renders:  # whose name the constructor does not know: the call on shapes makes it
+        site.shape = site.shape if isinstance(site.shape, Array) else Array(Shape.unknown())
+    elif not run.in_setup or not env.in_method():  # what a function makes for setup is said beside setup's own text
         run.block.steps.append(Make(site))
     if shape_value is not None and isinstance(init[1].value, Function) and own_shapes.has_its_own(init[1].value):
         site.shape = own_shapes.of_made(run, site, init[1].value, [a for _, a in rest[1:]])
     return Abs(site.shape if not run.in_setup else SetupParam(site, site.shape), False)
-
-
-def _made_later(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
-    """May a variable be made when the class was called once, on shapes: do shapes alone say what it starts from?"""
-    if run.model.qualname not in run.analyser.later or env.method is None or env.parent is not None:
-        return False
-    plain = not site.in_setup and not site.loops and not site.scopes and site.holder == "self"
-    names = 2 if site.kind == "variable" else 1
-    named = site.name is not None and site.name.constant is not None and len(node.args) > names
-    given = [*node.args[names:], *[k.value for k in node.keywords]]
-    starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg in (None, "module") for k in node.keywords)
-    if not plain or not named or starred or not all(shown_by_shapes.shown(run, env.method, a) for a in given):
-        return False
-    for said in [k for k in site.renders if k in ("dtype", "axes") or k.startswith("kw:")]:
-        del site.renders[said]
-    site.renders[LATER] = True
-    return True
 
 
 def _refuse_boxed(node: ast.Call) -> None:
@@ -244,7 +229,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
             site.lazy = True
             localized = []
             break
-        if said is None and _made_later(run, site, node, env):
+        if said is None and made_later.is_one(run, site, node, env):
             localized = []
             break
         if said is None:

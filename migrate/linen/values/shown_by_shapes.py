@@ -24,31 +24,81 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem)
 
 
-def shown(run: Any, method: Method, node: ast.expr) -> bool:
+_OF_ARRAYS = frozenset(  # what arrays have
+    {
+        *("addressable_data", "addressable_shards", "all", "any", "argmax", "argmin", "argpartition", "argsort"),
+        *("astype", "at", "aval", "block_until_ready", "byteswap", "choose", "clip", "clone", "compress", "conj"),
+        *("conjugate", "copy", "copy_to_host_async", "cumprod", "cumsum", "device", "devices", "diagonal", "dot"),
+        *("dtype", "flat", "flatten", "format", "global_shards", "imag", "item", "itemsize", "max", "mean", "min"),
+        *("mT", "nbytes", "nonzero", "prod", "ptp", "ravel", "real", "repeat", "reshape", "round", "searchsorted"),
+        *("sharding", "sort", "squeeze", "std", "sum", "swapaxes", "T", "take", "to_device", "tobytes", "tolist"),
+        *("trace", "transpose", "var", "view", "weak_type"),
+    }
+)
+
+
+def shown(run: Any, method: Method, node: ast.expr, typed: bool = False) -> bool:
     """Is an expression in a method the same in a call on shapes, whatever the method is called with?
 
     The dtype of an array is not: the dtypes of a call on shapes are guessed. Nor are flags and what else has a default:
-    the call on shapes is made with the defaults.
+    the call on shapes is made with the defaults. `typed`: the call is made on an example, so that dtypes are known, and
+    what its arguments are beside arrays: `graph.irreps`. That no array is among what is read is seen when it is made.
     """
-    return _Shown(run, method).is_shown(node, frozenset())
+    reading = _Shown(run, method, typed)
+    return reading.is_shown(node, reading.names_around(node) if typed else frozenset())
 
 
 class _Shown:
-    def __init__(self, run: Any, method: Method) -> None:
-        self.run, self.method = run, method
+    def __init__(self, run: Any, method: Method, typed: bool = False) -> None:
+        self.run, self.method, self.typed = run, method, typed
         self.parameters = {p.arg: p for p in method.parameters}
         self.bound: dict[str, list[ast.AST]] = {}
+        self.within: set[str] = set()  # what comprehensions bind for themselves
         self.changed: dict[str, list[ast.AST]] = {}  # in place: `sizes.append(n)`
         self.same: dict[str, set[str]] = {}  # names that may hold one object: `other = sizes`
         for part in method.nodes:
             for name in _bound_by(part):
-                self.bound.setdefault(name, []).append(part)
+                if typed and isinstance(part, ast.comprehension):
+                    self.within.add(name)
+                else:
+                    self.bound.setdefault(name, []).append(part)
             for name in _changed_by(part):
                 self.changed.setdefault(name, []).append(part)
             together = _one_object(part)
             for name in together:
                 self.same.setdefault(name, set()).update(together)
         self.asked: set[str] = set()
+
+    def names_around(self, node: ast.expr) -> frozenset[str]:
+        """What the functions and comprehensions around an expression call what they are given, but for arrays."""
+        around = list(self.method.source.ancestors(node))
+        inner = around[: around.index(self.method.node)] if self.method.node in around else []
+        own: frozenset[str] = frozenset()
+        for place in reversed(inner):
+            if isinstance(place, _FUNCTIONS):
+                given = place.args
+                own |= {p.arg for p in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+            own = self._within(place, own)
+        return own
+
+    def _within(self, place: ast.AST, own: frozenset[str]) -> frozenset[str]:
+        """The same within a comprehension."""
+        for loop in getattr(place, "generators", ()):
+            names = {n.id for n in subtree(loop.target) if isinstance(n, ast.Name)}
+            own = own - names | {name for name in names if self._of_loop(loop, name, own)}
+        return own
+
+    def _of_loop(self, loop: ast.For | ast.comprehension, name: str, own: frozenset[str]) -> bool:
+        """Is a loop's variable what it would be for other arrays: also a counter, or a key, beside an array?"""
+        if self.is_shown(loop.iter, own):
+            return True
+        items, target = loop.iter, loop.target
+        if not self.typed or not isinstance(items, ast.Call) or not isinstance(target, ast.Tuple):
+            return False
+        first = isinstance(target.elts[0], ast.Name) and target.elts[0].id == name
+        counts = isinstance(items.func, ast.Name) and items.func.id == "enumerate" and len(items.args) == 1
+        keys = isinstance(items.func, ast.Attribute) and items.func.attr == "items" and not items.args
+        return first and (counts or keys)
 
     def is_shown(self, node: ast.AST, own: frozenset[str]) -> bool:
         if isinstance(node, ast.Name):
@@ -58,19 +108,33 @@ class _Shown:
                 return True
             if isinstance(node.value, ast.Name) and node.value.id == "self":
                 return node.attr not in _OF_MODULES and not self._is_module(node)
+            if self.typed and (node.attr == "dtype" or self._is_beside_arrays(node)):
+                return True
             return node.attr != "dtype" and self.is_shown(node.value, own)
         if isinstance(node, ast.Call):
             return self._call(node, own)
         if isinstance(node, _FUNCTIONS):
             return self._function(node, own)
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        if isinstance(node, ast.comprehension) and self.typed:
+            return all(self.is_shown(test, own) for test in node.ifs)
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) and self.typed:
+            own = self._within(node, own)
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             own |= {n.id for g in node.generators for n in subtree(g.target) if isinstance(n, ast.Name)}
         if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
             return False
         return all(self.is_shown(child, own) for child in ast.iter_child_nodes(node) if isinstance(child, _PARTS))
 
+    def _is_beside_arrays(self, node: ast.Attribute) -> bool:
+        """`x.irreps` of an argument that is given whatever else is called: arrays have no such attribute."""
+        if not isinstance(node.value, ast.Name) or node.value.id not in self.parameters:
+            return False
+        return node.attr not in _OF_ARRAYS and self.method.default(node.value.id) is None
+
     def _name(self, node: ast.Name) -> bool:
         name = node.id
+        if name in self.within and name not in self.bound:
+            return False
         if name == "self" or name in self.asked:
             return name != "self"  # asked about already: what it depends on else decides
         self.asked.add(name)
@@ -84,7 +148,8 @@ class _Shown:
         if any(n in self.parameters for n in names):
             return False
         changes = [change for n in names for change in self.changed.get(n, [])]
-        return all(map(self._binding, makers)) and all(map(self._change, changes)) and all(map(self._when, makers + changes))
+        bound = all(self._binding(maker, name) for maker in makers)
+        return bound and all(map(self._change, changes)) and all(map(self._when, makers + changes))
 
     def _when(self, part: ast.AST) -> bool:
         """Does the same decide whether a statement runs, and how often?"""
@@ -108,9 +173,9 @@ class _Shown:
         value = getattr(part, "value", None)
         return value is not None and all(self.is_shown(child, frozenset()) for child in (value, *slices))
 
-    def _binding(self, maker: ast.AST) -> bool:
+    def _binding(self, maker: ast.AST, name: str) -> bool:
         if isinstance(maker, ast.For | ast.comprehension):
-            return self.is_shown(maker.iter, frozenset())
+            return self._of_loop(maker, name, frozenset())
         if isinstance(maker, _FUNCTIONS):
             return self._function(maker, frozenset())
         if isinstance(maker, ast.Import | ast.ImportFrom):

@@ -249,7 +249,7 @@ class ClassText:
         return keyword
 
     def details(self) -> Details:
-        return Details(self.added(), dict(self.call_keywords))
+        return Details(self.added(), dict(self.call_keywords), later_sizes.is_typed(self))
 
     def first_argument(self) -> str:
         method = self.model.method("__call__")

@@ -12,9 +12,10 @@ from ...linen.execution.execute import Execution
 from ...linen.execution.operators import OPERATORS
 from ...linen.lists.list_items import Passes
 from ...linen.modules.applied import DENSE_OPTIONS, Applied
+from ...linen.modules.made_later import LATER
 from ...linen.modules.passed import held_modules
 from ...linen.modules.put_variables import PUT
-from ...linen.modules.self_calls import LATER, SetupParam
+from ...linen.modules.self_calls import SetupParam
 from ...linen.project.classes import Method
 from ...linen.project.layer_fields import WHOLE
 from ...linen.values.merging import ArrayOrModule, members

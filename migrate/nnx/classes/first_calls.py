@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.values.presence import Presence
@@ -14,11 +14,15 @@ from ...trees import subtree
 if TYPE_CHECKING:
     from ...linen.execution.execute import Execution
 
+_Shown = Callable[[ast.expr], bool] | None
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def why_not_by_default(run: Execution, node: ast.Call, source: SourceFile) -> str:
-    """Why a call of the class with its defaults may not reach a call in it; "" where it does."""
+def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown: _Shown = None) -> str:
+    """Why a call of the class with its defaults may not reach a call in it; "" where it does.
+
+    `shown`: what else says that a test has the same answer in all calls.
+    """
     around = [node, *source.ancestors(node)]
     own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
     method = next((a for a in around if a in own), None)
@@ -28,7 +32,7 @@ def why_not_by_default(run: Execution, node: ast.Call, source: SourceFile) -> st
         if child is method:
             break
         test = parent.test if isinstance(parent, ast.If | ast.IfExp | ast.While) else None
-        if test is not None and child is not test and not _is_static(run, test):
+        if test is not None and child is not test and not _is_static(run, test, shown):
             return f"it is called only if `{ast.unparse(test)}`"
         if isinstance(parent, ast.Try | ast.BoolOp | ast.Match):
             return "it is called in a `try` or the like"
@@ -41,6 +45,24 @@ def why_not_by_default(run: Execution, node: ast.Call, source: SourceFile) -> st
     return ""
 
 
+def why_not_in_functions(run: Execution, node: ast.Call, source: SourceFile, shown: _Shown = None) -> str:
+    """As `why_not_by_default`, of the calls of the functions in a method around a call."""
+    own = {method.node for method in run.model.methods().values()}
+    around = list(itertools.takewhile(lambda a: a not in own, source.ancestors(node)))
+    for function in [a for a in around if isinstance(a, _FUNCTIONS)]:
+        above = source.parents.get(function)
+        if isinstance(function, ast.Lambda) and isinstance(above, ast.Call):
+            continue
+        if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+            return "it is in a function that is not followed"
+        method = next((a for a in source.ancestors(function) if a in own), None)
+        uses = [n for n in subtree(method) if isinstance(n, ast.Name) and n.id == function.name] if method else []
+        outside = [use for use in uses if isinstance(use.ctx, ast.Load) and function not in source.ancestors(use)]
+        if not outside or any(why_not_by_default(run, use, source, shown) for use in outside):
+            return f"it may not be reached: `{function.name}` is not always called"
+    return ""
+
+
 def optional_asked(run: Execution, node: ast.Call, source: SourceFile) -> set[str]:
     """The optional arguments of the class's call whose being there decides whether a call in it is reached."""
     tests = [a.test for a in source.ancestors(node) if isinstance(a, ast.If | ast.IfExp)]
@@ -48,9 +70,9 @@ def optional_asked(run: Execution, node: ast.Call, source: SourceFile) -> set[st
     return {value.argument for value in values if isinstance(value, Presence)}
 
 
-def _is_static(run: Execution, test: ast.expr) -> bool:
+def _is_static(run: Execution, test: ast.expr, shown: _Shown = None) -> bool:
     """Does a call with the defaults and the optional arrays that the constructor is told of go the way that all go?"""
-    return all(_is_settled(run, part) for part in _parts(test))
+    return all(_is_settled(run, part) or (shown is not None and shown(part)) for part in _parts(test))
 
 
 def _is_settled(run: Execution, test: ast.expr) -> bool:
@@ -97,4 +119,4 @@ def _reached(run: Execution) -> set[ast.AST]:
     return found
 
 
-__all__ = ["optional_asked", "why_not_by_default"]
+__all__ = ["optional_asked", "why_not_by_default", "why_not_in_functions"]

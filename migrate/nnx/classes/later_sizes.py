@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -20,8 +21,10 @@ from typing import TYPE_CHECKING
 from ...catalog import layers
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
-from ...linen.modules.self_calls import LATER
+from ...linen.modules import made_later
+from ...linen.modules.made_later import LATER, NAMED, TYPED
 from ...linen.outside import handed
+from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
 from ...linen.values.sites import CallRecord, Site, Unmigratable
 from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 CODE = "NNX185"
-_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX114"})
+_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX114", "NNX123", "NNX155"})
 _FLAG = re.compile(r"\b(bool|Any)\b")
 
 
@@ -75,9 +78,15 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
 
 def _variable(text: ClassText, site: Site) -> Parts:
     """A parameter or variable whose shape the call knows."""
-    why = first_calls.why_not_by_default(text.run, site.node, site.source)
+    shown = functools.partial(_is_shown, text, site) if TYPED in site.renders else None
+    why = first_calls.why_not_by_default(text.run, site.node, site.source, shown)
+    if NAMED in site.renders:
+        why = why or first_calls.why_not_in_functions(text.run, site.node, site.source, shown)
+        if text.model.qualname in text.analyser.given_outside.handed:
+            why = why or "the class is made by its first call"
     own = site.name.constant if site.name is not None else None
-    if any(r.site is site or (r.site is None and own in r.path[:1]) for r in text.run.variable_reads.values()):
+    unsaid = NAMED in site.renders and own is None
+    if any(r.site is site or (r.site is None and (unsaid or own in r.path[:1])) for r in text.run.variable_reads.values()):
         why = "it is read elsewhere"
     if why:
         name = own or "?"
@@ -85,14 +94,26 @@ def _variable(text: ClassText, site: Site) -> Parts:
         reason = f"the {what} `{name}` has a shape that only the call knows; and it cannot be made later: {why}"
         raise Unmigratable(code, reason, site.node)
     text.later[site] = None
+    if NAMED in site.renders:
+        return ("None",)  # nothing is written for it
     if site.kind == "variable":
         return (f"{text.namer.parity('LaterVariable')}({text.variable_type(site.target)}, drawn=False)",)
     return (f"{text.namer.parity('LaterVariable')}({text.namer.name('flax.nnx.Param')})",)
 
 
+def _is_shown(text: ClassText, site: Site, test: ast.expr) -> bool:
+    """Does a call on an example go the way that all go?"""
+    method = made_later.method_of(text.run, site.source, test)
+    return method is not None and shown_by_shapes.shown(text.run, method, test, typed=True)
+
+
 def found(text: ClassText, site: Site) -> Parts:
     """How the call reads such a variable: with what it starts from, in the call's own words."""
     span = site.source.span
+    if NAMED in site.renders:
+        said: list[Parts] = [(span(a),) for a in site.node.args]
+        said += [(f"{k.arg}=", span(k.value)) for k in site.node.keywords]
+        return joined((text.namer.parity("named_parameter"),), [("self",), *said])
     given: list[Parts] = [(span(a),) for a in site.node.args[2 if site.kind == "variable" else 1 :]]
     given += [(f"{k.arg}=", span(k.value)) for k in site.node.keywords if k.arg not in ("name", "unbox", "init_fn", "axes")]
     axes = next((k.value for k in site.node.keywords if k.arg == "axes"), None)
@@ -309,7 +330,8 @@ def lines(text: ClassText) -> list[Parts]:
         return [(f"{text.namer.parity('settle_by')}(self, {handed.NAME}, rngs=rngs)",)]
     if not text.later:
         return []
-    return [joined((text.namer.parity("settle"),), [("self",), *_examples(text), ("rngs=rngs",)])]
+    settle = "settle_named" if any(NAMED in site.renders for site in text.later) else "settle"
+    return [joined((text.namer.parity(settle),), [("self",), *_examples(text), ("rngs=rngs",)])]
 
 
 def _is_merged(text: ClassText, name: str, node: ast.AST) -> bool:
@@ -345,18 +367,21 @@ def _examples(text: ClassText) -> Iterator[Parts]:
     method = text.model.method("__call__")
     assert method is not None
     wanted = {name for site in text.later for name in _optional(text, site)}
+    typed = is_typed(text)
     values = entry_arguments.of_method(text.run, method)
     for parameter in method.parameters:
         name, default = parameter.arg, method.default(parameter.arg)
         value = values[name].value
         by_name = parameter not in method.positional or default is not None
         optional = name in text.run.optional_arguments
-        matters = name in wanted or name in text.used or array_arguments.is_handed_on(text.run, method, name)
+        matters = typed or name in wanted or name in text.used or array_arguments.is_handed_on(text.run, method, name)
         if default is not None and not (optional and matters):
             if _is_merged(text, name, parameter):
                 yield f"{name}=", f"False if {name} is None else None"
             continue
         try:
+            if typed and not (isinstance(value, Int) or name in bridging.FLAGS):
+                raise Unmigratable("NNX110", f"the dtype of `{name}`, or what else it holds, counts", parameter)
             said = _example(text, name, value)
             said = f"{said} if {text.sized(name, 'shape')} is not None else None" if optional else said
         except Unmigratable:
@@ -364,6 +389,13 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         yield (f"{name}=" if by_name else "", said)
     if method.vararg:
         raise Unmigratable("NNX110", "a size is not known, and the call takes *args", text.model.node)
+
+
+def is_typed(text: ClassText) -> bool:
+    """Does what the class makes follow the dtypes of its call, or what its arguments hold beside arrays?"""
+    plans = [text.plans.get(site.target) for site in text.later if site.kind == "class"]
+    below = any(plan is not None and plan.details is not None and plan.details.typed for plan in plans)
+    return below or any(TYPED in site.renders for site in text.later)
 
 
 def _named(text: ClassText, argument: str) -> str:

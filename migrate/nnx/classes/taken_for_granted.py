@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.modules.first_updates import updated_at_init
+from ...linen.modules.made_later import NAMED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.put_variables import PUT
 from ..lifted.lifted import used_by
@@ -36,6 +37,8 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
             message = f"the first call makes `{site.name.constant if site.name else site.target}`, as Linen's init did"
             yield "NNX207", message, site.node
     for site, calls in made_under_flags(run):
+        if NAMED in site.renders:
+            continue  # a call makes it
         if site.kind not in ("layer", "class") or used_by(text, site).collections:
             said = site.name.constant if site.name is not None and site.name.constant else site.target.rpartition(".")[2]
             message = f"`{said}` is always made, where Linen makes it at the first call {calls}"

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from ...edits import Parts
 from ...linen.execution.execute import Execution
 from ...linen.modules.compact_calls import group_of, made_again
+from ...linen.modules.made_later import NAMED
 from ...linen.values import name_tests
 from ...linen.values.mutation import changed_anywhere
 from ...linen.values.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
@@ -169,6 +170,9 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             continue
         spec = site.name
         assert spec is not None, site.node
+        if NAMED in site.renders:
+            names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))
+            continue
         if spec.constant is not None:
             if not is_attribute_name(spec.constant) or (made[site.place_key()] > 1 and spec.node is not None):
                 names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))

@@ -86,6 +86,7 @@ class Details:
 
     added: list[tuple[AddedArgument, str, Any]]  # argument, input name, index (-1) or "shape"
     call_keywords: dict[str, tuple[str, str]]  # keyword of the call → (field, Linen argument)
+    typed: bool = False  # the dtypes of what it is given first count, too
 
 
 @dataclasses.dataclass

@@ -86,10 +86,6 @@ def test_what_may_go_on_after_a_guard_stays_linen(what: str) -> None:
 
 
 REFUSED: dict[str, str] = {
-    "a dtype of an array": "w = self.param('w', nn.initializers.zeros, (1, h.shape[-1]), h.dtype)\nreturn h + w",
-    "a dtype of an array by name": (
-        "w = self.param('w', nn.initializers.zeros, shape=h.shape[1:], dtype=h.dtype)\nreturn h + w"
-    ),
     "names of axes by a flag": (
         "axes = ('a',) if train else ('b',)\n"
         "return h + nn.partitioning.param_with_axes('w', nn.initializers.zeros, h.shape[1:], axes=axes)"
@@ -113,7 +109,6 @@ REFUSED: dict[str, str] = {
     "a list by a flag": (
         "n = [h.shape[-1]]\nm = n\nif train:\n  m[0] = 1\nreturn h + self.param('w', nn.initializers.ones, tuple(n))"
     ),
-    "a loop": "for i in range(2):\n  h = h * self.param(f'w{i}', nn.initializers.ones, (h.shape[-1],))\nreturn h",
     "a return before": "if train:\n  return h\nreturn h * self.param('w', nn.initializers.ones, (h.shape[-1],))",
 }
 
