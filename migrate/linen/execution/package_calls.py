@@ -15,7 +15,7 @@ from ..modules import normalize_calls
 from ..modules.module_calls import Transformed, assume_rank
 from ..shapes import products, shapes
 from ..shapes.pooled_whole import pooled_whole
-from ..shapes.reshaped import is_loose, joined_rest, reshaped_width
+from ..shapes.reshaped import is_loose, joined_rest, like, reshaped_width
 from ..values import rounding
 from ..values.arguments import Arguments, is_self
 from ..values.bundles import Bundle
@@ -236,7 +236,7 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         found = reshaped_width(args[1:2], found)
     if qualname in ("jax.numpy.reshape", "jax.lax.reshape") and len(node.args) == 2 and isinstance(args[0], Array):
         if is_loose(found):
-            found = joined_rest(args[0], node.args[0], node.args[1:]) or found
+            found = joined_rest(args[0], like(run, args[0], node.args[0], env), node.args[1:]) or found
     if isinstance(found, Unknown) and qualname.rpartition(".")[2] in _CONSTRAINTS and args and isinstance(args[0], Array):
         found = args[0]  # whoever's it is: the name says that it only places the array
     if isinstance(found, Unknown) and qualname in _NEW_ARRAYS:

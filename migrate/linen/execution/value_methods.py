@@ -13,8 +13,9 @@ from ..modules import objects_of_others
 from ..modules.lost_factories import one_of
 from ..modules.module_calls import call_either, call_module
 from ..shapes import shapes
-from ..shapes.reshaped import is_loose, joined_rest, reshaped_width
+from ..shapes.reshaped import is_loose, joined_rest, like, reshaped_width
 from ..values.arguments import arguments_of, is_self
+from ..values.bundles import Changed, with_parts
 from ..values.dims import Dim
 from ..values.merging import Either
 from ..values.sites import Abs, Factory, Function, Module, ModuleField, Repeated, Static, Table, Unmigratable, Variable
@@ -45,6 +46,12 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
             return changed
     if func.attr in ("append", "extend", "insert") and isinstance(value, Tup | Repeated | chains.Chain):
         return _append(run, node, func, base, env)
+    if func.attr in ("replace", "_replace") and isinstance(value, Array | Changed) and not node.args:
+        given = arguments_of(run, node, env)
+        parts = {key: v.value for key, _, v in given.keywords if key is not None}
+        record = with_parts(value, parts) if len(parts) == len(node.keywords) else None
+        if record is not None:
+            return Abs(record, False, base.flags | given.flags)
     if func.attr in _REORDERING and isinstance(value, Tup | Repeated | chains.Chain) and run.holds_module(value):
         return _reordered(run, node, func, base, env)
     if isinstance(value, Table) and func.attr in ("items", "values", "keys", "get"):
@@ -88,7 +95,7 @@ def method_of_value(run: Any, node: ast.Call, func: ast.Attribute, env: Any) -> 
     if func.attr == "reshape" and isinstance(found, Unknown):
         found = reshaped_width(args, found)
     if func.attr == "reshape" and isinstance(value, Array) and is_loose(found) and not node.keywords:
-        found = joined_rest(value, func.value, node.args) or found
+        found = joined_rest(value, like(run, value, func.value, env), node.args) or found
     return Abs(found, base.static and arguments.static, base.flags | arguments.flags)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import dataclasses
+import functools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 
 from ..values.call_sizes import without_call_sizes
@@ -223,6 +225,8 @@ def reduce(shape: Shape, axes: Sequence[Dim] | None, keepdims: bool) -> Shape:
         gone = {a.value for a in axes}  # dimensions that were put in front: `jnp.stack(skips).mean(0)`
         head = tuple(Dim.of(1) if i in gone else d for i, d in enumerate(lead.head) if keepdims or i not in gone)
         return Shape(shape.dims, dataclasses.replace(lead, head=head))
+    if lead is not None and lead.known and shape.dims and not lead.argument.isidentifier() and list(axes) == [Dim.of(0)]:
+        return Shape(shape.dims[-1:], Lead.unknown())  # `graph.nodes`, of which no rank is asked: rows of that width
     numbers = sorted({negative_axis(shape, axis) for axis in axes})
     for number in numbers:  # the one farthest from the end first; dropping it moves none of the rest
         shape = with_dim(shape, number, *([1] if keepdims else []))
@@ -296,19 +300,33 @@ def _front_sizes(dim: Dim) -> bool:
 
 
 def _split_first(shape: Shape, known: Dim) -> Dim | None:
-    """`x.reshape(x.shape[0], -1)` of a whole argument: the first dimensions cancel against the product of all."""
+    """`h.reshape(x.shape[0], -1)` of what has the first dimensions of `x`: these cancel against the product of all."""
     shape = shape.fold()
     lead = shape.lead
-    if lead is None or not lead.known or lead.dropped or lead.head or lead.skipped or shape.dims:
+    behind = behind_argument(shape)
+    if lead is None or behind is None:
         return None
     own = Dim.of(1)
     for count in (1, 2, 3):
         own = own * Dim.input(lead.argument, count - 1)
         rest = known.exact_div(own)
         if rest is not None and not _front_sizes(rest):
-            left = Dim.atom("lead", lead.argument, 0, count)
+            left = Dim.atom("lead", lead.argument, lead.dropped, count) * behind
             return left.exact_div(rest) or left // rest
     return None
+
+
+def behind_argument(shape: Shape) -> Dim | None:
+    """The product of the dimensions that a shape has behind the first ones of an argument of unknown rank.
+
+    A convolution is for images, so that a whole argument that it takes has a rank of its own, which is asked for instead.
+    """
+    lead = shape.lead
+    if lead is None or not lead.known or lead.head or lead.skipped or None in shape.dims:
+        return None
+    if lead.dropped > 1 and lead.argument.isidentifier():
+        return None
+    return functools.reduce(operator.mul, (d for d in shape.dims if d is not None), Dim.of(1))
 
 
 # joining and splitting -----------------------------------------------------------------------------------------

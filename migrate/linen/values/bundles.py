@@ -7,6 +7,8 @@ stays known: the first items, and the attributes.
 from __future__ import annotations
 
 import ast
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from ...frozen import frozen
@@ -39,13 +41,50 @@ class Bundle(Value):
         return Unknown("an item that may be there or not")
 
 
+@frozen
+class Changed(Bundle):
+    """An argument that holds arrays, with some of them replaced: `graph._replace(nodes=h)`; `argument` says which it was."""
+
+    argument: str = ""
+
+    def attribute(self, name: str) -> Value:
+        found = dict(self.names).get(name)
+        return Array(Shape.argument(f"{self.argument}.{name}")) if found is None else found
+
+
+def with_parts(value: Value, given: Mapping[str, Value]) -> Changed | None:
+    """`obs.replace(state=h)` of an argument of the call, changed before or not; None for anything else."""
+    whole = _as_changed(value)
+    if whole is None or not given or any(_opaque(v) for v in given.values()):
+        return None
+    return Changed((), tuple({**dict(whole.names), **given}.items()), (), whole.argument)
+
+
+def _as_changed(value: Value) -> Changed | None:
+    """A changed argument; so is one as it came, of which nothing but its parts is known."""
+    if isinstance(value, Changed):
+        return value
+    lead = value.shape.lead if type(value) is Array and not value.shape.dims else None
+    whole = lead is not None and lead.known and not (lead.dropped or lead.head or lead.skipped)
+    return Changed((), (), (), lead.argument) if lead is not None and whole and lead.argument[:1] != "=" else None
+
+
+def _both_changed(a: Value, b: Value, merge: Any) -> Value | None:
+    """What two records have in common of which one at least is a changed argument."""
+    left, right = _as_changed(a), _as_changed(b)
+    if left is not None and right is not None and left.argument == right.argument:
+        names = dict.fromkeys([*dict(left.names), *dict(right.names)])
+        return Changed((), tuple((n, merge(left.attribute(n), right.attribute(n))) for n in names), (), left.argument)
+    return Unknown("a record that differs between branches")
+
+
 def map_values(bundle: Bundle, change: Any) -> Bundle:
     """Apply `change` to every value in it; the same object where nothing changed."""
     items = tuple(change(item) for item in bundle.items)
     names = tuple((name, change(value)) for name, value in bundle.names)
     tail = tuple(change(item) for item in bundle.tail)
     pairs = [*zip(items, bundle.items), *zip(tail, bundle.tail), *((a[1], b[1]) for a, b in zip(names, bundle.names))]
-    return bundle if all(a is b for a, b in pairs) else Bundle(items, names, tail)
+    return bundle if all(a is b for a, b in pairs) else dataclasses.replace(bundle, items=items, names=names, tail=tail)
 
 
 def _opaque(value: Value) -> bool:
@@ -55,8 +94,10 @@ def _opaque(value: Value) -> bool:
     return not isinstance(value, Array | Const | Int | Real | Bundle | ShapeOf | Unknown | Static | Global)
 
 
-def common(a: Value, b: Value, merge: Any) -> Bundle | None:
+def common(a: Value, b: Value, merge: Any) -> Value | None:
     """What two tuples of different lengths, or a tuple and a record, have in common; None for anything else."""
+    if isinstance(a, Changed) or isinstance(b, Changed):
+        return _both_changed(a, b, merge)
     if not (isinstance(a, Tup | Bundle) and isinstance(b, Tup | Bundle)):
         return None
     if any(isinstance(v, Tup) and (_opaque(v) or v.kind != "tuple") for v in (a, b)):
@@ -253,4 +294,4 @@ def _fields(run: Any, qualname: str) -> tuple[list[str], bool] | None:
     return (fields, indexable) if holds and fields else None
 
 
-__all__ = ["Bundle", "added", "common", "filtered", "index", "map_values", "record"]
+__all__ = ["Bundle", "Changed", "added", "common", "filtered", "index", "map_values", "record", "with_parts"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from .bundles import Bundle, map_values
+from .bundles import Bundle, Changed, map_values
 from .evaluation import Evaluation
 from .presence import OptionalArray, with_none
 from .sites import (
@@ -42,6 +42,8 @@ def replace_dims(value: Value, change: Any) -> Value:
     if isinstance(value, NeedsRank):
         found: Unknown = change.needing(value)
         return found
+    if isinstance(value, Changed):
+        return change.changed(map_values(value, lambda item: replace_dims(item, change)))  # type: ignore[no-any-return]
     if isinstance(value, Bundle):
         return map_values(value, lambda item: replace_dims(item, change))
     if isinstance(value, Repeated):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .bundles import Bundle, Changed, with_parts
 from .dims import Atom, Dim
 from .kind_results import asked_inside
 from .mapped_axes import drop_axis
@@ -17,24 +18,36 @@ from .sites import Abs, BoundArg, Module, Repeated, Site, Static, Table
 from .values import Array, Const, Int, Lead, NeedsRank, Shape, Tup, Unknown, Value
 
 _FIELD = re.compile(r"self\.([A-Za-z_]\w*)")
+_NAME = re.compile(r"[^.\[]*")
 
 
-def _part_of(value: Value, path: str) -> Value | None:
-    """What stands in tuples and dicts at `['state'][0]`; None where they have no such entry."""
-    keys: list[object] = []
+def _part_of(value: Value | None, path: str) -> Value | None:
+    """What tuples, dicts, records and whole arguments have at `['state'][0].keys`; None where there is no such part."""
     node: ast.expr = ast.parse(f"_{path}", mode="eval").body
-    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        keys.insert(0, node.slice.value)
+    steps: list[ast.Attribute | ast.Subscript] = []
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        steps.insert(0, node)
         node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    found: Value | None = value
-    for key in keys:
-        if isinstance(found, Tup):
-            found = found.items[key] if isinstance(key, int) and key < len(found.items) else None
-        else:
-            found = found.items.get(key) if isinstance(found, Table) and key not in found.maybe else None
-    return found
+    for number, step in enumerate(steps):
+        if isinstance(value, Array):
+            lead = value.shape.lead
+            if lead is None or value.shape.dims or not lead.known or lead.dropped or lead.head or lead.skipped:
+                return None
+            left = ast.unparse(steps[-1])[len(ast.unparse(steps[number].value)) :]
+            return Array(Shape.argument(f"{lead.argument}{left}"))
+        value = _next_part(value, step)
+    return value
+
+
+def _next_part(value: Value | None, step: ast.Attribute | ast.Subscript) -> Value | None:
+    if isinstance(step, ast.Attribute):
+        if isinstance(value, Changed):
+            return value.attribute(step.attr)
+        return dict(value.names).get(step.attr) if isinstance(value, Bundle) else None
+    key = step.slice.value if isinstance(step.slice, ast.Constant) else None
+    if isinstance(value, Tup):
+        return value.items[key] if isinstance(key, int) and key < len(value.items) else None
+    return value.items.get(key) if isinstance(value, Table) and key not in value.maybe else None
 
 
 class Substitution:
@@ -84,6 +97,12 @@ class Substitution:
         names = self._needed(value.arguments)
         return NeedsRank(value.why, names) if names else Unknown(value.why)
 
+    def changed(self, record: Bundle) -> Value:
+        """A changed argument of the class, of what the caller gives for it; the sizes in it are the caller's already."""
+        assert isinstance(record, Changed)
+        found = with_parts(self._input(record.argument), dict(record.names))
+        return Bundle((), record.names) if found is None else found
+
     def _needed(self, arguments: Sequence[str]) -> tuple[str, ...]:
         """The caller's arguments whose ranks would tell those of the class's arguments."""
         given = [self._input(argument) for argument in arguments]
@@ -94,14 +113,12 @@ class Substitution:
     def _input(self, argument: str) -> Value:
         if argument in self.inputs:
             return self.inputs[argument]
-        name, _, rest = argument.partition("[")
-        value = self.inputs.get(name)
-        part = _part_of(value, f"[{rest}") if isinstance(value, Tup | Table) and rest else None
+        name = _NAME.match(argument)[0]  # type: ignore[index]
+        value, rest = self.inputs.get(name), argument[len(name) :]
+        part = _part_of(value, rest)
         if part is not None:
             return part
-        if isinstance(value, Array) and value.shape.lead is not None and not value.shape.dims:
-            return Array(Shape.argument(f"{value.shape.lead.argument}{argument[len(name) :]}"))
-        if isinstance(value, Array) and rest.rstrip("]").isdigit():
+        if isinstance(value, Array) and rest[1:-1].isdigit():
             if len(value.shape.dims) > 1 or value.shape.lead is not None:
                 return drop_axis(value, 0)  # a row of an array
         return Unknown(argument)
