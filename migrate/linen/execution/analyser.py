@@ -45,7 +45,7 @@ from ..values.sites import Abs, BoundArg, CallRecord, Factory, Site, Static, Unm
 from ..values.substitution import Substitution
 from ..values.vague import is_count, is_loose, is_vague, is_written_out
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
-from . import asked_values, class_methods, number_arguments, side_ranks
+from . import asked_values, changed_arguments, class_methods, number_arguments, side_ranks
 from .execute import Execution
 from .helpers import Slot
 from .needed_sizes import needed_sizes
@@ -70,6 +70,7 @@ class Analyser:
         self.seen = {k: dict(v) for k, v in (seen or {}).items()}
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
         self.window_ranks: dict[str, dict[str, int]] = {}  # those that a window of any length was taken to tell
+        self.changed_arguments: dict[str, set[str]] = {}  # class → what its call changes in place of what it is given
         self.side_ranks: dict[str, SideRanks] = {}  # class → what is certain on single sides of its conditions
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
         self.done: dict[str, Execution | Unmigratable] = {}
@@ -225,7 +226,8 @@ class Analyser:
                     failure.wanted_ranks = execution.wanted_ranks()
             told = {**execution.assumed_ranks, **implied}.items()
             own = {k: v for k, v in told if k.partition("[")[0] in execution.arguments}  # items of tuples, too
-            if not side_ranks.learnt(execution, self.side_ranks[model.qualname]) and not (set(own) - set(ranks)):
+            new = changed_arguments.learnt(execution, self.changed_arguments)
+            if not side_ranks.learnt(execution, self.side_ranks[model.qualname]) and not (new or set(own) - set(ranks)):
                 if failure is not None:
                     raise failure
                 return execution
@@ -416,6 +418,7 @@ class Analyser:
         if summary is None:
             return Unknown(f"what {name}.{method} returns")
         inputs = summary.inputs(record)
+        changed_arguments.note_called(execution, called, inputs)
         for parameter, rank in self.ranks.get(site.target, {}).items():
             given = inputs.get(parameter)
             if isinstance(given, Array) and given.shape.rank not in (None, rank):
@@ -425,12 +428,7 @@ class Analyser:
                     return replace_dims(special.result, self.substitution(execution, site, called, inputs))
                 return Unknown(f"what {name} returns where `{parameter}` has {given.shape.rank} dimensions, not {rank}")
             if isinstance(given, Array) and parameter not in self.assumed.get(site.target, {}):
-                implied = given.shape.implied_rank(rank)  # as a convolution tells it of its own input
-                if implied is not None:
-                    execution.assumed_ranks.setdefault(*implied)
-                    if parameter in self.window_ranks.get(site.target, {}):
-                        execution.ranks_of_windows.add(implied[0])
-                        execution.handed_ranks.add(implied[0])
+                side_ranks.handed_back(execution, given, rank, parameter in self.window_ranks.get(site.target, {}))
         substitution = self.substitution(execution, site, called, inputs)
         tell_giver(execution, site, called, substitution)
         given_carries.learn(execution, site, called, substitution)

@@ -37,7 +37,7 @@ from ..values.sites import (
 )
 from ..values.unpacking import entry, merged
 from ..values.values import Array, Const, Global, Int, NeedsRank, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
-from . import iteration
+from . import changed_arguments, iteration
 
 _KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of Flax that dicts have as keys
 
@@ -149,6 +149,7 @@ class Containers(Evaluation):
             and value.shape.lead is not None
             and not value.shape.dims
             and value.shape.lead.known
+            and changed_arguments.is_part_known(self, value)
         ):
             return Abs(Array(Shape.argument(f"{value.shape.lead.argument}[{key.value.value!r}]")), False, flags)
         if isinstance(value, Tup) and any(self.holds_module(i) for i in value.items):

@@ -51,6 +51,7 @@ from . import (
     aliases,
     assignment,
     branch_execution,
+    changed_arguments,
     early_returns,
     entry_arguments,
     plain_objects,
@@ -147,6 +148,7 @@ class Execution(LoopExecution):
         self.problems: list[Unmigratable] = []
         self.summaries: dict[str, Summary] = {}
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
+        self.changed_arguments: set[str] = set(analyser.changed_arguments.get(model.qualname, ()))
         self.sized_arguments: dict[str, list[Dim]] = {}
         self.path: list[Step] = []
         self.sized: list[tuple[Localized, bool]] = []
@@ -420,6 +422,7 @@ class Execution(LoopExecution):
         self.mark = (self.block, len(self.block.steps))
         mutation.check_given(self, node, env)
         names = frozenset() if self.in_setup else mutation.changed_names(node)
+        changed_arguments.note(self, names, env)
         lists = {n: env.get(n) for n in names if env.is_local(n)}
         changed = {n for n, held in lists.items() if held is None or not size_lists.variable_of(held.value)}
         if changed:

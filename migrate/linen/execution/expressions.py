@@ -32,7 +32,7 @@ from ..values.sites import (
     Variable,
 )
 from ..values.values import Array, Const, DtypeOf, Int, NeedsRank, Shape, ShapeOf, Tup, Unknown, Value
-from . import calls, plain_objects
+from . import calls, changed_arguments, plain_objects
 from .containers import Containers
 from .functions import decorated_function, global_value
 from .operators import Operators
@@ -80,7 +80,7 @@ class Expressions(Containers, Operators, Localization):
         if isinstance(value, Variable) and node.attr == "value":
             return Abs(value.site.shape or Unknown("variable"), False, base.flags)
         if isinstance(value, Bundle):
-            held = value.attribute(node.attr)
+            held = value.attribute(node.attr) if changed_arguments.is_part_known(self, value) else Unknown(node.attr)
             if base.static and isinstance(held, Unknown) and not value.items:  # what the constructor has made, too
                 return self._static_text(node, True, base.flags, env)
             return Abs(held, False, base.flags)
@@ -95,7 +95,8 @@ class Expressions(Containers, Operators, Localization):
         if isinstance(value, Array) and node.attr not in ARRAY_ATTRIBUTES:
             # An argument that is a struct of arrays: batch.inputs
             lead = value.shape.lead
-            if lead is not None and not value.shape.dims and lead.known and not lead.dropped:
+            whole = lead is not None and not value.shape.dims and lead.known and not lead.dropped
+            if lead is not None and whole and changed_arguments.is_part_known(self, value):
                 return Abs(Array(Shape.argument(f"{lead.argument}.{node.attr}")), False, base.flags)
         if isinstance(value, NeedsRank):
             return Abs(value, base.static, base.flags)

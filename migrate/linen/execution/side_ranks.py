@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..shapes import shape_ops
 from ..values.environment import Env
 from ..values.sites import Abs
-from ..values.values import value_with_rank
+from ..values.values import Array, value_with_rank
 
 if TYPE_CHECKING:
     from .execute import Execution
@@ -90,4 +90,14 @@ def learnt(run: Execution, known: SideRanks) -> bool:
     return new
 
 
-__all__ = ["SideRanks", "hints", "learnt", "of_side", "tell"]
+def handed_back(run: Execution, given: Array, rank: int, of_window: bool) -> None:
+    """The rank that a module has for what it is given here, as a convolution tells it of its own input."""
+    implied = given.shape.implied_rank(rank)
+    if implied is not None:
+        run.assumed_ranks.setdefault(*implied)
+        if of_window:
+            run.ranks_of_windows.add(implied[0])
+            run.handed_ranks.add(implied[0])
+
+
+__all__ = ["SideRanks", "handed_back", "hints", "learnt", "of_side", "tell"]

@@ -60,6 +60,12 @@ def with_parts(value: Value, given: Mapping[str, Value]) -> Changed | None:
     return Changed((), tuple({**dict(whole.names), **given}.items()), (), whole.argument)
 
 
+def argument_of(value: Value) -> str:
+    """The argument of the call that a value is, changed or as it came; "" for anything else."""
+    whole = _as_changed(value)
+    return "" if whole is None else whole.argument
+
+
 def _as_changed(value: Value) -> Changed | None:
     """A changed argument; so is one as it came, of which nothing but its parts is known."""
     if isinstance(value, Changed):
@@ -294,4 +300,4 @@ def _fields(run: Any, qualname: str) -> tuple[list[str], bool] | None:
     return (fields, indexable) if holds and fields else None
 
 
-__all__ = ["Bundle", "Changed", "added", "common", "filtered", "index", "map_values", "record", "with_parts"]
+__all__ = ["Bundle", "Changed", "added", "argument_of", "common", "filtered", "index", "map_values", "record", "with_parts"]

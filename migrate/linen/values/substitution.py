@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .bundles import Bundle, Changed, with_parts
+from .bundles import Bundle, Changed, argument_of, with_parts
 from .dims import Atom, Dim
 from .kind_results import asked_inside
 from .mapped_axes import drop_axis
@@ -115,6 +115,9 @@ class Substitution:
             return self.inputs[argument]
         name = _NAME.match(argument)[0]  # type: ignore[index]
         value, rest = self.inputs.get(name), argument[len(name) :]
+        root = argument_of(value) if rest and value is not None else ""
+        if root and root.partition("[")[0].partition(".")[0] in self.run.changed_arguments:
+            return Unknown(argument)
         part = _part_of(value, rest)
         if part is not None:
             return part
