@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 
 from ..values.bundles import argument_of
-from ..values.values import Value
+from ..values.values import Array, Value
 
 
 def note(run: Any, names: Iterable[str], env: Any) -> None:
@@ -40,7 +40,8 @@ def learnt(run: Any, known: MutableMapping[str, set[str]]) -> bool:
 
 def is_part_known(run: Any, value: Value) -> bool:
     """May a part of an argument be said to be what the caller gives: does nothing change it?"""
-    argument = argument_of(value)
+    lead = value.shape.lead if isinstance(value, Array) else None
+    argument = getattr(value, "argument", "") or (argument_of(value) if lead is None else lead.argument)
     return not argument or _root(argument) not in run.changed_arguments
 
 

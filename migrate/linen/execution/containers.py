@@ -19,7 +19,7 @@ from ..values import bundles
 from ..values.arguments import child_env
 from ..values.dims import Dim
 from ..values.evaluation import Evaluation
-from ..values.mapped_axes import StepOfArgument
+from ..values.mapped_axes import StepOfArgument, part_of_argument
 from ..values.merging import Choice
 from ..values.sites import (
     Abs,
@@ -142,16 +142,10 @@ class Containers(Evaluation):
         if isinstance(value, StepOfArgument) and isinstance(key.value, Int) and (key.value.dim.value or 0) >= 0:
             if key.value.dim.value is not None:
                 return Abs(self._step_item(value, key.value.dim.value), False, flags)
-        if (
-            isinstance(value, Array)
-            and isinstance(key.value, Const)
-            and isinstance(key.value.value, str)
-            and value.shape.lead is not None
-            and not value.shape.dims
-            and value.shape.lead.known
-            and changed_arguments.is_part_known(self, value)
-        ):
-            return Abs(Array(Shape.argument(f"{value.shape.lead.argument}[{key.value.value!r}]")), False, flags)
+        if isinstance(value, Array) and isinstance(key.value, Const) and isinstance(key.value.value, str):
+            part = part_of_argument(value, f"[{key.value.value!r}]")
+            if part is not None and changed_arguments.is_part_known(self, part):
+                return Abs(part, False, flags)
         if isinstance(value, Tup) and any(self.holds_module(i) for i in value.items):
             if isinstance(key.value, Int) and key.value.dim.value is not None:
                 position = key.value.dim.value

@@ -18,6 +18,7 @@ from ..values.bundles import Bundle
 from ..values.dims import Dim
 from ..values.environment import Env
 from ..values.localization import Localization
+from ..values.mapped_axes import part_of_argument
 from ..values.merging import on_this_side
 from ..values.sites import (
     Abs,
@@ -94,10 +95,9 @@ class Expressions(Containers, Operators, Localization):
                 return Abs(found, base.static, base.flags)
         if isinstance(value, Array) and node.attr not in ARRAY_ATTRIBUTES:
             # An argument that is a struct of arrays: batch.inputs
-            lead = value.shape.lead
-            whole = lead is not None and not value.shape.dims and lead.known and not lead.dropped
-            if lead is not None and whole and changed_arguments.is_part_known(self, value):
-                return Abs(Array(Shape.argument(f"{lead.argument}.{node.attr}")), False, base.flags)
+            part = part_of_argument(value, f".{node.attr}")
+            if part is not None and changed_arguments.is_part_known(self, part):
+                return Abs(part, False, base.flags)
         if isinstance(value, NeedsRank):
             return Abs(value, base.static, base.flags)
         if node.attr == "shape" and type(value) is Unknown and not base.static:

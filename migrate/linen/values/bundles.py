@@ -300,4 +300,15 @@ def _fields(run: Any, qualname: str) -> tuple[list[str], bool] | None:
     return (fields, indexable) if holds and fields else None
 
 
-__all__ = ["Bundle", "Changed", "added", "argument_of", "common", "filtered", "index", "map_values", "record", "with_parts"]
+__all__ = [
+    "Bundle",
+    "Changed",
+    "added",
+    "argument_of",
+    "common",
+    "filtered",
+    "index",
+    "map_values",
+    "record",
+    "with_parts",
+]

@@ -66,6 +66,16 @@ def drop_axis(value: Value, axis: int) -> Value:
     return StepOfArgument(dropped.shape, argument=whole, axis=axis) if whole and isinstance(dropped, Array) else dropped
 
 
+def part_of_argument(value: Value, path: str) -> Value | None:
+    """`obs.image` of an argument that holds arrays, or of what a map sees of one; None for anything else."""
+    if isinstance(value, StepOfArgument) and value.argument:
+        return value.item(Array(Shape.argument(f"{value.argument}{path}")))
+    lead = value.shape.lead if isinstance(value, Array) and not value.shape.dims else None
+    if lead is None or not lead.known or lead.dropped or lead.head:
+        return None
+    return Array(Shape((), Lead(f"{lead.argument}{path}", skipped=lead.skipped)))
+
+
 def _without(value: Value, axis: int) -> Value:
     if isinstance(value, Tup):
         return Tup(tuple(drop_axis(i, axis) for i in value.items), value.kind)

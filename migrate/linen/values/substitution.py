@@ -11,7 +11,7 @@ from typing import Any
 from .bundles import Bundle, Changed, argument_of, with_parts
 from .dims import Atom, Dim
 from .kind_results import asked_inside
-from .mapped_axes import drop_axis
+from .mapped_axes import drop_axis, part_of_argument
 from .merging import Either, dependencies_of, members
 from .presence import GIVEN, Step, asked, substituted
 from .sites import Abs, BoundArg, Module, Repeated, Site, Static, Table
@@ -30,11 +30,7 @@ def _part_of(value: Value | None, path: str) -> Value | None:
         node = node.value
     for number, step in enumerate(steps):
         if isinstance(value, Array):
-            lead = value.shape.lead
-            if lead is None or value.shape.dims or not lead.known or lead.dropped or lead.head or lead.skipped:
-                return None
-            left = ast.unparse(steps[-1])[len(ast.unparse(steps[number].value)) :]
-            return Array(Shape.argument(f"{lead.argument}{left}"))
+            return part_of_argument(value, ast.unparse(steps[-1])[len(ast.unparse(steps[number].value)) :])
         value = _next_part(value, step)
     return value
 

@@ -117,17 +117,52 @@ class Under(nn.Module):
         return Policy(name="again")(obs.replace(state=obs.state * 2.0)) + h
 
 
+class Mapped(nn.Module):
+    """Each of a batch of records is encoded on its own; a scan gives the steps of another."""
+
+    @nn.compact
+    def __call__(self, obs, carry):
+        over = nn.vmap(States, variable_axes={"params": None}, split_rngs={"params": False}, in_axes=0)
+        steps = nn.scan(Step, variable_broadcast="params", split_rngs={"params": False})
+        single = nn.Dense(2)
+        carry, out = steps()(carry, obs)
+        return over()(obs), carry, out, jax.vmap(lambda o: single(o.state))(obs)
+
+
+class States(nn.Module):
+    @nn.compact
+    def __call__(self, obs):
+        return nn.Dense(3)(obs.state)
+
+
+class Step(nn.Module):
+    @nn.compact
+    def __call__(self, carry, obs):
+        h = States()(obs)
+        return nn.GRUCell(4)(carry, h)
+
+
+class Remat(nn.Module):
+    @nn.compact
+    def __call__(self, obs):
+        members = nn.vmap(Encoder, variable_axes={"params": 0}, split_rngs={"params": True}, in_axes=None, axis_size=3)
+        return nn.remat(Encoder)(3)(obs), members()(obs), nn.Sequential([Encoder(4), nn.relu, nn.Dense(2)])(obs)
+
+
 def _image(*lead):
     return jnp.sin(jnp.arange(4.0 * 4 * 3).reshape(4, 4, 3)) * jnp.ones((*lead, 1, 1, 1))
 
 
 OBS = Observation(_image(2), jnp.cos(jnp.arange(10.0)).reshape(2, 5))
+OBSERVATIONS = Observation(_image(3, 2), jnp.cos(jnp.arange(30.0)).reshape(3, 2, 5))
 BATCH = {"image": _image(2)[:, 0], "state": jnp.ones((2, 5))}
 GRAPH = Graph(jnp.cos(jnp.arange(12.0)).reshape(3, 4), jnp.ones((5, 2)))
 CASES = [
     ("Encoder", {}, [], {"obs": OBS}),
     ("Policy", {}, [], {"obs": OBS}),
     ("Recurrent", {}, [(2, 4)], {"inputs": (jnp.array([True, False]), OBS)}),
+    ("Mapped", {}, [], {"obs": OBSERVATIONS, "carry": jnp.ones((2, 4))}),
+    ("Remat", {}, [], {"obs": OBS}),
     ("Outer", {}, [], {"batch": BATCH}),
     ("Items", {}, [], {"batch": {"image": _image(2)}}),
     ("Network", {}, [], {"graph": GRAPH}),
