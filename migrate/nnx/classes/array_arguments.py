@@ -25,6 +25,9 @@ _OF_ARRAYS = frozenset(
 )
 
 
+_NO_PARTS = frozenset(
+    {"view", "copy", "conj", "item", "tolist", "nbytes", "itemsize", "sharding", "devices", "aval", "value"}
+)
 _OF_LIBRARIES = ("jax.", "numpy.", "flax.", "einops.")
 
 
@@ -43,6 +46,17 @@ def is_handed_on(run: Execution, method: Method, name: str) -> bool:
                 if not (run.project.qualname(method.source, call.func) or "").startswith(_OF_LIBRARIES):
                     return True
             elif isinstance(parent, ast.Dict | ast.Tuple | ast.List | ast.Assign | ast.Starred | ast.IfExp | ast.Return):
+                return True
+    return False
+
+
+def is_taken_apart(method: Method, name: str) -> bool:
+    """Does a method read from an argument what no array has: `graph.nodes`, `batch["image"]`?"""
+    for node in method.nodes:
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            index = node.slice if isinstance(node, ast.Subscript) else None
+            word = isinstance(index, ast.Constant) and isinstance(index.value, str)
+            if word or (isinstance(node, ast.Attribute) and node.attr not in _OF_ARRAYS | _NO_PARTS):
                 return True
     return False
 

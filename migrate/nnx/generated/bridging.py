@@ -25,6 +25,7 @@ from ...linen.values.replacing import sayable
 from ...linen.values.sites import BoundArg, ModuleField, Site, Static, Unmigratable
 from ...linen.values.values import Array, Const, Int, Tup, Unknown, Value
 from ...trees import subtree
+from ..classes import array_arguments
 from ..linen_copies import References
 from ..setup import setup_conditions
 from ..text.text_parts import joined
@@ -344,6 +345,10 @@ def _array(text: ClassText, site: Site, name: str, value: Array) -> str:
     if not sayable(value.shape):
         raise UnknownInput(f"the shape of its input `{name}` is not known")
     arguments, whole = _arguments(value), whole_argument(value)
+    model = text.analyser.classes.get(site.target)
+    uses = [(m.method("__call__"), word) for m, word in ((model, name), (text.model, whole)) if m is not None]
+    if not value.shape.dims and any(m is not None and array_arguments.is_taken_apart(m, word) for m, word in uses):
+        raise UnknownInput(f"its input `{name}` is not one array")
     given = value.shape.lead is not None and bool(told(value.shape.lead.argument))
     shown = given or arguments == _first_argument(text) or isinstance(value, OptionalArray)
     shown = shown or ("[" in name and "[" in whole)  # of a tuple that is handed on in one

@@ -149,6 +149,31 @@ class Remat(nn.Module):
         return nn.remat(Encoder)(3)(obs), members()(obs), nn.Sequential([Encoder(4), nn.relu, nn.Dense(2)])(obs)
 
 
+class StaysLinen(nn.Module):
+    """As nobody knows how many layers there are."""
+
+    @nn.compact
+    def __call__(self, graph):
+        nodes = graph.nodes
+        for _ in graph.edges:
+            nodes = nn.Dense(4)(nodes)
+        return graph._replace(nodes=nodes)
+
+
+class Wraps(nn.Module):
+    """What it hands on is no array, of which there would be a shape."""
+
+    @nn.compact
+    def __call__(self, graph):
+        return nn.Dense(2)(StaysLinen()(graph).nodes), nn.Dense(3)(graph.edges)
+
+
+class WrapsItem(nn.Module):
+    @nn.compact
+    def __call__(self, batch):
+        return Wraps()(batch["graph"]), StaysLinen()(batch["graph"]).nodes, nn.Dense(2)(batch["x"])
+
+
 def _image(*lead):
     return jnp.sin(jnp.arange(4.0 * 4 * 3).reshape(4, 4, 3)) * jnp.ones((*lead, 1, 1, 1))
 
@@ -163,6 +188,8 @@ CASES = [
     ("Recurrent", {}, [(2, 4)], {"inputs": (jnp.array([True, False]), OBS)}),
     ("Mapped", {}, [], {"obs": OBSERVATIONS, "carry": jnp.ones((2, 4))}),
     ("Remat", {}, [], {"obs": OBS}),
+    ("Wraps", {}, [], {"graph": GRAPH}),
+    ("WrapsItem", {}, [], {"batch": {"graph": GRAPH, "x": jnp.ones((2, 3))}}),
     ("Outer", {}, [], {"batch": BATCH}),
     ("Items", {}, [], {"batch": {"image": _image(2)}}),
     ("Network", {}, [], {"graph": GRAPH}),
