@@ -225,7 +225,7 @@ def reduce(shape: Shape, axes: Sequence[Dim] | None, keepdims: bool) -> Shape:
         gone = {a.value for a in axes}  # dimensions that were put in front: `jnp.stack(skips).mean(0)`
         head = tuple(Dim.of(1) if i in gone else d for i, d in enumerate(lead.head) if keepdims or i not in gone)
         return Shape(shape.dims, dataclasses.replace(lead, head=head))
-    if lead is not None and lead.known and shape.dims and not lead.argument.isidentifier() and list(axes) == [Dim.of(0)]:
+    if lead is not None and shape.dims and list(axes) == [Dim.of(0)] and ("." in lead.argument or "['" in lead.argument):
         return Shape(shape.dims[-1:], Lead.unknown())  # `graph.nodes`, of which no rank is asked: rows of that width
     numbers = sorted({negative_axis(shape, axis) for axis in axes})
     for number in numbers:  # the one farthest from the end first; dropping it moves none of the rest
@@ -319,12 +319,12 @@ def _split_first(shape: Shape, known: Dim) -> Dim | None:
 def behind_argument(shape: Shape) -> Dim | None:
     """The product of the dimensions that a shape has behind the first ones of an argument of unknown rank.
 
-    A convolution is for images, so that a whole argument that it takes has a rank of its own, which is asked for instead.
+    Convolutions and heads are for inputs of a rank of their own, which is asked for instead where one can be told.
     """
     lead = shape.lead
     if lead is None or not lead.known or lead.head or lead.skipped or None in shape.dims:
         return None
-    if lead.dropped > 1 and lead.argument.isidentifier():
+    if max(lead.dropped, len(shape.dims)) > 1 and lead.argument.isidentifier():
         return None
     return functools.reduce(operator.mul, (d for d in shape.dims if d is not None), Dim.of(1))
 
