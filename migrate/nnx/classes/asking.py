@@ -34,9 +34,8 @@ def lacking(error: Unmigratable, site: Site, argument: str = "") -> Unmigratable
 def asks(analyser: Analyser, name: str, failure: Unmigratable) -> bool:
     """Let a class ask for the size that it failed for; False where it may not."""
     places = analyser.asked_values.get(name, {})
-    part = (
-        failure.lacks is not None and not f"_{failure.lacks[1]}".isidentifier()
-    )  # `obs.image` of an `obs` that is not followed
+    said = failure.lacks[1] if failure.lacks is not None else ""
+    part = "." in said or "['" in said  # `obs.image` of an `obs` that is not followed
     if failure.lacks is None or part or name in analyser.named_outside | analyser.unasked or len(places) >= _MOST:
         return False
     info = analyser.classes.project.linen_classes.get(name)

@@ -16,7 +16,7 @@ HEAD = "import jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 GUESSED = """class Guessed(nn.Module):
   @nn.compact
   def __call__(self, x):
-    x = nn.Dense(4)(x)
+    x = nn.Conv(4, (3,), padding="VALID")(x)
     x = x.reshape((x.shape[0], -1))
     return nn.Dense(8)(x)
 
@@ -29,7 +29,8 @@ STAYS = """class Stays(nn.Module):
 
 
 """
-STATED = GUESSED.replace("    x = nn.Dense(4)(x)\n", "    assert x.ndim == 4\n    x = nn.Dense(4)(x)\n")
+STATED = GUESSED.replace("    x = nn.Conv", "    assert x.ndim == 4\n    x = nn.Conv")
+FREE = GUESSED.replace('nn.Conv(4, (3,), padding="VALID")(x)', "nn.Dense(4)(x)")
 
 
 def _run(text: str) -> Any:
@@ -50,9 +51,19 @@ def test_another_rank_fails_in_the_constructor() -> None:
     module: Any = types.ModuleType("guessed_nnx")
     sys.modules["guessed_nnx"] = module
     exec(_run(GUESSED).after, module.__dict__)
-    assert module.Guessed(in_shape=(2, 5, 3), rngs=nnx.Rngs(0)).Dense_1.in_features == 20
+    assert module.Guessed(in_shape=(2, 7, 3), rngs=nnx.Rngs(0)).Dense_0.in_features == 20
     with pytest.raises(ValueError, match=r"`in_shape` must have 3 dimensions: \(2, 6, 5, 3\)"):
         module.Guessed(in_shape=(2, 6, 5, 3), rngs=nnx.Rngs(0))
+
+
+def test_no_rank_is_guessed_where_any_is_right() -> None:
+    found = _run(FREE)
+    assert "NNX115" not in {d.code for d in found.diagnostics} and "raise ValueError" not in found.after
+    module: Any = types.ModuleType("free_nnx")
+    sys.modules["free_nnx"] = module
+    exec(found.after, module.__dict__)
+    for shape, width in (((2, 3), 4), ((2, 5, 3), 20), ((2, 6, 5, 3), 120)):
+        assert module.Guessed(in_shape=shape, rngs=nnx.Rngs(0)).Dense_1.in_features == width
 
 
 def test_what_contains_it_guesses_and_checks_too() -> None:
