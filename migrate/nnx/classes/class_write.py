@@ -47,6 +47,7 @@ from . import (
     constructions,
     constructor_write,
     inheritance,
+    late_arguments,
     later_sizes,
     names_in_messages,
     shared_scopes,
@@ -269,7 +270,8 @@ class ClassWriter:
             self.put(site.node, *self.laid_out(expression, indent), source=site.source)
             call_write.write(self, site)
             return
-        said = uncalled_flags.written(self, site, self.text.reference(site))
+        held = late_arguments.said(self.text, site, self.text.reference(site))
+        said = uncalled_flags.written(self, site, held)
         said = call_dtypes.written(self, site, said)
         if LATER in site.renders:
             said = self.laid_out(later_sizes.found(self.text, site), site.source.indent_at(site.node))

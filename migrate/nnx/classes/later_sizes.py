@@ -26,14 +26,14 @@ from ...linen.modules.made_later import LATER, NAMED, TYPED
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
-from ...linen.values.sites import CallRecord, Site, Unmigratable
+from ...linen.values.sites import CallRecord, Module, Site, Unmigratable
 from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
 from ...linen.values.wrappers import is_wrapper
 from ...trees import subtree
 from ..calls import merged_flags
 from ..generated import bridging, foreign
 from ..text.text_parts import InitLines, joined
-from . import array_arguments, constructions, constructor_names, first_calls
+from . import array_arguments, constructions, constructor_names, first_calls, late_arguments
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .class_text import ClassText
 
 CODE = "NNX185"
-_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX114", "NNX123", "NNX155"})
+_CODES = frozenset({"NNX110", "NNX111", "NNX112", "NNX113", "NNX114", "NNX123", "NNX155"})
 _FLAG = re.compile(r"\b(bool|Any)\b")
 
 
@@ -66,7 +66,8 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     try:
         return constructions.site_lines(text, site)
     except Unmigratable as error:
-        if text.model.qualname not in text.analyser.later or not _is_lacking(error, site):
+        of_call = error.code == "NNX113" and text.model.qualname in text.analyser.later and late_arguments.find(text, site)
+        if text.model.qualname not in text.analyser.later or not (of_call or _is_lacking(error, site)):
             raise
         why = _unfit(text, site)
         if why:
@@ -155,7 +156,12 @@ def _is_read(text: ClassText, site: Site) -> bool:
     called = {node.func for node, _, _ in site.calls}
     for method in text.model.methods().values():
         for node in method.nodes:
-            if isinstance(node, ast.Attribute) and node not in called and site.container:
+            if not isinstance(node, ast.Attribute) or node in called:
+                continue
+            held_here = run.evaluated.get(node.value)
+            if held_here is not None and isinstance(held_here.value, Module) and held_here.value.site is site:
+                return True  # `dense.features`
+            if site.container:
                 held = node.value.value if isinstance(node.value, ast.Subscript) else node.value
                 if isinstance(held, ast.Attribute) and held.attr == site.container and _is_self(held.value):
                     return True
@@ -169,6 +175,8 @@ def _is_self(node: ast.expr) -> bool:
 def _later(text: ClassText, site: Site) -> Parts:
     assert site.call is not None
     wrapped = _wrapped(text, site)
+    if wrapped is not None and late_arguments.parameters(site):
+        raise Unmigratable("NNX113", "a Linen module is given what only the call knows", site.node)
     if wrapped is not None:
         names = _bound(text, site, wrapped) - {"args", "kwargs"}
         if names & site.call.keywords.keys():
@@ -177,13 +185,14 @@ def _later(text: ClassText, site: Site) -> Parts:
         parameters = ["rngs", "*args", *bound, "**kwargs"]
         return (f"{text.namer.parity('Later')}(lambda {', '.join(parameters)}: ", *wrapped, ")")
     of_kinds = site.kind == "layer" or site.alternatives or site.choice
-    inner, given, named = _of_kinds(text, site) if of_kinds else _class(text, site)
-    bound = sorted(_bound(text, site, inner) - {*given, *named})
+    inner, given, named = (_of_kinds if of_kinds else _class)(text, late_arguments.in_terms(site))
+    told = late_arguments.parameters(site)
+    bound = sorted(_bound(text, site, inner) - {*given, *named, *told})
     parameters = ["rngs", *given]
-    if bound or named:
+    if bound or named or told:
         parameters.append("*")
-    parameters += [*named, *[f"{name}={name}" for name in bound]]
-    return (f"{text.namer.parity('Later')}(lambda {', '.join(parameters)}: ", *inner, ")")
+    parameters += [*named, *told, *[f"{name}={name}" for name in bound]]
+    return (f"{text.namer.parity('LaterGiven' if told else 'Later')}(lambda {', '.join(parameters)}: ", *inner, ")")
 
 
 def _wrapped(text: ClassText, site: Site) -> Parts | None:

@@ -1,0 +1,102 @@
+"""Arguments of modules that the call computes from shapes, and that decide the sizes of their variables.
+
+    self.Grid_0 = linen_parity.LaterGiven(lambda rngs, x, *, height, width: Grid(height, width, rngs=rngs))
+    ...
+    x = linen_parity.given(self.Grid_0, height=height, width=width)(x)
+
+Another value at another call raises, as it does in Linen, whose variables do not fit it then.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from ...edits import Parts
+from ...linen.execution.needed_sizes import is_seen
+from ...linen.modules import made_later
+from ...linen.modules.made_later import TYPED
+from ...linen.values import shown_by_shapes
+from ...linen.values.sites import Site
+from ...linen.values.values import Array
+from ..text.text_parts import joined
+from . import constructor_names
+
+if TYPE_CHECKING:
+    from .class_text import ClassText
+
+GIVEN = "given later"  # of a site: argument → (the name of the parameter, what the call says)
+# Arguments of layers that decide the shapes of their parameters.
+_SIZES = frozenset({"features", "num_embeddings", "kernel_size", "num_heads", "qkv_features", "out_features"})
+
+
+def find(text: ClassText, site: Site) -> bool:
+    """Note the arguments that the call gives a module when it is first called; False where one cannot be given so."""
+    late = {n: b for n, b in site.bound.items() if b.localized is None and b.text is None and b.node is not None}
+    if not late or site.in_setup or site.alternatives or site.choice or site.kind not in ("layer", "class"):
+        return False
+    given: dict[str, tuple[str, ast.expr]] = {}
+    for name, bound in late.items():
+        node, value = bound.node, bound.abs.value
+        assert node is not None
+        method = made_later.method_of(text.run, site.source, node)
+        stands_here = bound.given and site.node in site.source.ancestors(node)
+        if method is None or not stands_here or isinstance(value, Array) or text.run.holds_module(value):
+            return False
+        sizes = name in _SIZES if site.kind == "layer" else is_seen(text.analyser, site.target, name)
+        if not sizes or _in_function(site, node, method.node):
+            return False
+        if not shown_by_shapes.shown(text.run, method, node):
+            if not shown_by_shapes.shown(text.run, method, node, typed=True):
+                return False
+            site.renders[TYPED] = True
+        given[name] = (_free(text, site, name, [p for p, _ in given.values()]), node)
+    site.renders[GIVEN] = given
+    return True
+
+
+def _in_function(site: Site, node: ast.expr, method: ast.AST) -> bool:
+    """Is it in a function or a comprehension within the method?"""
+    for above in site.source.ancestors(node):
+        if above is method:
+            return False
+        if isinstance(above, ast.FunctionDef | ast.Lambda | ast.comprehension) or hasattr(above, "generators"):
+            return True
+    return True
+
+
+def _free(text: ClassText, site: Site, name: str, others: list[str]) -> str:
+    """A name for what is given that is none of the constructor's, nor of what the module is called with."""
+    call = site.call
+    taken = {"rngs", "self", "held", *others, *text.run.fields, *constructor_names.bound_names(text.run)}
+    taken |= set(call.keywords) if call is not None else set()
+    model = text.analyser.classes.get(site.target) if site.kind == "class" else None
+    method = model.method("__call__") if model is not None else None
+    taken |= {p.arg for p in method.parameters} if method is not None else {"inputs", "x"}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def in_terms(site: Site) -> Site:
+    """The site, with these arguments as parameters of the function that makes it."""
+    given = site.renders.get(GIVEN, {})
+    bound = {n: dataclasses.replace(b, text=given[n][0]) if n in given else b for n, b in site.bound.items()}
+    return dataclasses.replace(site, bound=bound) if given else site
+
+
+def parameters(site: Site) -> list[str]:
+    return [parameter for parameter, _ in site.renders.get(GIVEN, {}).values()]
+
+
+def said(text: ClassText, site: Site, held: Parts) -> Parts:
+    """How the call says such a module: with what it gives it."""
+    given = site.renders.get(GIVEN, {})
+    if not given or site not in text.later:
+        return held
+    values: list[Parts] = [(f"{parameter}=", site.source.span(node)) for parameter, node in given.values()]
+    return joined((text.namer.parity("given"),), [held, *values])
+
+
+__all__ = ["GIVEN", "find", "in_terms", "parameters", "said"]

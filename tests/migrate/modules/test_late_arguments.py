@@ -1,0 +1,90 @@
+"""NNX185: arguments of modules that only the call knows: what raises, what stays Linen, and copies of such modules."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+from flax import nnx
+from nnx_migrate import compat
+
+from .test_later_parameters import of
+from .test_later_sizes import after, both, migrate, same
+
+CLASSES = (
+    "class Scale(nn.Module):\n  factor: int = 2\n  @nn.compact\n  def __call__(self, x):\n"
+    "    return nn.Dense(3)(x) * self.factor\n\n\n"
+    "class Table(nn.Module):\n  rows: int\n  @nn.compact\n  def __call__(self, x):\n"
+    "    return x + self.param('table', nn.initializers.normal(1.0), (self.rows, 1))\n\n\n"
+)
+
+
+def of_classes(body: str) -> str:
+    return CLASSES + of(body)
+
+
+TABLE = of_classes("rows = h.shape[1]\nreturn nn.Dense(h.shape[-1])(Table(rows=rows)(h))")
+
+
+def test_another_size_raises_as_in_linen() -> None:
+    old, new, result = both(TABLE)
+    assert "linen_parity.given(self.Table_0, rows=rows)" in after(result)
+    x = jnp.arange(24.0).reshape(2, 4, 3)
+    variables = old.M().init(jax.random.key(0), x)
+    model = new.M(in_example=x, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    same(model(x), old.M().apply(variables, x))
+    same(model(x[:1]), old.M().apply(variables, x[:1]))
+    with pytest.raises(Exception, match="shape"):
+        old.M().apply(variables, x[:, :1])  # it would broadcast
+    with pytest.raises(ValueError, match=r"Table was made with {'rows': 4}, and this call gives it {'rows': 1}"):
+        model(x[:, :1])
+
+
+def test_copies_and_gradients() -> None:
+    old, new, _ = both(TABLE)
+    x = jnp.arange(24.0).reshape(2, 4, 3)
+    variables = old.M().init(jax.random.key(0), x)
+    model = new.M(in_example=x, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    assert jax.tree.structure(compat.to_linen(model)) == jax.tree.structure(dict(variables))
+    wanted = jax.grad(lambda v: (old.M().apply(v, x) ** 2).mean())(variables)["params"]
+    for one in (model, nnx.clone(model), nnx.merge(*nnx.split(model))):
+        found = nnx.jit(nnx.grad(lambda m: (m(x) ** 2).mean()))(one)
+        same(
+            jax.tree.leaves(nnx.to_pure_dict(found)),
+            [wanted["Dense_0"]["bias"], wanted["Dense_0"]["kernel"], wanted["Table_0"]["table"]],
+        )
+
+
+def test_another_module_of_the_same_name_of_another_size_raises() -> None:
+    old, new, _ = both(of_classes("table = Table(h.shape[1])\nreturn table(table(h))"))
+    x = jnp.arange(24.0).reshape(2, 4, 3)
+    variables = old.M().init(jax.random.key(0), x)
+    model = new.M(in_example=x, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    same(model(x), old.M().apply(variables, x))
+
+
+REFUSED: dict[str, str] = {
+    "a flag": "return nn.Dense(4 if train else 8)(h)",
+    "a number by a flag": "n = h.shape[-1]\nif train:\n  n = 2\nreturn nn.Dense(n)(h)",
+    "what arrays hold": "return nn.Dense(int(h.max()))(h)",
+    "a dtype": "return nn.Dense(4, param_dtype=h.dtype)(h)",
+    "an option that no variable shows": "return nn.Conv(4, (3,), padding=h.shape[1] % 2)(h)",
+    "a field that no variable shows": "return Scale(h.shape[1])(h)",
+    "an array": "return nn.Dense(4, bias_init=lambda *a: h[0, 0, :1] * jnp.ones(4))(h)",
+    "under a flag": "if train:\n  h = nn.Dense(h.shape[-1] + 1)(h)\nreturn h",
+    "a lifted transform": "return nn.remat(Table)(h.shape[1])(h)",
+    "in a function": "def f(h, n):\n  return nn.Dense(n)(h)\nreturn f(h, h.shape[-1] + len(leaves(x)))",
+    "in a lambda": "f = lambda h: nn.Dense(h.shape[-1])(h)\nreturn f(h)",
+    "a name of a lambda": "return jax.tree.map(lambda p: nn.Dense(p.shape[-1])(p), h)",
+    "other methods": "table = Table(h.shape[1])\nreturn table.__call__(h) + table.rows",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_a_call_on_shapes_does_not_show_stays_linen(what: str) -> None:
+    result = migrate(of_classes(REFUSED[what]))
+    assert {r.outcome.value for r in result.classes if r.qualname == "m.M"} == {"bridged"}
+    assert "linen_parity.given" not in after(result)
