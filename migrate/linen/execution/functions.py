@@ -8,7 +8,7 @@ from typing import Any
 
 from ...catalog import layers, shape_table
 from ...trees import said
-from ..lifted.higher_order import TRANSPARENT
+from ..lifted.higher_order import TRANSPARENT, refuse_making
 from ..lifted.lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
 from ..modules import compact_calls, layer_calls, maker_functions, own_methods, setup_helpers
 from ..modules.choices import FactoryChoice
@@ -256,6 +256,7 @@ def decorated_function(run: Any, node: ast.FunctionDef, env: Any) -> Value:
             lifted.append(one)
             continue
         if qualname not in TRANSPARENT and not qualname.startswith("jax."):
+            refuse_making(run, function, decorator, node)
             return Unknown(f"decorated by {ast.unparse(head)}")
         if qualname not in TRANSPARENT:
             return Transformed(function)

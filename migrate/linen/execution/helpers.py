@@ -163,6 +163,8 @@ def _slot_of(run: Any, site: Site, source: SourceFile, function: ast.FunctionDef
         raise _refused(node, "makes submodules in a loop for its caller")
     inner = site.through[0] if site.through else None
     place = inner.call if inner is not None else site.node
+    if inner is not None and not _means(run, source, place.func, inner.function):
+        raise _refused(node, f"makes submodules by a function that it is given, `{ast.unparse(place.func)}`")
     if function not in source.ancestors(place) or any(p.function is function for p in site.through):
         raise _refused(node, "makes submodules where it is not clear who calls it")
     if run.loops and _own_conditions(site, function):
@@ -173,6 +175,15 @@ def _slot_of(run: Any, site: Site, source: SourceFile, function: ast.FunctionDef
     other = _in_other_branch(source, function, place)
     always = _always(source, function, place if other is None else other.branch)
     return _slot_name(site, source, function), certain and always
+
+
+def _means(run: Any, source: SourceFile, said: ast.expr, function: ast.FunctionDef) -> bool:
+    """Is a function what an expression means, whoever calls the code around it: is it defined or imported there?"""
+    scope = source.names.binding_scope(said.id, said) if isinstance(said, ast.Name) else None
+    if isinstance(said, ast.Name) and scope is not None:
+        return [n for n in source.names.binders(said.id) if source.names.bound_by(n) is scope] == [function]
+    found = run.project.definition(run.project.qualname(source, said) or "")
+    return found is not None and found[1] is function
 
 
 def _own_conditions(site: Site, function: ast.FunctionDef) -> list[Any]:

@@ -36,20 +36,19 @@ def uses_modules(function: Function) -> bool:
 def run_functions(run: Any, arguments: Arguments) -> None:
     """Functions handed to unknown code: what they make must be known, so making modules in them is refused."""
     for _, found in [*arguments.positional, *[(n, a) for _, n, a in arguments.keywords]]:
-        if isinstance(found.value, Function) and found.value.method is None and found.value.env is not None:
-            before = len(run.sites)
-            parameters = parameters_of(found.value.node)
-            env = function_env(run, found.value, {p: Abs(Unknown("argument")) for p in parameters})
-            try:
-                run_apart(run, found.value.node, env)
-            except Unmigratable:
-                raise
-            if len(run.sites) > before:
-                raise Unmigratable(
-                    "NNX134",
-                    f"modules are made in a function given to `{ast.unparse(arguments.node.func)}`",
-                    arguments.node,
-                )
+        if isinstance(found.value, Function):
+            refuse_making(run, found.value, arguments.node.func, arguments.node)
+
+
+def refuse_making(run: Any, function: Function, taker: ast.expr, node: ast.AST) -> None:
+    """Refuse a function that makes modules, of which it is not known how `taker`, which is given it, calls it."""
+    if function.method is not None or function.env is None:
+        return
+    before = len(run.sites)
+    env = function_env(run, function, {p: Abs(Unknown("argument")) for p in parameters_of(function.node)})
+    run_apart(run, function.node, env)
+    if len(run.sites) > before:
+        raise Unmigratable("NNX134", f"modules are made in a function given to `{ast.unparse(taker)}`", node)
 
 
 def _higher_checkpoint(run: Any, arguments: Arguments, env: Any) -> Abs:
