@@ -10,7 +10,9 @@ import ast
 from typing import Any
 
 from ...trees import subtree
-from ..project.classes import Method
+from ..project.classes import Field, Method
+from .sites import Function
+from .values import Const
 
 _OF_SHAPES = frozenset({"shape", "ndim", "size"})
 _OF_ALL = frozenset({"len", "isinstance", "type"})
@@ -200,8 +202,22 @@ class _Shown:
             helper = self.run.model.method(node.func.attr)
             if helper is not None and _asks_module(helper):
                 return False
-        parts = [node.func, *node.args, *[k.value for k in node.keywords]]
-        return all(self.is_shown(part, own) for part in parts)
+        given = [*node.args, *[k.value for k in node.keywords]]
+        if isinstance(node.func, ast.Attribute) and _is_self(node.func.value) and node.func.attr in self.run.fields:
+            if self._reads_fields(self.run.fields[node.func.attr]):
+                given = [a for a in given if not _is_self(a)]  # `self.get_size(self, n)`
+        return all(self.is_shown(part, own) for part in [node.func, *given])
+
+    def _reads_fields(self, field: Field) -> bool:
+        """Does the function that a field holds by default ask a module that it is given for no more than its fields?"""
+        found = self.run.constant(field.default, field.source).value if field.default is not None else None
+        if not isinstance(found, Function):
+            return isinstance(found, Const) and found.value is None
+        node = found.node
+        given = {a.arg for a in (*node.args.posonlyargs, *node.args.args)[:1]}
+        names = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id in given]
+        reads = [p for p in map(found.source.parents.get, names) if isinstance(p, ast.Attribute)]
+        return len(reads) == len(names) and all(read.attr in self.run.fields for read in reads)
 
     def _function(self, node: ast.AST, own: frozenset[str]) -> bool:
         """A function that is called later: what it reads of its surroundings must still be what it is now."""
@@ -243,6 +259,10 @@ class _Shown:
             return False
         helper = self.run.model.method(node.attr)
         return helper is None or _asks_module(helper)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 _PARTS = (ast.expr, ast.keyword, ast.comprehension, ast.Slice, ast.FormattedValue)

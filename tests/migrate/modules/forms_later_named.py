@@ -1,7 +1,7 @@
 """Parameters whose names, too, only the call knows, and those that follow the call's dtypes; `CASES` as in forms_basic."""
 
 import math
-from typing import Any
+from typing import Any, Callable
 import flax
 import jax
 import jax.numpy as jnp
@@ -106,6 +106,31 @@ class Counted(nn.Module):
     return h
 
 
+def input_features(self, n):
+  return n
+
+
+def several(self, n):
+  return n * self.times if self.times else n
+
+
+class Prompt(nn.Module):
+  """A size by a function that a field holds, and that is given the module: it reads fields."""
+  length: int = 2
+  times: int = 1
+  size: Callable[[nn.Module, int], int] = input_features
+  @nn.compact
+  def __call__(self, x):
+    n = self.size(self, x.shape[-1])
+    w = self.param('w', nn.initializers.normal(1.0), (self.length, n))
+    return jnp.concatenate([jnp.tile(x, (1, n // x.shape[-1])), w], 0)
+
+
+class Prompts(Prompt):
+  size: Callable[[nn.Module, int], int] = several
+  times: int = 3
+
+
 class Around(nn.Module):
   @nn.compact
   def __call__(self, x):
@@ -141,6 +166,9 @@ CASES: list[Any] = [
     ('Typed', dict(), [(2, 3)], dict()),
     ('TypedByName', dict(), [(2, 3)], dict()),
     ('Counted', dict(), [(2, 3)], dict()),
+    ('Prompt', dict(), [(2, 3)], dict()),
+    ('Prompt', dict(size=several, times=2), [(2, 3)], dict()),
+    ('Prompts', dict(length=4), [(2, 3)], dict()),
     ('Around', dict(), [(2, 3)], dict()),
     ('Twice', dict(), [(2, 3)], dict()),
 ]

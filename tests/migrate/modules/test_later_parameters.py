@@ -125,3 +125,18 @@ def test_dtypes_of_numpy_are_no_arrays() -> None:
     _, new, _ = both("import numpy as np\n\n\n" + of(body))
     model: Any = new.M(in_example=jnp.ones((2, 3)), rngs=nnx.Rngs(0))
     assert model.w[...].dtype == jnp.float32
+
+
+def test_a_function_of_a_field_that_asks_for_more_than_fields_stays_linen() -> None:
+    for asked, outcome in (
+        ("self.times * n", "native"),
+        ("self.param('n', lambda key: n)", "bridged"),
+        ("other(self, n)", "bridged"),
+    ):
+        text = (
+            f"def other(module, n):\n  return n\n\n\ndef wide(self, n):\n  return {asked}\n\n\n"
+            "class M(nn.Module):\n  times: int = 2\n  size: Any = wide\n  @nn.compact\n  def __call__(self, x):\n"
+            "    h = leaves(x)[0]\n    n = self.size(self, h.shape[-1])\n"
+            "    return h.sum() * self.param('w', nn.initializers.ones, (n,))\n"
+        )
+        assert [report.outcome.value for report in migrate(text).classes] == [outcome]
