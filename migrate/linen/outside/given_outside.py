@@ -15,7 +15,7 @@ from typing import Any
 
 from ...source import SourceFile
 from ...trees import children, of_kind, subtree
-from ..flow.function_calls import parameters
+from ..flow.function_calls import FunctionCalls, parameters
 from .classes_outside import may_be_class
 from .template_flow import Lost, Template, TemplateFlow
 
@@ -41,12 +41,14 @@ class GivenOutside:
     """What classes are given outside of modules."""
 
     refused: Mapping[str, str]  # class → where it is given a module that is no template, and why that is none
-    templates: Mapping[str, Mapping[str, tuple[Template, ...]]]  # class → field → what it is given, for all other classes
+    templates: dict[str, Mapping[str, tuple[Template, ...]]]  # class → field → what it is given, for all other classes
     nothing: frozenset[tuple[str, str]]  # the classes and fields that are given None
     takers: Mapping[Template, frozenset[str]]  # the classes that a module is handed to
     holds: Callable[[SourceFile, ast.expr], bool]  # may an expression hold a module, or a list of them?
     fields: Mapping[str, frozenset[str]]  # class → its fields that are given modules of either kind
     unnamed: frozenset[str]  # classes that are given modules under no field's name
+    givers: Sequence[tuple[str, SourceFile, ast.expr]]  # the classes, and what each call gives them that may be a module
+    functions: FunctionCalls
     # Class → its fields of modules that are not followed, and need not be: see `handed`.
     handed: dict[str, frozenset[str]] = dataclasses.field(default_factory=dict)
 
@@ -66,6 +68,7 @@ class _Reader:
         self.nothing: set[tuple[str, str]] = set()
         self.handed: dict[str, set[str]] = {}  # class → the fields that are given modules
         self.unnamed: set[str] = set()
+        self.givers: list[tuple[str, SourceFile, ast.expr]] = []
         self.takers: dict[Template, frozenset[str]] = {}
         self.others: list[tuple[str, str, str]] = []  # class, field and place of what may be a module, or may not
         self._held: dict[tuple[SourceFile, ast.AST | None], set[str]] = {}
@@ -84,14 +87,15 @@ class _Reader:
             if name in self.templates.get(target, {}) or (name == "" and target in self.templates):
                 self.refused.setdefault(target, f"{place}: it is given something else, too")
         self._spread()
-        kept = {
+        kept: dict[str, Mapping[str, tuple[Template, ...]]] = {
             target: {name: tuple(sorted(given, key=_order)) for name, given in by.items()}
             for target, by in self.templates.items()
             if target not in self.refused
         }
         handed = {target: frozenset(names) for target, names in self.handed.items()}
         return GivenOutside(
-            self.refused, kept, frozenset(self.nothing), self.takers, self.holds, handed, frozenset(self.unnamed)
+            *(self.refused, kept, frozenset(self.nothing), self.takers, self.holds, handed, frozenset(self.unnamed)),
+            *(self.givers, self.flow.functions),
         )
 
     def _read(self, source: SourceFile, call: ast.Call, function: ast.AST | None) -> None:
@@ -125,6 +129,7 @@ class _Reader:
             handed = self.makes_module(source, node, held)
             if handed:
                 self.handed.setdefault(target, set()).add(name)
+                self.givers.append((target, source, node))
             try:
                 found, nothing = self.flow.origins(source, node)
                 for template in found:

@@ -34,7 +34,10 @@ _OF_LINEN = frozenset(
 def fields(analyser: Any, model: ClassModel) -> frozenset[str]:
     """The fields of a class that hold such modules; none where it does more with one of them than to call it."""
     given = analyser.given_outside
-    if model.qualname not in given.refused or model.qualname in given.unnamed | analyser.never_later:
+    templates = [t for by_field in given.templates.get(model.qualname, {}).values() for t in by_field]
+    alone = all(given.takers.get(t, frozenset()) <= {model.qualname} for t in templates)
+    made = alone and any(_is_made(analyser, model, f) for f in model.fields())
+    if not (made or model.qualname in given.refused) or model.qualname in given.unnamed | analyser.never_later:
         return frozenset()
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return frozenset()  # an earlier run has left it, and what constructs it gives it no example
@@ -45,7 +48,7 @@ def fields(analyser: Any, model: ClassModel) -> frozenset[str]:
     taken = any(f.name == NAME for f in model.fields())
     if family or taken or not found or not names <= found or any(not f.init or f.kw_only for f in declared):
         return frozenset()
-    if any(not _is_none(f) for f in declared) or not _only_called(analyser, model, found):
+    if any(not (_is_none(f) or _is_made(analyser, model, f)) for f in declared) or not _only_called(analyser, model, found):
         return frozenset()
     return found
 
@@ -54,6 +57,17 @@ def _is_none(field: Field) -> bool:
     """Has a field no default, or None?"""
     default = field.default
     return field.factory is None and (default is None or (isinstance(default, ast.Constant) and default.value is None))
+
+
+def _is_made(analyser: Any, model: ClassModel, field: Field) -> bool:
+    """Is a field a module of the project's unless it is given another, which all that are not given one share?"""
+    made = field.default
+    if not isinstance(made, ast.Call) or made.args or made.keywords:
+        return False
+    asked = [n for n in of_kind(model.node, ast.Attribute) if isinstance(n, ast.Attribute) and n.attr == field.name]
+    compared = any(isinstance(model.source.parents[n], ast.Compare) for n in asked)
+    project = analyser.classes.project
+    return not compared and project.qualname(field.source, made.func) in project.linen_classes
 
 
 def _is_module(analyser: Any, field: Field) -> bool:

@@ -38,15 +38,16 @@ def learn(project: Project, analyser: Analyser) -> None:
     reader = analyser.reader = _Reader(project, analyser)
     for source, call in reader.constructions():
         reader.read(source, call)
-    for target, fields in analyser.given_outside.templates.items():
-        for field, templates in fields.items():
-            for template in templates:
-                analyser.takes(target, field, reader.kind(template))
     for model in analyser.classes:
         names = handed.fields(analyser, model)
         if names and model.qualname not in analyser.outside_chains:
             analyser.given_outside.handed[model.qualname] = names
             analyser.later.add(model.qualname)
+            analyser.given_outside.templates.pop(model.qualname, None)
+    for target, fields in analyser.given_outside.templates.items():
+        for field, templates in fields.items():
+            for template in templates:
+                analyser.takes(target, field, reader.kind(template))
 
 
 class _Reader:

@@ -22,6 +22,7 @@ from . import (
     agreeing,
     collection_names,
     constructor_text,
+    handed_defaults,
     inheritance,
     later_sizes,
     rank_checks,
@@ -263,7 +264,8 @@ def _signature(writer: ClassWriter, fields: list[Field], indent: str, body: str)
         if field.factory is not None:
             parts += [" | None = None" if annotation else "=None"]
         elif field.default is not None:
-            parts += [" = " if annotation else "=", _default(writer, field.default, field, deeper)]
+            made = handed_defaults.said(writer, field)
+            parts += [" = " if annotation else "=", *(made or (_default(writer, field.default, field, deeper),))]
         elif field.name in writer.run.call_fields:  # its call is given it
             parts += [" | None = None"]
         (only if field.kw_only else plain).append(tuple(parts))

@@ -111,6 +111,7 @@ def decide(
         edited = _check_edits(project, plan, texts, reasons, loaded | analyser.read_attributes)
         outside_chains.check(plan, analyser, reasons)
         templates.check_takers(analyser, reasons)
+        templates.check_handed(analyser, reasons)
         plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
         holds = analyser.given_outside.holds
         if any(model.qualname in reasons for model in reached):  # initializers return them to Linen's modules or native ones

@@ -19,6 +19,7 @@ from ...linen.values.sites import Site, Unmigratable
 from ...plan import Outcome
 from ...trees import subtree
 from ..factories.outside_chains import made_of
+from ..linen_copies.behind import behind
 from ..text.text_parts import DryNamer, first_on_its_line
 from .constructions import added_value, built_layer
 
@@ -66,6 +67,22 @@ def check_takers(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
         for name in takers - {*left} if left else ():
             said = f"a module is passed to it outside of modules ({template.source.path.name}:{template.call.lineno})"
             reasons[name] = Unmigratable("NNX127", f"{said} and to {left[0].rpartition('.')[2]}, which stays Linen")
+
+
+def check_handed(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
+    """Refuse classes that are handed some that stay Linen and are given modules: what wraps these shares none of them."""
+    given, project = analyser.given_outside, analyser.classes.project
+    staying = {name for name in given.fields if name in reasons}
+    for target, source, argument in given.givers if staying else ():
+        if target not in given.handed or target in reasons:
+            continue
+        for where, value in [(source, argument), *behind(given.functions, source, argument, given.holds)]:
+            calls = (call for call in subtree(value) if isinstance(call, ast.Call))
+            made = {project.qualname(where, call.func) or "" for call in calls} & staying
+            if made:
+                what = f"{min(made).rpartition('.')[2]} ({source.path.name}:{argument.lineno}), which stays Linen"
+                reason = f"it is handed {what} and is given modules, which others may share with it"
+                reasons.setdefault(target, Unmigratable("NNX127", reason))
 
 
 def _has_value(field: Field) -> bool:
@@ -170,4 +187,4 @@ def rewrite(text: ClassText, contexts: Mapping[str, FileContext], copied: Collec
             context.edits.add(Edit(Span(function.start, opening + 1), (partial, function, "," if lead else ", "), "NNX100"))
 
 
-__all__ = ["calls", "check", "classes", "lines", "rewrite", "sites"]
+__all__ = ["calls", "check", "check_handed", "check_takers", "classes", "lines", "rewrite", "sites"]

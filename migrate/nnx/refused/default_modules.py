@@ -22,7 +22,10 @@ _MAX_DEPTH = 4
 
 
 def refuse(text: ClassText) -> None:
+    handed = text.analyser.given_outside.handed.get(text.model.qualname, ())
     for name, field in text.run.fields.items():
+        if name in handed:
+            continue
         made = _made(text, field)
         if made is not None:
             reason = (

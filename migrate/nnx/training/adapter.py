@@ -10,7 +10,7 @@ from ...edits import Span
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import Bound, Collection, Method, Model
 from ...plan import ClassPlan, call_names
-from ..text.text_parts import first_on_its_line
+from ..text.text_parts import Namer, first_on_its_line
 from . import advice
 from .components import EXAMPLE, Component, names_in, sizes_lambda
 
@@ -178,8 +178,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
             severity=Severity.WARNING,
             help="Give these classes different names, or pass the sizes to the constructor here.",
         )
-    sizes = _sizes(plans)
-    sizes = sizes.replace(EXAMPLE, context.parity("Example")) if EXAMPLE in sizes else sizes
+    sizes = said_sizes(plans, context)
     late = any(plan.late or plan.sown - {"intermediates"} for plan in plans)  # init gives what is sown, too
     said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * late + _named(plans))
     text = context.source.text
@@ -235,6 +234,12 @@ def _kept_by(component: Component | None) -> str:
         return f"What keeps it from split state: {split}{advice.to(split)}. " if split else ""
     also = f", and from split state: {split}" if split and split != component.obstacle else ""
     return f"What keeps it: {component.obstacle}{advice.to(component.obstacle)}{also}. "
+
+
+def said_sizes(plans: tuple[ClassPlan, ...], namer: Namer) -> str:
+    """The `sizes` of classes, as a file says it."""
+    sizes = _sizes(plans)
+    return sizes.replace(EXAMPLE, namer.parity("Example")) if EXAMPLE in sizes else sizes
 
 
 def _sizes(plans: tuple[ClassPlan, ...]) -> str:

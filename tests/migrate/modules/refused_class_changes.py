@@ -255,13 +255,14 @@ class Two(M):
     "a field with a module as its default": (
         "NNX127",
         """class Inner(nn.Module):
+  width: int = 4
   @nn.compact
   def __call__(self, x):
-    return nn.Dense(4)(x)
+    return nn.Dense(self.width)(x)
 
 
 class M(nn.Module):
-  inner: nn.Module = Inner()
+  inner: nn.Module = Inner(3)
   @nn.compact
   def __call__(self, x):
     return self.inner(x)
