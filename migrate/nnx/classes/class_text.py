@@ -581,9 +581,8 @@ class ClassText:
         return self.said(localized)
 
     def variable_type(self, collection: str) -> str:
-        known = VARIABLE_TYPES.get(collection)
-        if known is not None:
-            return self.namer.name(f"flax.nnx.{known}")
+        if collection in VARIABLE_TYPES:
+            return self.namer.name(f"flax.nnx.{VARIABLE_TYPES[collection]}")
         if not collection.isidentifier():
             raise Unmigratable("NNX167", f"the collection {collection!r} is no identifier")
         self.collections.add(collection)
