@@ -12,7 +12,7 @@ from typing import Any
 from ...diagnostics import defect
 from ...source import SourceFile
 from ..lists import own_chains
-from ..modules import bridged_results, given_carries, lost_factories, objects_of_others
+from ..modules import bridged_results, default_modules, given_carries, lost_factories, objects_of_others
 from ..modules.annotated_factories import annotated_factory
 from ..modules.given_functions import GivenFunctions
 from ..modules.kinds import Kinds, same_kind
@@ -137,7 +137,7 @@ class Analyser:
             model = self.classes.get(qualname)
             return [f.name for f in model.fields() if f.init and not f.kw_only] if model is not None else []
 
-        return given_outside(self.classes.project, fields)
+        return given_outside(self.classes.project, fields, functools.partial(default_modules.calls, self.classes))
 
     @functools.cached_property
     def named_outside(self) -> frozenset[str]:
@@ -470,7 +470,7 @@ class Analyser:
             if isinstance(module, Passed):
                 passed[field.name] = apart or module
             if bound is None and field.default is not None:
-                value = execution.constant(field.default, field.source).value
+                value = default_modules.value_of(execution, field).value
             if isinstance(value, Const) or (isinstance(value, Int) and value.dim.value is not None):
                 given[field.name] = Abs(value, static=True)
             elif _may_be_none(execution, value):
@@ -516,7 +516,8 @@ class Analyser:
         return needed_sizes(self, run) if run is not None else None
 
     def substitution(self, execution: Execution, site: Site, called: Execution, inputs: Mapping[str, Value]) -> Substitution:
-        defaults = {f.name: execution.constant(f.default, f.source) for f in called.model.fields() if f.default is not None}
+        fields = [f for f in called.model.fields() if f.default is not None]
+        defaults = {f.name: default_modules.value_of(execution, f) for f in fields}
         shapes = {name: as_shape(inputs[name]) for name in called.shape_arguments & inputs.keys()}
         numbers = number_arguments.as_arrays(called.number_arguments, inputs)
         return Substitution(execution, site, defaults, {**inputs, **shapes, **numbers})
@@ -527,7 +528,7 @@ class Analyser:
     def field_factory(self, execution: Execution, field: Field) -> Value | None:
         """The factory that a module-typed field holds: what the project passes in, and its default."""
         found = self.kinds.of(execution.model, field.name)
-        if field.default is not None:
+        if field.default is not None and not default_modules.makes_nothing(self, field):
             default = execution.constant(field.default, field.source).value
             shared = self._shared_defaults(execution, field)
             if len(shared) > 1:

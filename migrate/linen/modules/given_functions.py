@@ -20,7 +20,7 @@ from ..values.arguments import Arguments, defaults_of, function_env, parameters_
 from ..values.merging import Choice
 from ..values.sites import Abs, BoundArg, Function, Static, Unmigratable
 from ..values.values import Array, Const, Global, Int, Tup, Unknown, Value
-from . import alternatives
+from . import alternatives, default_modules
 
 
 @frozen
@@ -149,7 +149,7 @@ def call_field(run: Any, text: str, arguments: Arguments) -> Value | None:
         return None
     functions = list(run.analyser.functions.of(run.model.qualname, name))
     if field.default is not None:
-        default = run.constant(field.default, field.source).value
+        default = default_modules.value_of(run, field).value
         if _key(default) is None:
             return None
         functions.append(default)

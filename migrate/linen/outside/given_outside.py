@@ -34,6 +34,7 @@ _OUT_OF = frozenset({"items", "values", "get", "pop", "copy"})
 # What makes the objects that a configuration names (`_target_`).
 _MADE_BY_CONFIGURATIONS = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
 _MAX_DEPTH = 4
+_Defaults = Callable[[str], Mapping[str, tuple[SourceFile, ast.Call]]]  # class → field → the module that it is by default
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,15 +54,16 @@ class GivenOutside:
     handed: dict[str, frozenset[str]] = dataclasses.field(default_factory=dict)
 
 
-def given_outside(project: Any, fields: Callable[[str], Sequence[str]]) -> GivenOutside:
-    """`fields`: those of a class, in the order in which its constructor takes them."""
-    return _Reader(project, fields).read()
+def given_outside(project: Any, fields: Callable[[str], Sequence[str]], defaults: _Defaults) -> GivenOutside:
+    """`fields`: those of a class, in the order in which its constructor takes them; `defaults`: what some are by default."""
+    return _Reader(project, fields, defaults).read()
 
 
 class _Reader:
-    def __init__(self, project: Any, fields: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, project: Any, fields: Callable[[str], Sequence[str]], defaults: _Defaults) -> None:
         self.project = project
         self.fields = fields
+        self.defaults = defaults
         self.flow = TemplateFlow(project, self.is_template)
         self.refused: dict[str, str] = {}
         self.templates: dict[str, dict[str, set[Template]]] = {}
@@ -83,6 +85,7 @@ class _Reader:
             for function in _scopes(self.project, source):
                 for call in _body(source, function).calls:
                     self._read(source, call, function)
+        self._read_defaults()
         for target, name, place in self.others:
             if name in self.templates.get(target, {}) or (name == "" and target in self.templates):
                 self.refused.setdefault(target, f"{place}: it is given something else, too")
@@ -151,6 +154,15 @@ class _Reader:
             self.refused.setdefault(target, f"{place}: it has no field for it")
             self.unnamed.add(target)
         self.others += [(target, name, place) for name in _given(call, order[: len(call.args)]) if name not in plain]
+
+    def _read_defaults(self) -> None:
+        """Note the modules that fields hold where nothing is given."""
+        for target in sorted(self.project.linen_classes):
+            for name, (source, call) in self.defaults(target).items():
+                if self.is_template(source, call):
+                    template = Template(source, call)
+                    self.takers[template] = frozenset({target})
+                    self.templates.setdefault(target, {}).setdefault(name, set()).add(template)
 
     def _spread(self) -> None:
         """What is handed to a class that stays Linen cannot be a factory for another."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..modules import default_modules
 from .bundles import Bundle, Changed, argument_of, with_parts
 from .dims import Atom, Dim
 from .kind_results import asked_inside
@@ -356,8 +357,7 @@ def argument_value(run: Any, site: Site, name: str) -> Value:
     model = run.analyser.classes.get(site.target)
     field = next((f for f in model.fields() if f.name == name), None) if model is not None else None
     if field is not None and field.default is not None:
-        value: Value = run.constant(field.default, field.source).value
-        return value
+        return default_modules.value_of(run, field).value
     return Unknown(f"`{name}` of a module that is passed")
 
 

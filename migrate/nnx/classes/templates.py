@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ...edits import Edit, Span
+from ...linen.modules import default_modules
 from ...linen.modules.passed import held_modules
 from ...linen.outside.given_outside import TEMPLATE_LAYERS
 from ...linen.project.classes import Field
@@ -39,7 +40,10 @@ def check(text: ClassText) -> None:
     if not handed:
         return
     template = next(iter(handed.values()))[0]
-    where = f"{template.source.path.name}:{template.call.lineno}"
+    where = f"a module is passed to it outside of modules ({template.source.path.name}:{template.call.lineno})"
+    defaults = {field.default for field in text.run.fields.values()}
+    if all(given.call in defaults for templates in handed.values() for given in templates):
+        where = "a field of it is a module by default"
     why = ""
     if model.bases or any(analyser.classes.derived(model)):
         why = "it is inherited from, or inherits"
@@ -47,9 +51,9 @@ def check(text: ClassText) -> None:
         why = "it has no field for it"
     elif any(analyser.kinds.of(model, name) for name in handed):
         why = "factories are passed to it too"
-    elif any(text.run.fields[name].factory is not None or _has_value(text.run.fields[name]) for name in handed):
+    elif any(text.run.fields[name].factory is not None or _has_value(text, text.run.fields[name]) for name in handed):
         why = "it has a default"
-    elif any((model.qualname, n) in analyser.given_outside.nothing and text.run.fields[n].default is None for n in handed):
+    elif any((model.qualname, n) in analyser.given_outside.nothing and not _is_none(text.run.fields[n]) for n in handed):
         why = "elsewhere None is, which is not its default"
     for templates in handed.values():
         for template in templates:
@@ -57,7 +61,7 @@ def check(text: ClassText) -> None:
             if name in TEMPLATE_LAYERS:
                 made_of(template.source, template.call, name, DryNamer())
     if why:
-        raise Unmigratable("NNX127", f"a module is passed to it outside of modules ({where}), and {why}", model.node)
+        raise Unmigratable("NNX127", f"{where}, and {why}", model.node)
 
 
 def check_takers(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
@@ -85,8 +89,13 @@ def check_handed(analyser: Analyser, reasons: dict[str, Unmigratable]) -> None:
                 reasons.setdefault(target, Unmigratable("NNX127", reason))
 
 
-def _has_value(field: Field) -> bool:
-    return field.default is not None and getattr(field.default, "value", field) is not None
+def _has_value(text: ClassText, field: Field) -> bool:
+    """Has a field a default other than None, or a module that makes nothing?"""
+    return field.default is not None and not _is_none(field) and not default_modules.makes_nothing(text.analyser, field)
+
+
+def _is_none(field: Field) -> bool:
+    return isinstance(field.default, ast.Constant) and field.default.value is None
 
 
 def sites(text: ClassText) -> dict[str, list[Site]]:
@@ -111,7 +120,7 @@ def lines(text: ClassText) -> list[Parts]:
             raise Unmigratable("NNX163", f"its field `{field.name}` {why}", field.node)
         call = said.pop()
         _check_names(text, call)
-        made[field.name] = call if field.default is None else f"None if {field.name} is None else {call}"
+        made[field.name] = call if not _is_none(field) else f"None if {field.name} is None else {call}"
     out: list[Parts] = []
     while made:
         free = [n for n, call in made.items() if not any(re.search(rf"\bself\.{o}\b", call) for o in made if o != n)]

@@ -1,6 +1,8 @@
 """Fields that are a module unless they are given another: `norm: nn.Module = nn.LayerNorm()`, or by a `default_factory`.
 
-A class gets a module of its own of each, under the field's name. NNX's constructor would need that module's sizes and rngs.
+Linen takes one copy of it for all the modules of a model that are given none, under the field's name in the first of them.
+NNX's constructor would need its sizes and rngs, and whose it is. One that makes nothing is made by each, see
+`linen/modules/default_modules.py`.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...catalog import layers
+from ...linen.modules import default_modules
 from ...linen.project.classes import Field
 from ...linen.values.sites import Unmigratable
 from ...source import SourceFile
@@ -27,11 +30,18 @@ def refuse(text: ClassText) -> None:
         if name in handed:
             continue
         made = _made(text, field)
-        if made is not None:
+        if made is not None and not _is_template(text, field):
             reason = (
                 f"the field `{name}` is `{short(made)}` unless it is given a module; give it None, and make that in the call"
             )
             raise Unmigratable("NNX127", reason, field.node)
+
+
+def _is_template(text: ClassText, field: Field) -> bool:
+    """Is it one that makes nothing, so that every module of the class may have its own?"""
+    templates = text.analyser.templates(text.model.qualname).get(field.name, ())
+    by_default = any(template.call is field.default for template in templates)
+    return by_default and default_modules.makes_nothing(text.analyser, field)
 
 
 def _made(text: ClassText, field: Field) -> ast.expr | None:

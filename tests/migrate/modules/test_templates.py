@@ -79,6 +79,35 @@ RUN = {
   params = start(model)
   return (params, other), model.apply(params, x)
 """,
+    "in place of a default that makes nothing": """class Scaled(nn.Module):
+  by: float = 2.0
+  def __call__(self, x):
+    return x * self.by
+
+
+class Shifted(nn.Module):
+  def __call__(self, x):
+    return x + 1
+
+
+class Actor(nn.Module):
+  head: nn.Module
+  first: nn.Module = Scaled(3.0)
+  last: nn.Module = Scaled(2.0)
+  @nn.compact
+  def __call__(self, x, options=None):
+    return self.last(self.head(self.first(x, **(options or {}))))
+
+
+def run():
+  model = Actor(Encoder(6))
+  params = model.init(jax.random.key(0), x)
+  other = Actor(Encoder(2), last=Scaled(0.5))
+  others = other.init(jax.random.key(1), x)
+  third = Actor(Encoder(2), Shifted())
+  thirds = third.init(jax.random.key(1), x)
+  return (params, others, thirds), (model.apply(params, x), other.apply(others, x), third.apply(thirds, x))
+""",
     "under names of the script": """inner = Encoder(width=2)
 gate = Gate(inner)
 if x.ndim == 2:
