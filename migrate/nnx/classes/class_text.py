@@ -268,8 +268,8 @@ class ClassText:
                 origin = f"None if {argument} is None else {origin}"
             found.append((AddedArgument(name, origin), argument, "shape" if whole else -1))
         found += [(AddedArgument(name, argument, whole=True), argument, "whole") for argument, name in self.examples.items()]
-        whole = AddedArgument(self.call_example, "(args, kwargs)", call=True)
-        return [*found, (whole, "", "call")] if self.call_example else found
+        called = AddedArgument(self.call_example, "(args, kwargs)", call=True)
+        return [*found, (called, "", "call")] if self.call_example else found
 
     def dtypes(self) -> dict[str, str]:
         """Arguments for the dtypes of parameters that Linen made with the dtype of an array of the call, with defaults."""
