@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ...trees import of_kind, subtree
+from ..modules.default_modules import makes_nothing
 from ..project.classes import ClassModel, Field
 
 NAME = "call_example"  # what the constructor calls the arguments of the first call
@@ -34,9 +35,12 @@ _OF_LINEN = frozenset(
 def fields(analyser: Any, model: ClassModel) -> frozenset[str]:
     """The fields of a class that hold such modules; none where it does more with one of them than to call it."""
     given = analyser.given_outside
-    templates = [t for by_field in given.templates.get(model.qualname, {}).values() for t in by_field]
+    by_field = given.templates.get(model.qualname, {})
+    templates = [template for of_field in by_field.values() for template in of_field]
     alone = all(given.takers.get(t, frozenset()) <= {model.qualname} for t in templates)
-    made = alone and any(_is_made(analyser, model, f) for f in model.fields())
+    held = [f for f in model.fields() if _is_made(analyser, model, f)]
+    simple = all(len(by_field.get(f.name, ())) == 1 and makes_nothing(analyser, f) for f in held)  # a template will do
+    made = alone and bool(held) and not simple
     if not (made or model.qualname in given.refused) or model.qualname in given.unnamed | analyser.never_later:
         return frozenset()
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):

@@ -83,6 +83,29 @@ class UnderConditions(nn.Module):
     return x
 
 
+class Doubled(nn.Module):
+  """Made without arguments."""
+
+  def __call__(self, x):
+    return x * 2
+
+
+class Simple(nn.Module):
+  first: nn.Module = Doubled()
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(self.first(x))
+
+
+class Simples(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(2):
+      x = Simple()(x)
+    return Simple()(x)
+
+
 class Blocks(nn.Module):
   """Linen takes one copy of the default for all of these."""
 
@@ -108,6 +131,7 @@ CASES = [
   ("WithArguments", {}, [(2, 3)], {}),
   ("InSetup", {}, [(2, 3)], {}),
   ("Blocks", {}, [(2, 3)], {}),
+  ("Simples", {}, [(2, 3)], {}),
   ("Mapped", {}, [(2, 3)], {}),
   ("UnderConditions", {}, [(2, 3)], {"train": True}),
 ]
