@@ -152,6 +152,8 @@ class _Reader:
         if params and (len(params) != len(makes) or any(self._follows(a) for s in makes for a in self._arguments(s))):
             raise self.refusal
         if params and self._is_held(node, targets):
+            if any(self._is_assigned_again(t, node) for t in targets):
+                raise self.refusal  # `self.w = self.w * 2`: one name for the parameter and for what follows it
             return
         if params:
             if any(s.loops or isinstance(p, ast.Lambda | ast.IfExp | ast.BoolOp | _COMPREHENSIONS)
@@ -184,6 +186,19 @@ class _Reader:
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in self.found.names:
                 return True
             if _is_self_attribute(part) and part.attr in self.found.attributes:  # type: ignore[attr-defined]
+                return True
+        return False
+
+    def _is_assigned_again(self, target: ast.expr, node: ast.stmt) -> bool:
+        """Does a statement assign to an attribute what follows from what it holds?"""
+        names = {part.attr for part in subtree(target) if isinstance(part, ast.Attribute) and _is_self_attribute(part)}
+        for other in self.setup.nodes:
+            if other is node or not isinstance(other, ast.Assign | ast.AnnAssign | ast.AugAssign) or other.value is None:
+                continue
+            to = [p for p in subtree(other) if isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store)]
+            again = names & {part.attr for part in to if _is_self_attribute(part)}
+            makes = any(id(n) in self.made for n in subtree(other))
+            if again and (isinstance(other, ast.AugAssign) or (not makes and self._follows(other.value))):
                 return True
         return False
 

@@ -17,6 +17,33 @@ SUB = """class Sub(nn.Module):
 """
 
 REFUSED = {
+    "a parameter and what follows it under one name": (
+        "NNX180",
+        """class M(nn.Module):
+  flip: bool = False
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    if self.flip:
+      self.w = self.w[::-1]
+  def __call__(self, x):
+    return x * self.w
+  def other(self, x):
+    return x + self.w
+""",
+    ),
+    "the same by way of a name": (
+        "NNX180",
+        """class M(nn.Module):
+  def setup(self):
+    self.w = self.param('w', nn.initializers.ones, (3,))
+    w = self.w * 2
+    self.w = w
+  def __call__(self, x):
+    return x * self.w
+  def other(self, x):
+    return x + self.w
+""",
+    ),
     "a submodule's parameter under another name": (
         "NNX180",
         SUB
