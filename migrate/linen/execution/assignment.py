@@ -202,6 +202,7 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
     """Follow `a += value`."""
     op = type(node.op).__name__
     right = run.evaluate(node.value, env)
+    _refuse_parameter(run, node, env)
     if not isinstance(node.target, ast.Name):
         if isinstance(node.target, ast.Attribute):
             held = run.evaluate(node.target.value, env)
@@ -249,6 +250,19 @@ def augmented(run: Execution, node: ast.AugAssign, env: Env) -> None:
             return
     env.names[name] = Abs(value.value, static=False, flags=value.flags)
     env.local.discard(name)
+
+
+def _refuse_parameter(run: Execution, node: ast.AugAssign, env: Env) -> None:
+    """`self.w *= 2` in setup: Linen has another array under that name, a constructor would change what is trained."""
+    target = node.target
+    if not run.in_setup or isinstance(target, ast.Subscript):
+        return
+    held = run.evaluate(target, env)
+    site = getattr(held.value, "site", None) if isinstance(held.value, Array) else None
+    made = site.source.parents.get(site.node) if site is not None else None
+    names = [ast.unparse(t) for t in made.targets] if isinstance(made, ast.Assign) else []
+    if site is not None and (isinstance(target, ast.Name) or ast.unparse(target) in names or not names):
+        raise Unmigratable("NNX180", f"setup changes a parameter in place: `{ast.unparse(node)}`", node)
 
 
 def _may_widen(made: Value, right: Value) -> bool:

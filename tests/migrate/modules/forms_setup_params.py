@@ -48,7 +48,34 @@ class Maybe(nn.Module):
         return x * self.g if self.gain is not None else x
 
 
+class ChangedAttribute(nn.Module):
+    """Another array under the same name for every call; the parameter is what is trained."""
+
+    scale: bool = True
+
+    def setup(self):
+        self.w = self.param("w", nn.initializers.normal(1.0), (3,))
+        if self.scale:
+            self.w *= 2
+
+    def __call__(self, x):
+        return x * self.w
+
+
+class ChangedLocal(nn.Module):
+    def setup(self):
+        w = self.param("w", nn.initializers.normal(1.0), (3,))
+        w += 1
+        self.shift = w
+
+    def __call__(self, x):
+        return x * self.shift
+
+
 CASES = [
+    ("ChangedAttribute", {}, [(2, 3)], {}),
+    ("ChangedAttribute", {"scale": False}, [(2, 3)], {}),
+    ("ChangedLocal", {}, [(2, 3)], {}),
     ("OtherAttribute", {}, [(2, 3)], {}),
     ("ByWayOfALocal", {}, [(2, 3)], {}),
     ("Tuples", {}, [(2, 3)], {}),

@@ -45,6 +45,16 @@ REFUSED = {
 def __call__(self, x):
   return x * self.scale""",
     ),
+    "a parameter that setup changes, read by several methods": (
+        "NNX180",
+        """def setup(self):
+  self.w = self.param("w", nn.initializers.ones, (3,))
+  self.w += 1
+def half(self, x):
+  return x * self.w / 2
+def __call__(self, x):
+  return self.half(x) * self.w""",
+    ),
     "calls in a loop": (
         "NNX135",
         """def setup(self):
