@@ -109,7 +109,8 @@ class _Shown:
             if node.attr in _OF_SHAPES:
                 return True
             if isinstance(node.value, ast.Name) and node.value.id == "self":
-                return node.attr not in _OF_MODULES and not self._is_module(node)
+                flag = node.attr in self.run.call_fields  # which the call takes in NNX
+                return node.attr not in _OF_MODULES and not flag and not self._is_module(node)
             if self.typed and (node.attr == "dtype" or self._is_beside_arrays(node)):
                 return True
             return node.attr != "dtype" and self.is_shown(node.value, own)
