@@ -42,6 +42,10 @@ def _of_variable(
         for target in subtree(home) if home is not None else ():
             if isinstance(target, ast.Attribute) and not isinstance(target.ctx, ast.Load) and target.attr == node.attr:
                 yield from _put(source, target)
+    if isinstance(node, ast.Name) and functions is not None and not names.is_hidden(node.id, node):
+        for said in source.saying(node.id):  # what a file puts into a list of its own; what it assigns is a definition
+            if isinstance(said, ast.Name) and isinstance(source.parents[said], ast.Attribute):
+                yield from _put(source, said) if not names.is_hidden(said.id, said) else ()
     if not isinstance(node, ast.Name) or not names.is_hidden(node.id, node):
         return
     scope = names.binding_scope(node.id, node)
