@@ -13,8 +13,9 @@ from typing import Any
 
 from ...source import SourceFile
 from ..project.classes import Classes, Field
-from ..values.sites import Abs, Unmigratable
+from ..values.sites import Abs
 from ..values.values import Unknown
+from .stateless import without_state
 
 
 def is_one(project: Any, field: Field) -> bool:
@@ -42,13 +43,7 @@ def makes_nothing(analyser: Any, field: Field) -> bool:
         return False
     assert isinstance(field.default, ast.Call)
     target = analyser.classes.project.qualname(field.source, field.default.func)
-    if target in analyser.running:
-        return False
-    try:
-        run = analyser.execution(target)
-    except Unmigratable:
-        return False
-    return not (run.sites or run.held or run.used_streams or run.sows)
+    return without_state(analyser, target) is not None
 
 
 def value_of(run: Any, field: Field) -> Abs:

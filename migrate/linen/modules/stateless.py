@@ -37,16 +37,22 @@ def _is_function_by_default(analyser: Any, run: Any, target: str, name: str) -> 
 
 
 def _only_computes(analyser: Any, target: str) -> bool:
-    if target in analyser.running:
-        return False
-    try:
-        run = analyser.execution(target)
-    except Unmigratable:
-        return False
-    summary = run.summaries.get("__call__")
-    if run.sites or run.held or run.used_streams or run.sows or summary is None or len(summary.parameters) != 1:
+    run = without_state(analyser, target)
+    summary = run.summaries.get("__call__") if run is not None else None
+    if summary is None or len(summary.parameters) != 1:
         return False
     return bool(summary.result == Array(Shape.argument(summary.parameters[0])))
 
 
-__all__ = ["as_function"]
+def without_state(analyser: Any, target: str) -> Any:
+    """The execution of a class without variables, modules, random streams and sown values; None for another."""
+    if target in analyser.running:
+        return None
+    try:
+        run = analyser.execution(target)
+    except Unmigratable:
+        return None
+    return None if run.sites or run.held or run.used_streams or run.sows else run
+
+
+__all__ = ["as_function", "without_state"]
