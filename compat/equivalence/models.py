@@ -51,6 +51,14 @@ class Call:
         return _leaves((self.args if self.nnx_args is None else self.nnx_args, given))
 
 
+def _as_jax_has_it(leaf: Any) -> Any:
+    """An array of NumPy's in the dtype that JAX computes with: float64 is float32, unless `jax_enable_x64` is set.
+
+    An initializer that gives such an array leaves it one when it runs eagerly, and none under `jit` or `eval_shape`.
+    """
+    return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf
+
+
 def _leaves(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
     """Array leaves of a tree; everything else (flags, strings, None) is static."""
     flat, structure = jax.tree_util.tree_flatten(tree)
@@ -97,7 +105,7 @@ class LinenSide:
         )
         self.flat: dict[Label, Any] = {}
         for path, leaf in jax.tree_util.tree_flatten_with_path(self.variables)[0]:
-            self.flat[plain_path(path)] = leaf
+            self.flat[plain_path(path)] = _as_jax_has_it(leaf)
 
     def apply(self, variables: Any, args: Any, kwargs: Any, keys: Mapping[str, Any], call: Call) -> tuple[Any, Any]:
         """Output and all variables after the call; collections that are not mutable come back as they went in."""
@@ -139,7 +147,8 @@ class NnxSide:
         self.labels: list[Label] = []
         self.kinds: list[str] = []
         self.packing = packed.Packing(self.graphdef, self.state, known)
-        self.paths, self.leaves, self.stored = self.packing.paths, self.packing.leaves, self.packing.stored
+        self.paths, self.stored = self.packing.paths, self.packing.stored
+        self.leaves = [_as_jax_has_it(leaf) for leaf in self.packing.leaves]
         for path in self.paths:
             plain = self.stored[path]
             group = next((groups[plain[:i]] for i in range(len(plain), 0, -1) if plain[:i] in groups), "array")

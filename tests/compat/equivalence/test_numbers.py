@@ -7,9 +7,10 @@ from typing import Any
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from flax import nnx
-from nnx_migrate.compat.equivalence.api import compare_migrated
+from nnx_migrate.compat.equivalence.api import check_equivalence, compare_migrated
 from nnx_migrate.compat.equivalence.report import EquivalenceReport, Verdict
 
 X = jax.ShapeDtypeStruct((3, 4), jnp.float32)
@@ -131,3 +132,37 @@ def test_keys_are_handed_over_within_loops(rolled: bool) -> None:
     a, b = drawing.handed_over(left, [key, x], right, [key, x])
     assert jnp.array_equal(a[0], b[0])
     assert not jnp.array_equal(one(key, x), two(key, x))
+
+
+class Placed(nn.Module):
+    """A parameter that NumPy computes, in float64."""
+
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        return x + self.param("places", lambda key: np.linspace(0.0, 1.0, 4))
+
+
+class PlacedNnx(nnx.Module):
+    def __init__(self, scale: float = 1.0) -> None:
+        self.places = nnx.Param(np.linspace(0.0, scale, 4))
+
+    def __call__(self, x: Any) -> Any:
+        return x + self.places[...]
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("traced", [False, True])
+def test_arrays_of_numpy_have_the_dtype_that_jax_gives_them(jitted: bool, traced: bool) -> None:
+    init = jax.jit(Placed().init) if jitted else Placed().init
+    variables = init(jax.random.key(0), jnp.ones((3, 4)))
+    assert check_equivalence(Placed(), variables, PlacedNnx if traced else PlacedNnx(), X).proved
+
+
+def test_half_a_numpy_array_is_different() -> None:
+    class Halves(PlacedNnx):
+        def __init__(self) -> None:
+            self.places = nnx.Param(np.linspace(0.0, 1.0, 4).astype(np.float16))
+
+    variables = Placed().init(jax.random.key(0), jnp.ones((3, 4)))
+    report = check_equivalence(Placed(), variables, Halves(), X)
+    assert not report.proved and "float32[4] in Linen, float16[4] in NNX" in report["shapes"].detail
