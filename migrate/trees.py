@@ -103,9 +103,11 @@ def same_tree(one: ast.AST, other: ast.AST) -> bool:
 
 
 def said(node: ast.AST) -> str:
-    """`ast.unparse`, quickly for what is mostly asked about: names and attributes."""
+    """`ast.unparse`, quickly for what is mostly asked about: names, attributes, whole numbers and their like."""
     if isinstance(node, ast.Name):
         return node.id
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | None):  # bool is an int
+        return repr(node.value)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
         return f"{said(node.value)}.{node.attr}"
     return ast.unparse(node)

@@ -93,18 +93,26 @@ def _stated(method: Method) -> Iterator[tuple[str, int]]:
         rank = _annotated_rank(parameter.annotation)
         if rank is not None:
             yield parameter.arg, rank
-    for statement in method.node.body:  # only what always runs, and only until a parameter gets another value
+    body = method.node.body
+    checks = [n for n, s in enumerate(body) if isinstance(s, ast.Assert) or _called_alone(s) is not None]
+    for statement in body[: checks[-1] + 1 if checks else 0]:  # only what always runs, until a parameter has another value
+        call = _called_alone(statement)
         if isinstance(statement, ast.Assert):
             for name, rank in _asserted(statement.test):
                 if name in parameters:
                     yield name, rank
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            for name, rank in _checked(method, statement.value):
+        elif call is not None:
+            for name, rank in _checked(method, call):
                 if name in parameters:
                     yield name, rank
         for node in subtree(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 parameters.discard(node.id)
+
+
+def _called_alone(statement: ast.stmt) -> ast.Call | None:
+    """The call that a statement is."""
+    return statement.value if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
 
 
 def index_arguments(model: ClassModel) -> frozenset[str]:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import ast
 import functools
 
-from ...trees import FlatTree
+from ...trees import FlatTree, of_kind
 
 
 @functools.lru_cache(maxsize=4096)
 def is_shape(function: ast.FunctionDef, name: str) -> bool:
     """Is an argument compared with a shape, or called one, and used in no other way than a shape can be?"""
     said = name == "shape" or name.endswith("_shape")
+    if not said and not of_kind(function, ast.Compare):
+        return False
     tree = FlatTree(function)
     for node in tree.nodes:
         if not isinstance(node, ast.Name) or node.id != name:

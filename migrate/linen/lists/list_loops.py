@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...trees import subtree
+from ...trees import said, subtree
 from ..values.late_makes import alone, counted_together, defined_in, movable, names_in, needed_by, taken_out
 from ..values.sites import (
     Abs,
@@ -191,12 +191,12 @@ def _count(iterator: ast.expr) -> str:
 def _picked(body: Sequence[ast.AST], env: Any) -> Iterator[tuple[str, str]]:
     """The lists of modules that a loop's body names, each with the text of the index by which it picks an item."""
     for part in body:
-        counted = {c.args[0] for c in subtree(part) if isinstance(c, ast.Call) and ast.unparse(c.func) == "len" and c.args}
+        counted = {c.args[0] for c in subtree(part) if isinstance(c, ast.Call) and said(c.func) == "len" and c.args}
         picked = {s.value: s for s in subtree(part) if isinstance(s, ast.Subscript)}
         for child in subtree(part):
             bound = env.get(child.id) if isinstance(child, ast.Name) and child not in counted else None
             if bound is not None and _is_list(bound.value):
-                yield child.id, ast.unparse(picked[child].slice) if child in picked else ""  # type: ignore[attr-defined]
+                yield child.id, said(picked[child].slice) if child in picked else ""  # type: ignore[attr-defined]
 
 
 def _makes_wrapper(step: Any) -> bool:

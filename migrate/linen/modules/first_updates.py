@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...trees import of_kind, subtree
+from ...trees import of_kind, said, subtree
 from ..project.classes import Method
 from ..values.sites import Variable
 
@@ -64,7 +64,7 @@ def _put(run: Any) -> Iterator[tuple[Method, ast.Call, str]]:
     """`self.put_variable("cache", "index", i + 1)`: the method, the call, the variable's name."""
     for called, method in run.model.methods().items():
         for node in of_kind(method.node, ast.Call) if called != "setup" else ():
-            name = node.args[1] if len(node.args) > 1 and ast.unparse(node.func) == "self.put_variable" else None
+            name = node.args[1] if len(node.args) > 1 and said(node.func) == "self.put_variable" else None
             if name is not None:
                 yield method, node, str(name.value) if isinstance(name, ast.Constant) else _pattern(name)
 

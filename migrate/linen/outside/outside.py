@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...catalog import layers
 from ...source import SourceFile
-from ...trees import of_kind, subtree
+from ...trees import of_kind, said, subtree
 from ..execution.analyser import Analyser
 from ..execution.execute import Execution
 from ..lifted import lifted_aliases
@@ -249,7 +249,7 @@ def _is_literal(node: ast.expr) -> bool:
 def _factory_fields(model: ClassModel) -> set[str]:
     """Fields that the class calls or hands on, so that they may hold factories."""
     used: set[str] = set()
-    fields = {f.name for f in model.fields() if f.annotation is None or ast.unparse(f.annotation) not in _PLAIN}
+    fields = {f.name for f in model.fields() if f.annotation is None or said(f.annotation) not in _PLAIN}
     handed = [node.value for node in of_kind(model.node, ast.Assign)]
     for node in of_kind(model.node, ast.Call):
         handed += [node.func, *node.args, *[k.value for k in node.keywords]]

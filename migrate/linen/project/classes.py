@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from ...source import SourceFile
-from ...trees import of_kind, subtree
+from ...trees import of_kind, said, subtree
 from .index import ClassInfo, Project
 from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
 
@@ -97,7 +97,7 @@ class Method:
         """The defaults of parameters that are constants, by name; "" for other defaults."""
         arguments = [*self.positional, *self.node.args.kwonlyargs]
         found = {p.arg: self.default(p.arg) for p in arguments}
-        return {name: ast.unparse(d) if isinstance(d, ast.Constant) else "" for name, d in found.items() if d is not None}
+        return {name: said(d) if isinstance(d, ast.Constant) else "" for name, d in found.items() if d is not None}
 
 
 @dataclasses.dataclass(eq=False)
@@ -269,12 +269,12 @@ def _layer_fields(info: ClassInfo, foreign: tuple[str, ...], project: Project) -
     for field in _fields(ClassInfo(foreign[0], node, source, ()), project):
         if field.name in SELDOM and not said_somewhere(field.name, project.files.values()):
             continue
-        known = field.annotation is not None and ast.unparse(field.annotation) != "object"
+        known = field.annotation is not None and said(field.annotation) != "object"
         yield field if known else dataclasses.replace(field, annotation=None)
 
 
 def _is_classvar(annotation: ast.expr) -> bool:
-    text = ast.unparse(annotation)
+    text = said(annotation)
     return text.startswith(("ClassVar", "typing.ClassVar", "t.ClassVar"))
 
 
@@ -287,7 +287,7 @@ def _fields(info: ClassInfo, project: Project) -> Iterator[Field]:
     for stmt in info.node.body:
         if not isinstance(stmt, ast.AnnAssign) or not isinstance(stmt.target, ast.Name):
             continue
-        annotation = ast.unparse(stmt.annotation)
+        annotation = said(stmt.annotation)
         if _is_classvar(stmt.annotation):
             continue
         if annotation in ("KW_ONLY", "dataclasses.KW_ONLY"):

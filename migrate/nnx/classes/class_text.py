@@ -8,6 +8,7 @@ native form; `write` builds them again into a file's context.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
@@ -64,6 +65,21 @@ VARIABLE_TYPES = {
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class _BuiltFrom:
+    """What the constructor's expressions were built with."""
+
+    names: Recorder
+    inputs: object
+    sizes: dict[str, set[str]]  # what those of an argument are called may change, once more of them are asked for
+
+    def holds_for(self, text: ClassText) -> bool:
+        """Would they be the same if they were built anew? The names are asked for, as they would be."""
+        sizes = dict(self.sizes)  # asking for a name notes it
+        same = self.inputs == text.inputs() and all({text.size_name(a)} == said for a, said in sizes.items())
+        return same and self.names.holds_for(text.namer)
+
+
 class ClassText:
     """One class in the making."""
 
@@ -97,11 +113,12 @@ class ClassText:
         self.perhaps: set[str] = set()  # those that not every kind of the field's modules takes
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
+        self.said_sizes: dict[str, set[str]] = {}  # arguments of the call → what their sizes were called
+        self._built_from: _BuiltFrom | None = None
         self.call_example = ""  # what the constructor calls the arguments of the first call, if it is given these
         self.examples: dict[str, str] = {}  # arguments of the call that the constructor is given → under which name
         self.later: dict[Site, None] = {}  # what is made when the class was called once, see `later_sizes`
         self.lines: list[Any] = []  # what the constructor makes, as it was planned
-        self.final = False
         self.again: dict[Site, Site] = {}  # what a method makes that an earlier one made, see `repeated_entries`
         self.setup_params: dict[str, str] = {}  # attributes that hold a parameter of another name
         self.computed: setup_values.Computed | None = None  # what setup computes from parameters
@@ -184,7 +201,31 @@ class ClassText:
             self.shadowed = shadowed
             self._build_all()
 
+    def rebuild(self, namer: Namer) -> None:
+        """Build everything with the names of a file, unless these, and all else, are what it was built with."""
+        self.namer = namer
+        if self._built_from is None or not self._built_from.holds_for(self):
+            self._build_all()
+
+    def inputs(self) -> object:
+        """What the constructor's expressions follow from, as far as planning and building change it."""
+        return (
+            (self.call_example, tuple(self.examples.items()), tuple(self.later), tuple(self.streams.items())),
+            (self.bound, self.shadowed, self.inner),
+            {site: tuple(sizes) for site, sizes in self.run.carried.items()},
+            [self.plans.get(site.target) for site in self.run.sites],
+        )
+
     def _build_all(self) -> None:
+        given, asked, inputs = self.namer, Recorder(self.namer), self.inputs()
+        self.said_sizes, self._built_from, self.namer = {}, None, asked
+        try:
+            self._build_sites()
+        finally:
+            self.namer = given
+        self._built_from = _BuiltFrom(asked, inputs, self.said_sizes)
+
+    def _build_sites(self) -> None:
         self.built.clear()
         all_but_last.check(self.run)
         uncalled_items.check(self.run)
@@ -292,6 +333,7 @@ class ClassText:
         while name in self.run.fields or name in self.bound:
             self.gave_way |= name in self.bound
             name += "_"
+        self.said_sizes.setdefault(argument, set()).add(name)
         return name
 
     def needed(self, names: Iterable[str]) -> set[str]:

@@ -78,11 +78,10 @@ class ClassWriter:
         self.listed: set[ast.ListComp] = set()  # comprehensions of setup that have become loops
         self.inner_loops: dict[ast.ListComp, list[list[Part]]] = {}  # comprehensions → loops of lists within their items
         self.carried: set[tuple[ast.For, str]] = set()  # loops of setup that keep a size, see `carried`
-        text.namer = namer
 
     def write(self) -> list[MethodEdit]:
         """All edits of the class; raises Unmigratable."""
-        self.text._build_all()
+        self.text.rebuild(self.namer)
         self.by_base = inheritance.delegated(self.text)
         self.other_names = kept_fields.under_other_names(self)
         self._header()

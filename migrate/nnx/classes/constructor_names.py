@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 
 from ...linen.execution.execute import Execution
 from ...linen.values.sites import Block, For, Local, Unmigratable, steps_of
@@ -76,8 +77,12 @@ def names_bound_in(block: Block) -> frozenset[str]:
 
 def names_of(step: For) -> frozenset[str]:
     """The names of a loop's target."""
-    target = ast.parse(step.target, mode="eval").body
-    return frozenset(n.id for n in subtree(target) if isinstance(n, ast.Name))
+    return _names_in(step.target)
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_in(target: str) -> frozenset[str]:
+    return frozenset(n.id for n in subtree(ast.parse(target, mode="eval").body) if isinstance(n, ast.Name))
 
 
 def refuse_reserved(run: Execution, bound: frozenset[str]) -> None:

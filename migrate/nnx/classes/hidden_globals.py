@@ -68,8 +68,9 @@ def refuse(text: ClassText) -> None:
         for inner in subtree(setup.node):
             if isinstance(inner, ast.Name) and inner.id in hidden:
                 _refuse(setup.source, inner)
-    said = "\n".join(_strings(text.lines))
-    for name in fields & (_BUILTINS | _WRITTEN):
+    needed = fields & (_BUILTINS | _WRITTEN)
+    said = "\n".join(_strings(text.lines)) if needed else ""
+    for name in needed:
         if re.search(rf"(?<![\w.]){name}{'[.]' if name in _WRITTEN else '[(]'}", said):
             raise Unmigratable("NNX151", f"a field is called `{name}`, which its constructor would need", text.model.node)
 

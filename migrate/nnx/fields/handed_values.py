@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...source import SourceFile
-from ...trees import subtree
+from ...trees import said, subtree
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -40,7 +40,7 @@ def items(node: ast.expr, source: SourceFile) -> Iterator[ast.expr]:
     if isinstance(parent, ast.Subscript) and parent.value is node and not isinstance(parent.slice, ast.Slice):
         yield parent
     outer = parent
-    if isinstance(parent, ast.Call) and ast.unparse(parent.func) in ("enumerate", "zip", "reversed"):
+    if isinstance(parent, ast.Call) and said(parent.func) in ("enumerate", "zip", "reversed"):
         outer = source.parents.get(parent)
     if isinstance(outer, ast.For | ast.AsyncFor):
         target, scope = outer.target, outer
@@ -49,7 +49,7 @@ def items(node: ast.expr, source: SourceFile) -> Iterator[ast.expr]:
     else:
         return
     if isinstance(parent, ast.Call) and isinstance(target, ast.Tuple | ast.List):
-        named = ast.unparse(parent.func)
+        named = said(parent.func)
         at = 1 if named == "enumerate" else parent.args.index(node) if named == "zip" and node in parent.args else 0
         target = target.elts[at] if at < len(target.elts) else target
     if isinstance(target, ast.Name):

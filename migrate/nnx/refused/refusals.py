@@ -18,7 +18,7 @@ from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
 from ...linen.values.sites import Factory, Site, Unmigratable
 from ...source import SourceFile
-from ...trees import of_kind, subtree
+from ...trees import of_kind, said, subtree
 from ..calls import cells
 from ..classes import names_in_messages, templates
 from ..classes.inheritance import plain_bases, refuse_overriding_mixins
@@ -73,23 +73,30 @@ def nothing_left(text: ClassText) -> None:
                 makes = isinstance(node.args[0], ast.Constant)  # of a module under another name, as `mdl.param("w", …)`
             if makes:
                 raise Unmigratable("NNX134", f"`{short(node)}` stands where the code is not followed", node)
-        for said in method.nodes:
-            if isinstance(said, ast.Name | ast.Attribute) and isinstance(said.ctx, ast.Load):
-                if not text.run.project.qualname(text.source, said):
+        for read in method.nodes:
+            if isinstance(read, ast.Name | ast.Attribute) and isinstance(read.ctx, ast.Load):
+                name = text.run.project.qualname(text.source, read)
+                if not name or not _is_of_project(text, name):
                     continue
-                for home, maker in tables_of_makers.functions(text.run.project, text.source, said):
-                    if maker in run.executed or not tables_of_makers.is_called(text.source, method.node, said):
+                for home, maker in tables_of_makers.functions(text.run.project, text.source, read):
+                    if maker in run.executed or not tables_of_makers.is_called(text.source, method.node, read):
                         continue
                     if _makes_modules(text, home, maker, set()):
-                        what = f"`{short(said)}` holds functions that make modules, and which of them is called is not known"
-                        raise Unmigratable("NNX138", what, said)
-                found = _helper(text, text.source, said)
-                of_class = _class_method(text, said) if found is None else None
+                        what = f"`{short(read)}` holds functions that make modules, and which of them is called is not known"
+                        raise Unmigratable("NNX138", what, read)
+                found = _helper(text, text.source, read)
+                of_class = _class_method(text, read) if found is None else None
                 found = found or of_class
                 if found is None or found[1] in run.executed:
                     continue
                 if _makes_modules(text, *found, set(), of_class is not None):
-                    raise Unmigratable("NNX135", f"`{short(said)}` makes submodules where it is not followed", said)
+                    raise Unmigratable("NNX135", f"`{short(read)}` makes submodules where it is not followed", read)
+
+
+def _is_of_project(text: ClassText, name: str) -> bool:
+    """Does a dotted name mean something at the top of a module of the project, or in a module class of it?"""
+    owner = name.rpartition(".")[0]
+    return text.run.project.definition(name) is not None or text.analyser.classes.get(owner) is not None
 
 
 def _refuse_applied(text: ClassText, applying: frozenset[str]) -> None:
@@ -103,6 +110,8 @@ def _refuse_applied(text: ClassText, applying: frozenset[str]) -> None:
 
 def _named_within(site: Site) -> ast.NamedExpr | None:
     """`nn.Dense((width := 4))`, of which other code reads the name."""
+    if ast.NamedExpr not in site.source.by_kind:
+        return None
     inside = list(subtree(site.node))
     for named in (n for n in inside if isinstance(n, ast.NamedExpr)):
         function = site.source.function_of(site.node)
@@ -250,7 +259,7 @@ def refuse(text: ClassText) -> None:
     conflict = text.analyser.conflicts.get(text.model.qualname)
     if conflict:
         raise Unmigratable("NNX163", conflict)
-    said = {node for method in text.model.own_methods.values() for node, _ in names_in_messages.found(text.run, method)}
+    messages = {node for method in text.model.own_methods.values() for node, _ in names_in_messages.found(text.run, method)}
     for node in of_kind(text.model.node, ast.Attribute):
         if (
             node.attr in _OF_LINEN
@@ -259,7 +268,7 @@ def refuse(text: ClassText) -> None:
             and node.attr not in fields
             and node.attr not in text.run.attributes
             and node not in text.run.followed
-            and node not in said
+            and node not in messages
         ):
             raise Unmigratable("NNX164", f"`self.{node.attr}` is used", node)
 
@@ -303,7 +312,7 @@ def _holds_modules(text: ClassText, field: Field) -> bool:
     """`Sequence[nn.Module]`, `dict[str, Encoder]` and the like, also under quotes."""
     if field.annotation is None:
         return False
-    if _CONTAINER.search(ast.unparse(field.annotation)) is not None:
+    if _CONTAINER.search(said(field.annotation)) is not None:
         return True
     return any(
         any(_is_module(text, field, part) for part in _within(node.slice))

@@ -51,13 +51,19 @@ class Recorder:
         self._said: dict[tuple[str, str], str] = {}
 
     def name(self, dotted: str) -> str:
-        return self._said.setdefault(("name", dotted), self._namer.name(dotted))
+        return self._ask("name", dotted)
 
     def parity(self, part: str) -> str:
-        return self._said.setdefault(("parity", part), self._namer.parity(part))
+        return self._ask("parity", part)
 
     def imported(self, dotted: str) -> str:
-        return self._said.setdefault(("imported", dotted), self._namer.imported(dotted))
+        return self._ask("imported", dotted)
+
+    def _ask(self, kind: str, asked: str) -> str:
+        known = self._said.get((kind, asked))
+        if known is None:
+            known = self._said[kind, asked] = getattr(self._namer, kind)(asked)
+        return known
 
     def holds_for(self, namer: Namer) -> bool:
         """Does another namer say the same? It is asked for everything, and so imports what the text names."""
