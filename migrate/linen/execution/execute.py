@@ -18,7 +18,7 @@ from ..lifted.lifting import lift_method, run_method
 from ..lists import conditional_items, list_items, size_lists
 from ..lists.agreeing import Agreement
 from ..lists.last_pass import Pass
-from ..modules import alternatives, call_fields, helpers_of_derived, own_methods, uncalled, unreached_methods
+from ..modules import alternatives, call_fields, helpers_of_derived, named_methods, own_methods, uncalled, unreached_methods
 from ..modules.applied import Applied
 from ..modules.module_calls import INITIAL_CARRY
 from ..modules.normalize_calls import Normalized
@@ -260,9 +260,22 @@ class Execution(LoopExecution):
             if name != "__call__":
                 unreached_methods.refuse(self, method)
             self._summarize(name, method, result.value)
+        self._follow_named()
         self._follow_for_derived()
         call_fields.refuse_deciding(self)
         uncalled.take_back(self)
+
+    def _follow_named(self) -> None:
+        """Helpers that are called under other names: followed for their text."""
+        for method in list(named_methods.found(self)):
+            self.entry = method.name
+            self.block = self.blocks[method.name] = Block()
+            try:
+                self._run_body(method, entry_arguments.of_method(self, method))
+            except Unmigratable:
+                if self.sites_of(method.name):
+                    raise
+            named_methods.refuse(self, method)
 
     def _follow_for_derived(self) -> None:
         """Helpers that only derived classes call: followed for their text."""

@@ -48,8 +48,39 @@ class StreamInSetup(nn.Module):
     return x + random.normal(self.make_rng(self.stream), x.shape) if train else x
 
 
+class DrawnByMethod(nn.Module):
+  """Which method draws the noise is a field's choice; the method is handed out before it is called."""
+  kind: str = 'normal'
+
+  def noise(self):
+    if self.kind == 'normal':
+      return self._normal
+    if self.kind == 'uniform':
+      return self._uniform
+    return {'none': self._none}[self.kind]
+
+  def _none(self, shape):
+    return jnp.zeros(shape)
+
+  def _normal(self, shape):
+    return random.normal(self.make_rng('noise'), shape) * 0.1
+
+  def _uniform(self, shape):
+    low = self._none(shape)
+    return low + random.uniform(self.make_rng('noise'), shape)
+
+  @nn.compact
+  def __call__(self, x, train=False):
+    x = nn.Dense(4)(x)
+    if train:
+      x = x + self.noise()(x.shape)
+    return nn.Dense(4)(x)
+
+
 CASES = [
     ('TwoStreams', {}, [(2, 3)], {}),
     ('StreamInSetup', {}, [(2, 3)], {}),
     ('StreamInSetup', {'stream': 'other'}, [(2, 3)], {}),
+    ('DrawnByMethod', {}, [(2, 3)], {}),
+    ('DrawnByMethod', {'kind': 'none'}, [(2, 3)], {'train': True}),
 ]

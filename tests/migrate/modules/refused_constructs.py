@@ -377,4 +377,17 @@ class M(nn.Module):
     return nn.Dense(3)(x) + cell.initialize_carry(jax.random.key(0), x.shape)
 """,
     ),
+    "a method that is handed out, draws and makes a parameter": (
+        "NNX134",
+        """class M(nn.Module):
+  kind: str = 'a'
+  def pick(self):
+    return self._a
+  def _a(self, x):
+    return x * self.param('w', nn.initializers.ones, (1,)) + jax.random.normal(self.make_rng('noise'), x.shape)
+  @nn.compact
+  def __call__(self, x):
+    return self.pick()(nn.Dense(3)(x))
+""",
+    ),
 }

@@ -32,14 +32,14 @@ def sides() -> tuple[Any, str]:
     return _module("streams_linen", TEXT), result.files[0].after or ""
 
 
-def _proved(linen: Any, native: Any, name: str, streams: list[str]) -> bool:
+def _proved(linen: Any, native: Any, name: str, streams: list[str], **fields: str) -> bool:
     cls = getattr(native, name)
 
     def made() -> Any:
-        return cls(in_features=3, rngs=nnx.Rngs(0, **{stream: i + 1 for i, stream in enumerate(streams)}))
+        return cls(**fields, in_features=3, rngs=nnx.Rngs(0, **{stream: i + 1 for i, stream in enumerate(streams)}))
 
     x = jax.ShapeDtypeStruct((2, 3), "float32")
-    module = getattr(linen, name)()
+    module = getattr(linen, name)(**fields)
     report = compare_migrated(module, made, x, rngs=streams, numbers_if_not_proved=False, train=True)
     return bool(report.proved)
 
@@ -48,6 +48,12 @@ def _proved(linen: Any, native: Any, name: str, streams: list[str]) -> bool:
 def test_draws_are_proved(sides: tuple[Any, str], name: str, streams: list[str]) -> None:
     linen, after = sides
     assert _proved(linen, _module("streams_nnx", after), name, streams)
+
+
+@pytest.mark.parametrize("kind", ["normal", "uniform"])
+def test_draws_of_methods_that_are_handed_out_are_proved(sides: tuple[Any, str], kind: str) -> None:
+    linen, after = sides
+    assert _proved(linen, _module("streams_nnx", after), "DrawnByMethod", ["noise"], kind=kind)
 
 
 def test_another_stream_is_not_proved(sides: tuple[Any, str]) -> None:
