@@ -221,7 +221,8 @@ RULES = (
         "NNX164",
         "scope-attribute",
         "self.scope, self.path, self.parent, self.variables or self.name is used",
-        "The class looks at its own place in Linen's tree.",
+        "The class looks at its own place in Linen's tree. A name that all who make the module tell is an argument of the "
+        "constructor (`name`), of which it is not said.",
         "An NNX module does not know where it stands.",
         "pass what is needed as a field.",
     ),

@@ -116,16 +116,33 @@ def _called_alone(statement: ast.stmt) -> ast.Call | None:
 
 
 def index_arguments(model: ClassModel) -> frozenset[str]:
-    """Arguments that pick rows of other arrays (`nodes[senders]`), or say which rows belong together (`segment_sum`)."""
+    """Arguments that pick rows of other arrays (`nodes[senders]`), or an item of every row (`x[jnp.arange(n), last - 1]`),
+    or say which rows belong together (`segment_sum`)."""
     found: set[str] = set()
     for method in model.methods().values():
-        picked = [n.slice for n in of_kind(method.node, ast.Subscript) if isinstance(n.value, ast.Name)]
+        picked: list[ast.AST] = []
+        for subscript in of_kind(method.node, ast.Subscript):
+            if isinstance(subscript.value, ast.Name):
+                picked += [subscript.slice, *_beside_counting(model, method, subscript.slice)]
         for node in of_kind(method.node, ast.Call):
             name = model.project.qualname(method.source, node.func) or ""
             given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "segment_ids")]
             picked += given[:1] if name.startswith("jax.ops.segment_") else []
         found |= {p.id for p in picked if isinstance(p, ast.Name)} & {p.arg for p in method.parameters}
     return frozenset(found)
+
+
+def _beside_counting(model: ClassModel, method: Method, index: ast.expr) -> Iterator[ast.expr]:
+    """The names in an index that stand beside `jnp.arange(n)`."""
+    if not isinstance(index, ast.Tuple):
+        return
+    for item in index.elts:
+        name = model.project.qualname(method.source, item.func) if isinstance(item, ast.Call) else None
+        if name in ("jax.numpy.arange", "numpy.arange"):
+            for other in index.elts:
+                plain = other.left if isinstance(other, ast.BinOp) and isinstance(other.right, ast.Constant) else other
+                if isinstance(plain, ast.Name):
+                    yield plain
 
 
 def joins_vectors(model: ClassModel) -> bool:

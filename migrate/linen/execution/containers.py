@@ -36,7 +36,21 @@ from ..values.sites import (
     Variable,
 )
 from ..values.unpacking import entry, merged
-from ..values.values import Array, Const, Global, Int, NeedsRank, Shape, ShapeOf, Slice, Star, Tup, Unknown, Value
+from ..values.values import (
+    Array,
+    Const,
+    Global,
+    Int,
+    NeedsRank,
+    Shape,
+    ShapeOf,
+    Slice,
+    SomeNumber,
+    Star,
+    Tup,
+    Unknown,
+    Value,
+)
 from . import changed_arguments, iteration
 
 _KEYS = {"flax.linen.PARTITION_NAME": Const("partition_name")}  # constants of Flax that dicts have as keys
@@ -164,6 +178,9 @@ class Containers(Evaluation):
                 return Abs(chosen, static, flags)
             if static:
                 return self._static_text(node, True, flags, env)
+            no_rank_tells = isinstance(value, ShapeOf) and not value.shape.needs() and isinstance(key.value, Int)
+            if no_rank_tells and self.localize(node, env) is None:
+                return Abs(SomeNumber(found.why), False, flags)
         return Abs(found, static, key.flags if _is_known_size(value, found) else flags)
 
     def _eval_Slice(self, node: ast.Slice, env: Any) -> Abs:

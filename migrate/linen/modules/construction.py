@@ -13,6 +13,7 @@ from ..execution import post_inits
 from ..lifted.higher_order import run_functions
 from ..lifted.lifting import LIFTED, WHOLE, label_of, options_of, partial_lift
 from ..lists.loop_names import means_the_same
+from ..project import own_name
 from ..values import caller_words, mutation, rest_arguments
 from ..values.arguments import Arguments, arguments_of
 from ..values.nothing_made import MakesNothing
@@ -150,6 +151,9 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         bound[parameter] = argument
     for key, (value_node, value) in keywords.items():
         bound[key] = _bound(run, value_node, value, env)
+    if own_name.is_asked(project_class):  # where Linen counts, the name is not yet known
+        unknown = BoundArg(None, Abs(Unknown("the name that Linen gives it")), None, given=False)
+        bound[own_name.NAME] = _bound(run, *name, env) if name is not None else unknown
     if mapping is not None and project_class is not None:
         held_in = run.evaluated[mapping].value
         for field in project_class.fields():

@@ -89,10 +89,8 @@ def made(run: Any, factory: Factory, node: ast.Call, env: Any) -> Abs | None:
         return None
     arguments_of(run, node, env)
     if not detached:
-        if run.loops:
-            raise Unmigratable("NNX153", "a cell that is asked for its carry only is made, and numbered, in a loop", node)
         group = run.compact_calls + 1 if run.in_compact else 0
-        run.block.steps.append(Skipped(factory.target.rpartition(".")[2], group))
+        run.block.steps.append(Skipped(factory.target.rpartition(".")[2], group, bool(run.loops)))
     width = run.evaluate(given["features"], env).value
     width = Int(run.dim_of(width)) if isinstance(width, Static) else width
     return Abs(DetachedCell(node, arrays, width, given["features"], given.get("param_dtype"), statement))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from ...source import SourceFile
 from ...trees import of_kind, said, subtree
+from . import own_name
 from .index import ClassInfo, Project
 from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
 
@@ -112,6 +113,7 @@ class ClassModel:
     class_attributes: dict[str, ast.expr]
     project: Project
     layer_fields: tuple[Field, ...] = ()  # those of the Linen layer of which it takes nothing else
+    name_field: tuple[Field, ...] = ()  # of a class that reads `self.name`
 
     @property
     def name(self) -> str:
@@ -156,7 +158,7 @@ class ClassModel:
         """All dataclass fields in constructor order: bases first, an override keeps its place."""
         table: dict[str, Field] = {}
         for model in reversed(self.mro()):
-            for field in (*model.layer_fields, *model.own_fields):
+            for field in (*model.layer_fields, *model.own_fields, *model.name_field):
                 table[field.name] = field
         given = [f for f in table.values() if f.init]
         return [*[f for f in given if not f.kw_only], *[f for f in given if f.kw_only]]
@@ -246,6 +248,7 @@ class Classes:
             _class_attributes(info),
             self.project,
             tuple(_layer_fields(info, tuple(foreign), self.project)),
+            tuple(_name_field(info, self.project)),
         )
         for stmt in info.node.body:
             if isinstance(stmt, ast.FunctionDef):
@@ -271,6 +274,15 @@ def _layer_fields(info: ClassInfo, foreign: tuple[str, ...], project: Project) -
             continue
         known = field.annotation is not None and said(field.annotation) != "object"
         yield field if known else dataclasses.replace(field, annotation=None)
+
+
+def _name_field(info: ClassInfo, project: Project) -> Iterator[Field]:
+    if own_name.is_read(info, project):
+        source = own_name.stub()
+        (node,) = source.by_kind[ast.ClassDef]
+        assert isinstance(node, ast.ClassDef)
+        for field in _fields(ClassInfo("", node, source, ()), project):
+            yield dataclasses.replace(field, kw_only=True)
 
 
 def _is_classvar(annotation: ast.expr) -> bool:

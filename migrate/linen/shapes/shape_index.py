@@ -227,7 +227,8 @@ def _open_index(shape: Shape, front: list[Value], front_width: int, back: list[V
         return Shape((*lead_shape.dims, *tail), lead_shape.lead)
     folded = Shape((*lead_shape.dims, *tail), lead_shape.lead).fold() if not back else lead_shape.fold()
     lead = folded.lead
-    if lead is not None and not lead.known and not back and all(isinstance(i, Slice | Int) for i in front):
+    picked = len(front) == 1 and isinstance(front[0], Array)  # rows, however many
+    if lead is not None and not lead.known and not back and (picked or all(isinstance(i, Slice | Int) for i in front)):
         if len(folded.dims) > front_width:  # whatever stands before them, so many of the last dimensions are not touched
             return Shape(folded.dims[front_width:], lead)
     if lead is None or not lead.known or folded.dims or len(lead.head) > front_width:

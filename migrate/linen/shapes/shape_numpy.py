@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...catalog import shape_table as table
 from ..values.dims import Dim
-from ..values.values import Array, Const, Int, NeedsRank, Real, Shape, ShapeOf, Tup, Unknown, Value, shape_value
+from ..values.values import Array, Const, Int, NeedsRank, Real, Shape, ShapeOf, Tup, Value, shape_value
 from .shape_args import NONE, Call, array_shape, int_of, is_number, rule
 from .shape_index import array_index
 from .shape_move import swap
@@ -223,7 +223,7 @@ def _arange(call: Call) -> Value:
     if step == NONE:
         step = Int(Dim.of(1))
     for value in (start, end, step):
-        if isinstance(value, Unknown):
+        if isinstance(value, NeedsRank):
             raise Stop(value)
     if not isinstance(start, Int) or not isinstance(end, Int) or not isinstance(step, Int):
         return Array(Shape((None,)))

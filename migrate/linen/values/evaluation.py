@@ -76,6 +76,9 @@ class Evaluation:
     def run_function(self, node: ast.FunctionDef | ast.Lambda, env: Any) -> Abs:
         raise NotImplementedError
 
+    def localize(self, node: ast.expr, env: Any) -> Localized | None:
+        raise NotImplementedError
+
     def loop(self, node: Any, target: ast.expr, iterator: ast.expr, env: Any, body: Any) -> Any:
         raise NotImplementedError
 

@@ -469,6 +469,7 @@ class Skipped:
 
     label: str
     group: int = 0  # of `compact_calls`
+    often: bool = False  # in a loop: to how many is not counted
 
 
 @dataclasses.dataclass(eq=False)

@@ -16,7 +16,10 @@ from .values import Int, Tup, Value
 Keyword = tuple[str, ast.expr, Abs]
 # Layers whose every keyword means the same in NNX, so that an unknown mapping can be handed on: what NNX does not take
 # raises a TypeError.
-HANDED_ON = frozenset({"flax.linen.Dense", "flax.linen.Conv", "flax.linen.ConvTranspose"})
+HANDED_ON = frozenset(
+    f"flax.linen.{name}"
+    for name in ("Dense", "Conv", "ConvTranspose", "LSTMCell", "OptimizedLSTMCell", "GRUCell", "MGUCell", "SimpleCell")
+)
 # Layers of which these keywords mean the same, and change no size: a mapping that holds no others is handed on.
 _PLAIN_LAYERS = frozenset(
     f"flax.linen.{name}"

@@ -30,7 +30,7 @@ from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions
 from ..text.text_parts import Details, InitLines, joined, short
-from . import asking, rank_checks
+from . import asking, own_names, rank_checks
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -207,6 +207,7 @@ def class_parts(text: ClassText, site: Site) -> tuple[Parts, list[Parts]]:
         parts = text.argument(bound, name, site)
         in_place = in_place and position < positional and position < len(order) and order[position] == name
         arguments.append(parts if in_place else (f"{name}=", *parts))
+    arguments += own_names.argument(text, site)
     arguments += text.handed_on(site)
     return callee, arguments
 

@@ -9,7 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ...linen.project.classes import Method
-from ...source import SourceFile
+from ...linen.project.own_name import is_message
 from ...trees import of_kind
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .class_write import ClassWriter
 
 _SAID = {"name": "type(self).__name__", "path": "(type(self).__name__,)"}
-_READERS = ("logging.", "absl.logging.", "warnings.warn", "jax.named_scope", "jax.named_call", "jax.debug.print", "print")
 
 
 def found(run: Execution, method: Method) -> list[tuple[ast.Attribute, str]]:
@@ -30,29 +29,9 @@ def found(run: Execution, method: Method) -> list[tuple[ast.Attribute, str]]:
             continue
         if node.attr in run.fields or node.attr in run.attributes or run.model.class_attribute(node.attr):
             continue
-        if _only_read(run, method.source, node):
+        if is_message(run.project, method.source, node):
             reads.append((node, _SAID[node.attr]))
     return reads
-
-
-def _only_read(run: Execution, source: SourceFile, node: ast.Attribute) -> bool:
-    """Does it stand in an argument of a logger, or in what is raised?"""
-    below: ast.AST = node
-    for parent in source.ancestors(node):
-        if isinstance(parent, ast.Raise):
-            return True
-        if isinstance(parent, ast.Assert):
-            return below is parent.msg
-        if isinstance(parent, ast.Call) and below is not parent.func:
-            name = run.project.qualname(source, parent.func) or ""
-            if not name and isinstance(parent.func, ast.Name) and not source.names.is_hidden(parent.func.id, parent):
-                name = parent.func.id
-            if any(name == reader or (reader.endswith(".") and name.startswith(reader)) for reader in _READERS):
-                return True
-        elif isinstance(parent, ast.stmt):
-            return False
-        below = parent
-    return False
 
 
 def edits(writer: ClassWriter) -> None:

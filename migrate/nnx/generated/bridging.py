@@ -19,6 +19,7 @@ from ...edits import Part, Parts
 from ...linen.execution.type_tests import asked_classes
 from ...linen.modules.bridged_results import told
 from ...linen.modules.lost_factories import factories_in
+from ...linen.project import own_name
 from ...linen.project.classes import ClassModel
 from ...linen.values.presence import OptionalArray, whole_argument
 from ...linen.values.replacing import sayable
@@ -80,7 +81,7 @@ class Traits:
         project = references.project
         if isinstance(node, ast.Attribute) and in_class:
             of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
-            fields = {f.name for f in self.model.fields()}
+            fields = {f.name for f in self.model.fields()} - {own_name.NAME}
             asks = of_self and node.attr in _PLACE and node.attr not in fields
             self.asks_for_own |= asks and node.attr == "has_variable"
             if asks and not _asks_for_own(source, node):

@@ -20,7 +20,7 @@ from ...linen.values.sites import Factory, Site, Unmigratable
 from ...source import SourceFile
 from ...trees import of_kind, said, subtree
 from ..calls import cells
-from ..classes import names_in_messages, templates
+from ..classes import names_in_messages, own_names, templates
 from ..classes.inheritance import plain_bases, refuse_overriding_mixins
 from ..setup import made_once
 from ..text.text_parts import short
@@ -259,6 +259,7 @@ def refuse(text: ClassText) -> None:
     conflict = text.analyser.conflicts.get(text.model.qualname)
     if conflict:
         raise Unmigratable("NNX163", conflict)
+    own_names.refuse_handed(text)
     messages = {node for method in text.model.own_methods.values() for node, _ in names_in_messages.found(text.run, method)}
     for node in of_kind(text.model.node, ast.Attribute):
         if (

@@ -12,7 +12,7 @@ import collections
 import dataclasses
 import itertools
 import keyword
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...edits import Parts
 from ...linen.execution.execute import Execution
@@ -147,7 +147,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     names.again.update(again)
     auto = _auto_names(run, block)
     _check_again(auto, again)
-    _check_kinds(auto)
+    _check_kinds(auto, {step.label for step in steps_of(block) if isinstance(step, Skipped)})
     modules = [s for s in run.sites if s.method == entry and s.kind in ("layer", "class") and s not in again]
     made = collections.Counter(s.place_key() for s in modules)
     for label, every in auto.items():
@@ -296,7 +296,7 @@ def _number(run: Execution, block: Block, counts: dict[_Label, int | None], auto
     for step in block.steps:
         if isinstance(step, Skipped):
             number = counts.get((step.group, step.label), 0)
-            counts[step.group, step.label] = None if number is None else number + 1
+            counts[step.group, step.label] = None if number is None or step.often else number + 1
         elif isinstance(step, Make | Counted):
             site = step.site
             if isinstance(step, Make) and site.renders.get("counted"):
@@ -332,9 +332,9 @@ def _is_stateless(label: str) -> bool:
     return label == "Dropout"
 
 
-def _check_kinds(auto: dict[str, list[tuple[Site, int | None]]]) -> None:
+def _check_kinds(auto: dict[str, list[tuple[Site, int | None]]], skipped: Iterable[str]) -> None:
     """Linen counts per class, so a class that two names may stand for cannot be counted."""
-    seen: dict[str, str] = {}
+    seen: dict[str, str] = dict(zip(skipped, skipped))
     for key, members in auto.items():
         for label in set().union(*[kind_labels(site) for site, _ in members]):
             if seen.setdefault(label, key) != key:

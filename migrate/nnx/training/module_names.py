@@ -1,6 +1,7 @@
 """`Net(8, name="net")` and `Net(8, parent=None)` outside of modules: no variable is called by such a name.
 
-The NNX class has neither argument. The nodes go from the call, too, so that what writes calls anew does not meet them.
+The NNX class has neither argument, unless it reads `self.name`. The nodes go from the call, too, so that what writes
+calls anew does not meet them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from ...context import FileContext
 from ...edits import Span
 from ...linen.flow.flow import Flow
+from ...linen.project.own_name import NAME
 from ...trees import subtree
 
 _ACTS = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
@@ -19,7 +21,8 @@ _ACTS = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom
 def drop(flow: Flow, contexts: dict[str, FileContext]) -> None:
     """Take the names out of all constructions of native classes."""
     for site in flow.native_sites:
-        gone = [k for k in site.keywords if _is_name(k)]
+        reads = any(NAME in plan.fields for plan in flow.site_plans(site))
+        gone = [k for k in site.keywords if _is_name(k) and not (reads and k.arg == NAME)]
         if not gone or any(k.arg is None for k in site.keywords):
             continue
         context = contexts[flow.site_source[site].module]

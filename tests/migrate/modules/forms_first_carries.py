@@ -74,6 +74,18 @@ class Unrolled(nn.Module):
     return y + nn.Dense(3)(carry)
 
 
+class OfTwoKinds(nn.Module):
+  """Linen's own cell is its first or its second, by its kind."""
+
+  simple: bool = False
+
+  @nn.compact
+  def __call__(self, x):
+    carry = nn.GRUCell(3).initialize_carry(jax.random.PRNGKey(0), x.shape)
+    cell = nn.SimpleCell if self.simple else nn.GRUCell
+    return cell(3)(carry, x)[1]
+
+
 class NeverAsked(nn.Module):
   """Only programs call the static method."""
 
@@ -93,5 +105,7 @@ CASES = [
   ('Reader', {}, [(2, 5, 3)], {}),
   ('Reader', {'hidden': 7}, [(2, 5, 3)], {}),
   ('Unrolled', {}, [(2, 3, 5)], {}),
+  ('OfTwoKinds', {}, [(2, 5)], {}),
+  ('OfTwoKinds', {'simple': True}, [(2, 5)], {}),
   ('NeverAsked', {}, [(2, 4), (2, 3)], {}),
 ]

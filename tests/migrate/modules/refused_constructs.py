@@ -277,14 +277,6 @@ class M(nn.Module):
     return nn.Dense(3)(x)
 """,
     ),
-    "a name that is more than said": (
-        "NNX164",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return nn.Dense(3)(x) * (2.0 if self.name == 'last' else 1.0)
-""",
-    ),
     "a random stream that the call names": (
         "NNX144",
         """class M(nn.Module):
@@ -347,14 +339,41 @@ class M(nn.Module):
     return nn.Dense(3)(x) + nn.GRUCell(3).initialize_carry(self.make_rng('params'), x.shape)
 """,
     ),
-    "cells that are asked for their carries in a loop": (
+    "a cell behind a loop in which others are asked for their carries": (
         "NNX153",
         """class M(nn.Module):
   @nn.compact
   def __call__(self, x):
     for _ in range(2):
       x = x + nn.GRUCell(3).initialize_carry(jax.random.key(0), x.shape)
-    return nn.Dense(3)(x)
+    return nn.GRUCell(3)(x, x)[1]
+""",
+    ),
+    "a cell in the loop in which others are asked for their carries": (
+        "NNX153",
+        """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(2):
+      _, x = nn.GRUCell(3)(x, x)
+      x = x + nn.GRUCell(3).initialize_carry(jax.random.key(0), x.shape)
+    return x
+""",
+    ),
+    "a cell of one of two kinds behind one of them that is asked only": (
+        "NNX163",
+        """class M(nn.Module):
+  cell: Any
+  @nn.compact
+  def __call__(self, x):
+    carry = nn.GRUCell(3).initialize_carry(jax.random.key(0), x.shape)
+    return self.cell(3)(carry, x)[1]
+
+
+class Both(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return M(nn.GRUCell)(M(nn.SimpleCell)(x))
 """,
     ),
     "cells in a loop behind one that is asked only": (
@@ -388,6 +407,86 @@ class M(nn.Module):
   @nn.compact
   def __call__(self, x):
     return self.pick()(nn.Dense(3)(x))
+""",
+    ),
+    "modules that read their names, numbered in a loop": (
+        "NNX164",
+        """class Named(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4, name=f'{self.name}_in')(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    for _ in range(2):
+      x = Named()(x)
+    return x
+""",
+    ),
+    "modules that read their names, in a list of setup": (
+        "NNX164",
+        """class Named(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4, name=f'{self.name}_in')(x)
+
+
+class M(nn.Module):
+  def setup(self):
+    self.parts = [Named(), Named()]
+  def __call__(self, x):
+    return self.parts[1](self.parts[0](x))
+""",
+    ),
+    "a module that reads its name, handed to another": (
+        "NNX164",
+        """class Named(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4, name=f'{self.name}_in')(x)
+
+
+class Holder(nn.Module):
+  inner: nn.Module
+  def __call__(self, x):
+    return self.inner(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return Holder(Named())(x)
+""",
+    ),
+    "a module that reads its name, under a transform": (
+        "NNX164",
+        """class Named(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4, name=f'{self.name}_in')(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.remat(Named)(name='inner')(x)
+""",
+    ),
+    "a module that reads its name, made by a factory of a field": (
+        "NNX164",
+        """class Named(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4, name=f'{self.name}_in')(x)
+
+
+class M(nn.Module):
+  part: Any = Named
+  @nn.compact
+  def __call__(self, x):
+    return self.part()(x)
 """,
     ),
 }

@@ -121,6 +121,7 @@ OTHERS = {
     "input_of_init_drawn_for_no_size": "NNX603",
     "input_of_init_drawn_once": "NNX601",
     "states_with_methods": "NNX602",
+    "models_that_read_their_names": "NNX601",
     "models_with_names_of_their_own": "NNX601",
     "states_with_a_method_that_nothing_calls": "NNX603",
     "pmap_state_that_replicates_itself": "NNX602",
