@@ -175,6 +175,11 @@ class SourceFile:
         before = self._before(node)
         return before[: len(before) - len(before.lstrip())]
 
+    def indent_before(self, offset: int) -> str:
+        """White space at the beginning of the line on which an offset is."""
+        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+        return line[: len(line) - len(line.lstrip())]
+
     def _lead(self, node: ast.AST) -> str:
         before = self._before(node)
         return before[: len(before) - len(before.lstrip())] if before.strip() else before

@@ -121,7 +121,7 @@ def _layer_call(writer: ClassWriter, site: Site, node: ast.Call, method: str, en
     if differing:
         arguments.append(_taken(writer, site, differing, env, node))
     named = [writer.text.named(a) for a in arguments]
-    writer.put(node, *writer.laid_out(joined(func, named), source.indent_at(node)), source=source)
+    writer.put(node, *joined(func, named), source=source)
 
 
 def _same_call(

@@ -111,6 +111,9 @@ class ClassWriter:
     ) -> None:
         where = source or self.source
         span = node if isinstance(node, Span) else where.span(node)
+        if BREAK in parts or CLOSE in parts:
+            indent = where.indent_before(span.start) if isinstance(node, Span) else where.indent_at(node)
+            parts = self.laid_out(parts, indent)
         edit = MethodEdit(where, span, tuple(parts), in_place=in_place, parity=parity, imports=imports)
         for other in self.edits:
             if other.source is where and other.span == span and not other.insert:
@@ -125,10 +128,6 @@ class ClassWriter:
     def remove(self, source: SourceFile, span: Span) -> None:
         """Take lines away."""
         self.edits.append(MethodEdit(source, span, ()))
-
-    def laid_out_at(self, site: Site, parts: Parts) -> Parts:
-        """Generated text for the statement that holds a site."""
-        return self.laid_out(parts, site.source.indent_at(site.node))
 
     # header ----------------------------------------------------------------------------------------------------
     def _header(self) -> None:
@@ -264,16 +263,14 @@ class ClassWriter:
             self.put(site.node, f"{site.holder}.{self.stream(site.target)}()", source=site.source)
             return
         if self.text.is_wrapper(site):
-            expression = self.text.built[site][0].expression
-            indent = site.source.indent_at(site.node)
-            self.put(site.node, *self.laid_out(expression, indent), source=site.source)
+            self.put(site.node, *self.text.built[site][0].expression, source=site.source)
             call_write.write(self, site)
             return
         held = late_arguments.said(self.text, site, self.text.reference(site))
         said = uncalled_flags.written(self, site, held)
         said = call_dtypes.written(self, site, said)
         if LATER in site.renders:
-            said = self.laid_out(later_sizes.found(self.text, site), site.source.indent_at(site.node))
+            said = later_sizes.found(self.text, site)
         if site.kind == "param":
             said = (*said, site.opened)
         if "dtype" in site.renders:
@@ -347,7 +344,7 @@ class ClassWriter:
         if carried:
             carried_lists.write(self, site, carried, expression)
             return
-        self.put(call, *self.laid_out(expression, source.indent_at(call)), source=source)
+        self.put(call, *expression, source=source)
 
     def name_pass(self, site: Site) -> None:
         """The name that a size, or a condition of the call, has for the pass of setup's loop that makes an item."""
@@ -430,8 +427,7 @@ class ClassWriter:
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):
-                call = self.laid_out(inheritance.call_of_base(self.text), source.indent_at(node))
-                self.put(node, *call, source=source)
+                self.put(node, *inheritance.call_of_base(self.text), source=source)
 
     def _variable_value(self, node: ast.Attribute, site: Site, source: SourceFile) -> None:
         """`state.value`, read or assigned."""
@@ -476,10 +472,6 @@ class ClassWriter:
             raise Unmigratable("NNX127", f"`{ast.unparse(node)}` is kept under different names", node)
         self.put(node, source.span(node.value), f".{names.pop()}", source=source)
 
-    def text_at(self, parts: Parts, source: SourceFile, node: ast.AST) -> Parts:
-        """Parts laid out for the statement that holds a node."""
-        return self.laid_out(parts, source.indent_at(node))
-
     def _count_loop(self, loop: ast.For, counter: str) -> None:
         if isinstance(loop.target, ast.Name) and loop.target.id == "_" and _is_range(loop.iter):
             self.put(loop.target, counter, in_place=True)
@@ -518,8 +510,7 @@ class ClassWriter:
         one = self.run.normalized[node]
         said: list[Parts] = [(one.source.span(n),) for n in list(one.kept.values())[:9]]
         said += [(f"{key}=", one.source.span(n)) for key, n in list(one.kept.items())[9:]]
-        indent = one.source.indent_at(node)
-        self.put(node, *self.laid_out(joined((self.namer.parity("normalize"),), said), indent), source=one.source)
+        self.put(node, *joined((self.namer.parity("normalize"),), said), source=one.source)
 
     def _sow(self, node: ast.Call) -> None:
         for method in self.model.own_methods.values():

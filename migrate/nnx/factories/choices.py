@@ -45,7 +45,7 @@ def write(writer: ClassWriter, site: Site) -> None:
         for one in built:
             writer.name_pass(one)
         made = combined(source, built, {s: writer.text.built[s][0].expression for s in built}, otherwise="None")
-        writer.put(site.node, *writer.laid_out_at(site, made), source=source)
+        writer.put(site.node, *made, source=source)
     else:
         named = {s: writer.text.reference(s) if s in built else ("None",) for s in group}
         writer.put(site.node, *combined(source, group, named), source=source)

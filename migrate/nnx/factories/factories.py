@@ -52,7 +52,7 @@ def taken(text: ClassText) -> Iterator[ast.AST]:
 
 def _put(writer: ClassWriter, node: ast.expr, parts: Parts, source: SourceFile) -> None:
     parity, imports = elsewhere.named_in(writer.source, source, parts)
-    writer.put(node, *writer.text_at(parts, source, node), source=source, parity=parity, imports=imports)
+    writer.put(node, *parts, source=source, parity=parity, imports=imports)
 
 
 def _is_made_here(writer: ClassWriter, node: ast.expr, source: SourceFile) -> bool:

@@ -321,7 +321,7 @@ def _end_of_pass(source: SourceFile, loop: ast.For, following: Dim) -> tuple[int
 def _loop(writer: ClassWriter, site: Site, loop: ast.For, carried: Carried, expression: Parts) -> None:
     """The loop that appends the modules: the sizes are set before it and at the end of its body."""
     source, call = site.anchor()
-    writer.put(call, *writer.laid_out(expression, source.indent_at(call)), source=source)
+    writer.put(call, *expression, source=source)
     _passes(writer, source, loop, carried)
 
 

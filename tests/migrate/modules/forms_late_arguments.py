@@ -124,7 +124,38 @@ class Pixels(nn.Module):
     return Encoder(1)(x) + Encoder(2)(x)
 
 
+class Merger(nn.Module):
+  output_channels: int
+
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(self.output_channels)(x)
+
+
+class MergedLayers(nn.Module):
+  """What says a module with a size of the call is longer than a line."""
+  heights: dict[str, int]
+
+  @nn.compact
+  def __call__(self, x):
+    heights = {place: height for place, height in self.heights.items()}
+    for layer in range(2):
+      merged = []
+      start = 0
+      for place in heights:
+        height = heights[place]
+        h = x[:, start:start + height, :]
+        start = start + height
+        if height > 1:
+          h = Merger(output_channels=h.shape[-1], name=f'merger_of_the_layers_{layer}_{place}')(h)
+          heights[place] = height // 2
+        merged.append(h[:, :heights[place]])
+      x = jnp.concatenate(merged, axis=1)
+    return x
+
+
 CASES: list[Any] = [
+    ('MergedLayers', dict(heights={'a': 4, 'b': 3}), [(2, 7, 6)], dict()),
     ('Encoder', dict(), [(2, 6, 6, 3)], dict()),
     ('Encoder', dict(learned=False), [(2, 6, 6, 3)], dict()),
     ('Wide', dict(), [(2, 6)], dict()),
