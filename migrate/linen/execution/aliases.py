@@ -12,6 +12,7 @@ from ...trees import subtree
 from ..lists import size_lists
 from ..lists.chains import Chain
 from ..values import mutation
+from ..values.arguments import parameters_of, stored_names
 from ..values.merging import Either
 from ..values.sites import Abs, Module, ModuleField, Repeated, SomeItems, Static, Table
 from ..values.values import ShapeOf, Tup, Unknown, Value
@@ -116,6 +117,21 @@ def changed_parameters(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]
     return frozenset(found).union(*[groups.get(name, frozenset()) for name in found])
 
 
+@functools.lru_cache(maxsize=16384)
+def _set_around(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """Names of around a function whose items it sets: `table[key] = value`."""
+    found: set[str] = set()
+    for node in subtree(function):
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            root: ast.expr = node
+            while isinstance(root, ast.Subscript):
+                root = root.value
+            found |= {root.id} if isinstance(root, ast.Name) else set()
+    if not found:
+        return frozenset()
+    return frozenset(found) - stored_names(function) - set(parameters_of(function))
+
+
 def _grown(statement: ast.stmt, env: Any) -> set[str]:
     """`sizes += [3]` changes the list."""
     if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
@@ -156,6 +172,14 @@ def forget_given(run: Any, function: ast.FunctionDef | ast.Lambda, arguments: di
     forget(run, names, env)
 
 
+def forget_around(run: Any, function: ast.FunctionDef | ast.Lambda, env: Any) -> None:
+    """After the call of a function in a method: nothing is known of the lists and dicts around it whose items it sets."""
+    names = set(_set_around(function))
+    for groups in map(_groups, run.active if names else ()):
+        names = names.union(*[groups.get(name, frozenset()) for name in names])
+    forget(run, names, env)
+
+
 def forget(run: Any, names: Iterable[str], env: Any) -> None:
     for name in names:
         scope = mutation.scope_of(name, env)
@@ -182,4 +206,4 @@ def _is_list_of_modules(value: Value) -> bool:
     return isinstance(value, Tup) and all(isinstance(item, Module | ModuleField | Either) for item in value.items)
 
 
-__all__ = ["changed_parameters", "forget", "forget_given", "forget_others"]
+__all__ = ["changed_parameters", "forget", "forget_around", "forget_given", "forget_others"]

@@ -20,7 +20,7 @@ from ..values.arguments import child_env
 from ..values.dims import Dim
 from ..values.evaluation import Evaluation
 from ..values.mapped_axes import StepOfArgument, part_of_argument
-from ..values.merging import Choice
+from ..values.merging import Choice, any_of
 from ..values.sites import (
     Abs,
     Factory,
@@ -139,6 +139,9 @@ class Containers(Evaluation):
                 return Abs(Unknown("an entry of a table under a computed key"), static, flags)
             if kinds and all(isinstance(v, Function | Global | Static | Choice) for v in kinds):
                 return Abs(Choice(self.project.said(node), tuple(kinds)), static, flags)
+            common = any_of(kinds)
+            if common is not None:
+                return Abs(common, False, flags)
             return Abs(Unknown(self.project.said(node)), static, flags)
         if isinstance(value, SomeItems):
             name = key.value.value if isinstance(key.value, Const) else None

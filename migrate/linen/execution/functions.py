@@ -186,6 +186,8 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     if function.method is not None:
         own_methods.note(run, function.method, first, [*nodes], result.value)
     aliases.forget_given(run, target, nodes, env)
+    if function.method is None and function.env is not None:
+        aliases.forget_around(run, target, function.env)
     if shared:
         aliases.forget_given(run, target, shared, function.env)
     if helper is not None and run.in_setup and arguments.static:

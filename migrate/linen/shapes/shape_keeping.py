@@ -57,10 +57,18 @@ def _table_keeps(run: Any, function: Static, argument: Array, env: Any) -> bool:
     if found is None:
         return False
     source, statement = found
-    table = getattr(statement, "value", None)
-    if not isinstance(table, ast.Dict) or not table.values or None in table.keys:
-        return False
-    return all(_entry_keeps(run, entry, source, argument) for entry in table.values)
+    entries = _entries(getattr(statement, "value", None), source)
+    return bool(entries) and all(_entry_keeps(run, entry, source, argument) for entry in entries)
+
+
+def _entries(table: ast.expr | None, source: SourceFile) -> list[ast.expr]:
+    """What a table holds that is written out, `{"relu": nn.relu}` or `dict(relu=nn.relu)`; nothing where not all is seen."""
+    if isinstance(table, ast.Dict):
+        return table.values if None not in table.keys else []
+    if not isinstance(table, ast.Call) or not isinstance(table.func, ast.Name) or table.func.id != "dict" or table.args:
+        return []
+    hidden = "dict" in source.names.imports or "dict" in source.names.definitions
+    return [k.value for k in table.keywords] if not hidden and all(k.arg for k in table.keywords) else []
 
 
 def _qualname(run: Any, node: ast.expr, source: SourceFile) -> str | None:

@@ -40,6 +40,32 @@ REFUSED = {
     put(out)
     return nn.Dense(3)(out['a'])
 """,
+    "an item that a function around which it stands sets": """    def put(key, value):
+      out[key] = value
+    put('a', x[..., :2])
+    return nn.Dense(3)(out['a'])
+""",
+    "an item of a list that a function sets": """    items = [x, x]
+    def put(value):
+      items[0] = value
+    put(x[..., :2])
+    return nn.Dense(3)(items[0])
+""",
+    "one of two widths by a computed key": """    out = {'a': x, 'b': x[..., :2]}
+    return nn.Dense(3)(out[self.key])
+""",
+    "one of which a width is not known, by a computed key": """    out = {'a': x, 'b': getattr(jnp, self.key)(x)}
+    return nn.Dense(3)(out[self.key])
+""",
+    "what a computed key has replaced, by that key": """    out = {'a': x, 'b': x * 2}
+    out[self.key] = x[..., :2]
+    return nn.Dense(3)(out[self.key])
+""",
+    "what a loop has changed, by a computed key": """    out = {'a': x, 'b': x * 2}
+    for key in out:
+      out[key] = jnp.concatenate([out[key], x], -1)
+    return nn.Dense(3)(out[self.key])
+""",
 }
 
 
