@@ -49,6 +49,7 @@ from ..values.values import Array, Const, Int, NeedsRank, Real, Tup, Unknown, Va
 from ..values.variable_starts import made_by_calls
 from . import (
     aliases,
+    asserted,
     assignment,
     branch_execution,
     changed_arguments,
@@ -481,6 +482,8 @@ class Execution(LoopExecution):
             return self.run_block(node.body, env, returned)
         elif isinstance(node, ast.FunctionDef):
             self._define(node, env)
+        elif isinstance(node, ast.Assert):
+            asserted.learn(self, node, env)
         elif isinstance(node, ast.Try):
             return uncertain.run_try(self, node, env, returned)
         elif isinstance(node, ast.Delete):
