@@ -21,7 +21,17 @@ from ..modules.given_functions import ChosenFunction
 from ..values import unpacking
 from ..values.dims import Dim
 from ..values.environment import Env, Returned
-from ..values.merging import Choice, Either, decided, dependencies_of, last_of_both, question, same_width, under_step
+from ..values.merging import (
+    Choice,
+    Either,
+    chosen_apart,
+    decided,
+    dependencies_of,
+    last_of_both,
+    question,
+    same_width,
+    under_step,
+)
 from ..values.nothing_made import makes_nothing
 from ..values.presence import Step, asked, either_result, step_of, untold
 from ..values.replacing import sayable
@@ -269,13 +279,22 @@ def _of_both(
 
 
 def either_returned(run: Execution, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs | None:
-    """What a class's own method returns where its fields decide which of two arrays it is."""
-    plain = type(a.value) is Array and type(b.value) is Array and a.value != b.value
-    if not plain or len(run.marks) >= 2 or sides is None or sides[0].deps:
+    """What a class's own method returns where its fields decide which of two arrays, or tuples of arrays, it is."""
+    if a.value == b.value or sides is None or sides[0].deps or dependencies_of(a.value) | dependencies_of(b.value):
         return None
-    if dependencies_of(a.value) | dependencies_of(b.value):
+    if type(a.value) is Tup and type(b.value) is Tup and len(a.value.items) == len(b.value.items):
+        pairs = list(zip(a.value.items, b.value.items))
+        if not all(type(x) is Array and type(y) is Array for x, y in pairs):
+            return None
+        items = tuple(x if x == y else _either_array(x, y, sides) for x, y in pairs)
+        return Abs(dataclasses.replace(a.value, items=items), False, a.flags | b.flags)
+    if type(a.value) is not Array or type(b.value) is not Array or len(run.marks) >= 2:
         return None
-    return Abs(either_result(sides[0], a.value, b.value), False, a.flags | b.flags)
+    return Abs(_either_array(a.value, b.value, sides), False, a.flags | b.flags)
+
+
+def _either_array(a: Value, b: Value, sides: tuple[Step, Step]) -> Value:
+    return chosen_apart(either_result(sides[0], a, b), a, b, sides)
 
 
 def _module_or_none(run: Execution, a: Abs, b: Abs, sides: tuple[Step, Step] | None) -> Abs | None:
