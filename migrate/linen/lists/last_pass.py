@@ -97,7 +97,8 @@ def leave(inner: Env, last: Env, phis: Mapping[tuple[str, int], str | None]) -> 
             dim = dims[place]
             if dim is not None and dim.dependencies() & trackers:
                 dims[place] = None  # said in sizes of the last pass's start
-        inner.names[name] = Abs(Array(Shape(tuple(dims), shape.lead)), now.static, now.flags | left.flags)
+        known = dataclasses.replace(left.value, shape=Shape(tuple(dims), shape.lead))
+        inner.names[name] = Abs(known, now.static, now.flags | left.flags)
 
 
 __all__ = ["Pass", "answer", "following", "leave", "of_loop"]

@@ -150,11 +150,14 @@ class Evaluation:
         text, deps = self.self_text(node, env)
         return Abs(Static(text, deps), True, flags)
 
-    def self_text(self, node: ast.expr, env: Any) -> tuple[str, frozenset[str]]:
-        """Source with fields as `self.f` and other local names replaced by what they are."""
+    def self_text(self, node: ast.expr, env: Any, in_fields: bool = False) -> tuple[str, frozenset[str]]:
+        """Source with fields as `self.f` and other local names replaced by what they are.
+
+        `in_fields`: so are names that the constructor has too, for what fields hold: `config = self.config`.
+        """
         if not any(isinstance(n, ast.Name) and n.id != "self" and env.get(n.id) is not None for n in subtree(node)):
             return self.project.said(node), frozenset()
-        names = _LocalNames(self, env)
+        names = _LocalNames(self, env, in_fields)
         copied = ast.parse(self.project.said(node), mode="eval").body
         return ast.unparse(names.visit(copied)), frozenset(names.deps)
 
@@ -253,9 +256,10 @@ def _pieces(value: Repeated, element: Array) -> Pieces:
 class _LocalNames(ast.NodeTransformer):
     """Puts what local names hold in their place; `deps`: those that stay, and what the values depend on."""
 
-    def __init__(self, run: Evaluation, env: Any) -> None:
+    def __init__(self, run: Evaluation, env: Any, in_fields: bool = False) -> None:
         self.run = run
         self.env = env
+        self.in_fields = in_fields
         self.deps: set[str] = set()
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
@@ -268,7 +272,7 @@ class _LocalNames(ast.NodeTransformer):
             return name
         if isinstance(bound.value, SelfModule):
             return ast.copy_location(ast.Name("self", name.ctx), name)
-        if self.env.is_local(name.id):
+        if self.env.is_local(name.id) and not (self.in_fields and self._is_of_field(bound.value)):
             self.deps.add(name.id)
             return name
         text = self.run.text_of_value(bound.value)
@@ -279,3 +283,8 @@ class _LocalNames(ast.NodeTransformer):
             value = bound.value
             self.deps |= value.deps if isinstance(value, Static) else value.dim.dependencies()
         return ast.parse(text, mode="eval").body
+
+    def _is_of_field(self, value: Value) -> bool:
+        """Is it what a field holds, or an attribute of that: `self.config.model`?"""
+        text = value.text if isinstance(value, Static) and not value.deps else ""
+        return re.fullmatch(r"self(\.\w+)+", text) is not None and text.split(".")[1] in self.run.fields

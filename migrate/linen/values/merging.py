@@ -208,7 +208,8 @@ def merge(a: Value, b: Value) -> Value:
     if isinstance(a, OptionalArray) or isinstance(b, OptionalArray):
         there = [certain(v) for v in (a, b) if not (isinstance(v, Const) and v.value is None)]
         both = merge(there[0], there[-1])
-        return with_none(both) if isinstance(both, Array) else both
+        steps = {v.step if isinstance(v, OptionalArray) else None for v in (a, b)}
+        return with_none(both, steps.pop() if len(steps) == 1 else None) if isinstance(both, Array) else both
     if isinstance(a, Array) and isinstance(b, Array):
         count = min(
             max(len(a.shape.dims), len(b.shape.dims)),
@@ -263,6 +264,23 @@ def merge(a: Value, b: Value) -> Value:
     if all(isinstance(v, Static | Global | Function) for v in chosen):
         return Choice("it differs between branches", tuple(chosen))
     return _needing((a, b), "it differs between branches")
+
+
+def any_of(values: Sequence[Value]) -> Array | None:
+    """What arrays have in common of which a computed key picks one: `{"up": grown(x), "down": pooled(x)}[self.kind]`."""
+    arrays = [value for value in values if type(value) is Array]
+    if not arrays or len(arrays) < len(values):
+        return None
+    found: Value = arrays[0]
+    for other in arrays[1:]:
+        found = merge(found, other)
+    if type(found) is not Array:
+        return None
+    dims = []  # a size that is not known is not that of the others, which other modules take
+    for place in range(-len(found.shape.dims), 0):
+        sizes = [array.shape.dim(place) for array in arrays]
+        dims.append(sizes[0] if all(size == sizes[0] for size in sizes) else None)
+    return Array(Shape(tuple(dims), found.shape.lead))
 
 
 def merge_returned(a: Value, b: Value) -> Value:

@@ -155,7 +155,7 @@ def step_of(run: Any, node: Any, test: Any, text: str, env: Any) -> tuple[Step, 
         return Step(_PRESENT + argument, frozenset(), present), Step(_PRESENT + argument, frozenset(), not present)
     if not test.static or test.flags:
         return None
-    said, deps = run.self_text(node, env)
+    said, deps = run.self_text(node, env, in_fields=True)
     return Step(said, deps, True), Step(said, deps, False)
 
 
