@@ -273,14 +273,10 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
 
 
 def _drawn_first(node: ast.Call) -> dict[ast.AST, str]:
-    """The random keys that a variable's first value takes in a lambda, each with its stream."""
-    found: dict[ast.AST, str] = {}
-    for function in [n for n in subtree(node) if isinstance(n, ast.Lambda)]:
-        for call in subtree(function.body):
-            stream = _stream_of(call)
-            if stream:
-                found[call] = stream
-    return found
+    """The random keys that a variable's first value takes, in a lambda or as an argument, each with its stream."""
+    places = [call for n in subtree(node) if isinstance(n, ast.Lambda) for call in subtree(n.body)]
+    streams = {call: _stream_of(call) for call in [*places, *node.args[2:]]}
+    return {call: stream for call, stream in streams.items() if stream}
 
 
 def _stream_of(node: ast.AST) -> str:
