@@ -12,7 +12,7 @@ from typing import Any
 from ...diagnostics import defect
 from ...source import SourceFile
 from ..lists import own_chains
-from ..modules import bridged_results, default_modules, given_carries, lost_factories, objects_of_others
+from ..modules import bridged_results, default_modules, detached_cells, given_carries, lost_factories, objects_of_others
 from ..modules.annotated_factories import annotated_factory
 from ..modules.given_functions import GivenFunctions
 from ..modules.kinds import Kinds, same_kind
@@ -226,7 +226,7 @@ class Analyser:
                     failure.wanted_ranks = execution.wanted_ranks()
             told = {**execution.assumed_ranks, **implied}.items()
             own = {k: v for k, v in told if k.partition("[")[0] in execution.arguments}  # items of tuples, too
-            new = changed_arguments.learnt(execution, self.changed_arguments)
+            new = changed_arguments.learnt(execution, self.changed_arguments) | given_carries.learnt(execution)
             if not side_ranks.learnt(execution, self.side_ranks[model.qualname]) and not (new or set(own) - set(ranks)):
                 if failure is not None:
                     raise failure
@@ -416,7 +416,7 @@ class Analyser:
             raise found from error
         summary = called.summaries.get(method)
         if summary is None:
-            return Unknown(f"what {name}.{method} returns")
+            return detached_cells.of_static(execution, called.model, method, record)
         inputs = summary.inputs(record)
         changed_arguments.note_called(execution, called, inputs)
         for parameter, rank in self.ranks.get(site.target, {}).items():

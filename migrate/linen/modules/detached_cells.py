@@ -12,9 +12,11 @@ from typing import Any
 from ...frozen import frozen
 from ...source import SourceFile
 from ...trees import subtree
+from ..project.classes import ClassModel
 from ..values.arguments import arguments_of
-from ..values.sites import Abs, Factory, Skipped, Static, Unmigratable
-from ..values.values import Array, Int, Shape, ShapeOf, Tup, Value
+from ..values.environment import Env
+from ..values.sites import Abs, Block, CallRecord, Factory, Skipped, Static, Unmigratable
+from ..values.values import Array, Int, Shape, ShapeOf, Tup, Unknown, Value
 
 # How many arrays the carry has.
 _CELLS = {
@@ -146,4 +148,27 @@ def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
     return Abs(Tup((result, result)) if held.value.arrays == 2 else result)
 
 
-__all__ = ["DetachedCell", "InitialCarry", "carry", "is_detached", "made"]
+def of_static(run: Any, model: ClassModel, name: str, record: CallRecord) -> Value:
+    """What a static method of a module's class gives, where it asks such a cell for its carry: the class itself says it."""
+    unknown = Unknown(f"what {model.name}.{name} returns")
+    method = model.method(name)
+    names = [p.arg for p in method.positional] if method is not None else []
+    asks = method is not None and any(isinstance(n, ast.Attribute) and n.attr == _METHOD for n in method.nodes)
+    if method is None or not asks or "staticmethod" not in method.decorators or len(record.args) > len(names):
+        return unknown
+    given: dict[str, Value] = {p: Unknown(f"argument {p}") for p in names}
+    given |= {**dict(zip(names, record.args)), **record.keywords}
+    block, mark, carries = run.block, len(run.sites), run.initial_carries
+    run.block, run.initial_carries = Block(), dict(carries)
+    try:
+        arguments = {p: Abs(value) for p, value in given.items()}
+        found = run.run_function(method.node, Env(arguments, method.source, method=method)).value
+    except Unmigratable:
+        return unknown
+    finally:
+        run.block, run.initial_carries = block, carries
+        del run.sites[mark:]
+    return found if isinstance(found, Array | Tup) else unknown
+
+
+__all__ = ["DetachedCell", "InitialCarry", "carry", "is_detached", "made", "of_static"]

@@ -7,6 +7,7 @@ state: then the class asks for it, `carry_0_1_features`.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def of_argument(run: Any, name: str, value: Value) -> Value:
         return value
     if not pairs[name]:
         return Array(Shape.ranked(name, _RANK))
-    return Tup(tuple(Array(Shape.ranked(f"{name}[{i}]", _RANK)) for i in (0, 1)))
+    return Tup((Array(Shape.ranked(f"{name}[1]", _RANK)),) * 2)  # as wide as each other
 
 
 def learn(run: Execution, site: Site, called: Execution, substitution: Any) -> None:
@@ -50,6 +51,27 @@ def learn(run: Execution, site: Site, called: Execution, substitution: Any) -> N
             known[name] = pair
             analyser.revised = True
             analyser.again(site.target)
+
+
+def learnt(run: Execution) -> bool:
+    """Is an argument found to be (c, h), as the class reads the width of a cell off one of the two?"""
+    known = run.analyser.carries.setdefault(run.model.qualname, {})
+    found = {name for cell, name, pair in _taken(run) if pair and name not in known and _reads(run, cell, name)}
+    known.update(dict.fromkeys(found, True))
+    return bool(found)
+
+
+def _reads(run: Execution, cell: Site, name: str) -> bool:
+    """`nn.LSTMCell(carry[0].shape[-1])(carry, x)`: the carry is no array, as `carry.shape` is not asked for."""
+    value = cell.bound["features"].abs.value if "features" in cell.bound else None
+    if not isinstance(value, Int) or not any(a.kind == "input" and a.args[0] == name for a in value.dim.atoms()):
+        return False
+    for node, held in run.evaluated.items():
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            base = run.evaluated.get(node.value, held).value
+            if isinstance(base, Array) and base.shape.of_argument() == name:
+                return False
+    return True
 
 
 def _taken(called: Execution) -> Iterator[tuple[Site, str, bool]]:

@@ -74,6 +74,42 @@ class Unrolled(nn.Module):
     return y + nn.Dense(3)(carry)
 
 
+class Stopping(nn.Module):
+  """A pair within the carry, whose width is read off one of the two; a caller asks the class for the first."""
+
+  @functools.partial(nn.scan, variable_broadcast='params', in_axes=1, out_axes=1, split_rngs={'params': False})
+  @nn.compact
+  def __call__(self, carry, x):
+    state, done = carry
+    new, y = nn.LSTMCell(state[0].shape[-1])(state, x)
+    kept = tuple(jnp.where(done[:, None], old, now) for now, old in zip(new, state))
+    return (kept, jnp.logical_or(done, x[:, 0] > 0)), y
+
+  @staticmethod
+  def initialize_carry(batch_size, hidden_size):
+    return nn.LSTMCell(hidden_size, parent=None).initialize_carry(jax.random.PRNGKey(0), (batch_size, hidden_size))
+
+
+class StoppingReader(nn.Module):
+  hidden: int = 4
+
+  @nn.compact
+  def __call__(self, x):
+    lstm = Stopping(name='lstm')
+    first = (lstm.initialize_carry(x.shape[0], self.hidden), jnp.zeros(x.shape[0], bool))
+    ((c, h), _), y = lstm(first, x)
+    return c, h, nn.Dense(2)(y)
+
+
+class OfAnArray(nn.Module):
+  """A pair that is one array."""
+
+  @nn.compact
+  def __call__(self, carry, x):
+    (_, h), y = nn.LSTMCell(carry.shape[-1])(carry, x)
+    return h + y
+
+
 class OfTwoKinds(nn.Module):
   """Linen's own cell is its first or its second, by its kind."""
 
@@ -105,6 +141,8 @@ CASES = [
   ('Reader', {}, [(2, 5, 3)], {}),
   ('Reader', {'hidden': 7}, [(2, 5, 3)], {}),
   ('Unrolled', {}, [(2, 3, 5)], {}),
+  ('StoppingReader', {}, [(2, 5, 3)], {}),
+  ('OfAnArray', {}, [(2, 3, 4), (3, 6)], {}),
   ('OfTwoKinds', {}, [(2, 5)], {}),
   ('OfTwoKinds', {'simple': True}, [(2, 5)], {}),
   ('NeverAsked', {}, [(2, 4), (2, 3)], {}),
