@@ -82,7 +82,9 @@ class Cell(Layer):
         return shape_of(carry)
 
     def _carried(self, call: Mapping[str, Value]) -> Dim | None:
-        return self._carry_shape(call).dim(-1)
+        width = self._carry_shape(call).dim(-1)
+        of_several = width is not None and any(atom.kind == "max" for atom in width.atoms())
+        return None if of_several else width  # arrays of unlike widths side by side: one of them is not followed
 
     def _shown_width(self, call: Mapping[str, Value]) -> Dim | None:
         """The width of a carry that the code shows. That of an argument is the caller's, who hardly has another in mind."""

@@ -43,11 +43,16 @@ class DetachedCell(Value):
 
 @frozen(eq=False)
 class InitialCarry:
-    """A call that asks such a cell for its carry, and the expression of the shape that it is given."""
+    """A call that asks such a cell for its carry, and the expression of the shape that it is given.
+
+    `cell` is None where a class was asked, as before flax 0.7.2: `shape` is that of the batch then.
+    """
 
     source: SourceFile
-    cell: DetachedCell
+    cell: DetachedCell | None
     shape: ast.expr
+    features: ast.expr
+    arrays: int
 
 
 def _asks(source: SourceFile, node: ast.AST) -> ast.Call | None:
@@ -122,6 +127,9 @@ def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
     func = node.func
     if not isinstance(func, ast.Attribute) or func.attr != _METHOD:
         return None
+    of_class = run.project.qualname(env.source, func.value)
+    if of_class in _CELLS and not (isinstance(func.value, ast.Name) and env.get(func.value.id) is not None):
+        return _of_class(run, node, _CELLS[of_class], env)
     if isinstance(func.value, ast.Name):
         held = env.get(func.value.id)
     elif isinstance(func.value, ast.Call):
@@ -137,7 +145,9 @@ def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
     if any(isinstance(n, ast.Attribute) and n.attr == "make_rng" for n in subtree(given["rng"])):
         raise Unmigratable("NNX134", f"`{ast.unparse(node)}` draws a key for zeros", node)
     arguments_of(run, node, env)
-    run.initial_carries[node] = InitialCarry(env.source, held.value, given["input_shape"])
+    run.initial_carries[node] = InitialCarry(
+        env.source, held.value, given["input_shape"], held.value.features, held.value.arrays
+    )
     shape = run.plain(run.evaluated[given["input_shape"]].value)
     width = held.value.width.dim if isinstance(held.value.width, Int) else None
     result: Value = Array(Shape.unknown())
@@ -146,6 +156,23 @@ def carry(run: Any, node: ast.Call, env: Any) -> Abs | None:
     elif isinstance(shape, ShapeOf):
         result = Array(shape.shape.replace_last(1, width))
     return Abs(Tup((result, result)) if held.value.arrays == 2 else result)
+
+
+def _of_class(run: Any, node: ast.Call, arrays: int, env: Any) -> Abs | None:
+    """`nn.GRUCell.initialize_carry(key, batch_dims, size)`, as before flax 0.7.2; None where the carry is drawn."""
+    if len(node.args) != 3 or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        return None
+    _, batch, size = node.args
+    if not _is_settled(env.source, size):
+        return None
+    arguments_of(run, node, env)
+    run.initial_carries[node] = InitialCarry(env.source, None, batch, size, arrays)
+    dims, width = run.plain(run.evaluated[batch].value), run.plain(run.evaluated[size].value)
+    last = width.dim if isinstance(width, Int) else run.dim_of(width) if isinstance(width, Static) else None
+    state: Value = Array(Shape.unknown().replace_last(1, last))
+    if isinstance(dims, Tup):
+        state = Array(Shape((*[i.dim if isinstance(i, Int) else None for i in dims.items], last)))
+    return Abs(Tup((state, state)) if arrays == 2 else state)
 
 
 def of_static(run: Any, model: ClassModel, name: str, record: CallRecord) -> Value:

@@ -44,7 +44,7 @@ from ..values.sites import (
     Unmigratable,
 )
 from ..values.values import Array, Const, Global, Int, Lead, NeedsRank, Shape, ShapeOf, Text, Tup, Unknown, Value
-from . import foreign, layer_calls, own_methods
+from . import foreign, layer_calls, own_methods, scanned_carries
 from .applied import REFUSED_METHODS, apply_layer
 from .given_functions import PartialFunction, call_function
 
@@ -149,6 +149,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         keywords |= {k: array for k, _, a in arguments.keywords if k and (array := _array_of_field(run, a.value))}
         known = all_but_last.of_last(run, site, node, CallRecord(tuple(args), keywords))
         check_call(run, site, node, known, env)
+        known = scanned_carries.with_width(run, site, node, known, env)
     site.calls.append((node, method, env))
     if known is not None and site.kind == "class":
         own_methods.noted(site, method, known)

@@ -84,16 +84,25 @@ def initial_carries(writer: ClassWriter) -> None:
         source, cell = asked.source, asked.cell
         if source is not writer.source:
             raise Unmigratable("NNX135", f"{source.path.name} makes the first carry of its caller's cells", call)
-        zeros: list[Part] = [f"{writer.namer.parity('initial_carry')}(", source.span(asked.shape), ", "]
-        zeros.append(source.span(cell.features))
-        if cell.dtype is not None:
-            zeros += [", ", source.span(cell.dtype)]
-        zeros.append(")")
-        both: Parts = ("(", *zeros, ", ", *zeros, ")") if cell.arrays == 2 else tuple(zeros)
+        features = source.span(asked.features)
+        if cell is None:
+            zeros: list[Part] = [f"{writer.namer.name('jax.numpy.zeros')}((", *_batch(source, asked.shape), features, "))"]
+        else:
+            dtype: list[Part] = [", ", source.span(cell.dtype)] if cell.dtype is not None else []
+            parity = writer.namer.parity("initial_carry")
+            zeros = [f"{parity}(", source.span(asked.shape), ", ", features, *dtype, ")"]
+        both: Parts = ("(", *zeros, ", ", *zeros, ")") if asked.arrays == 2 else tuple(zeros)
         writer.put(call, *both, source=source)
-        if cell.statement is not None and cell.statement not in statements:
+        if cell is not None and cell.statement is not None and cell.statement not in statements:
             statements.add(cell.statement)
             writer.remove(source, source.line_span(cell.statement))
+
+
+def _batch(source: SourceFile, shape: ast.expr) -> list[Part]:
+    """The dimensions of a batch, as the first items of a tuple."""
+    if isinstance(shape, ast.Tuple):
+        return [part for size in shape.elts for part in (source.span(size), ", ")]
+    return ["*", source.span(shape), ", "]
 
 
 def _arguments(method: Method) -> tuple[ast.arg, ast.arg]:

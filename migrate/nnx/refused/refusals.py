@@ -46,7 +46,7 @@ _NO_MODULES = frozenset({"Type", "type", "Callable", "Literal"})  # what a class
 def nothing_left(text: ClassText) -> None:
     """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
     run = text.run
-    carries = [node for call, asked in run.initial_carries.items() for node in (call, asked.cell.node)]
+    carries = [*run.initial_carries, *[asked.cell.node for asked in run.initial_carries.values() if asked.cell is not None]]
     known = [*[s.node for s in run.sites], *run.first_draws, *run.constants, *run.sows, *run.variable_reads, *carries]
     known += [node for statement in run.uncalled for node in subtree(statement)]
     known += [n.body for n, found in run.evaluated.items() if isinstance(n, ast.Lambda) and isinstance(found.value, Factory)]

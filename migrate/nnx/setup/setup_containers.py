@@ -104,7 +104,12 @@ def write_arrays(writer: ClassWriter, node: ast.stmt, value: ast.expr, held: Val
     targets = node.targets if isinstance(node, ast.Assign) else []
     own = {target.attr for target in targets if isinstance(target, ast.Attribute)}
     if len(targets) < 2 and (computed is None or own.isdisjoint(computed.attributes)):
-        writer.put(value, f"{writer.namer.name('flax.nnx.data')}(", source.span(value), ")", source=source)
+        opening, span = f"{writer.namer.name('flax.nnx.data')}(", source.span(value)
+        if value in writer.run.initial_carries:  # said anew in its place
+            writer.put(Span(span.start, span.start), opening, source=source)
+            writer.put(Span(span.end, span.end), ")", source=source)
+        else:
+            writer.put(value, opening, span, ")", source=source)
 
 
 def _leaves(held: Value) -> Iterator[Value]:
