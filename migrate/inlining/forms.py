@@ -4,8 +4,9 @@ Each form is the same Linen program, with the same names: a class that `setup` h
 loop fills is a comprehension, `layer_0`, `layer_1` are the items of a list `layer`, and parameters that `setup` keeps
 are made at the beginning of the one method that reads them, as `setup` runs whenever a method does. A layer whose `setup`
 is another class's looks its ids up as the layer does. `match` is `if` where its patterns are values, and
-`if w := self.width:` is two statements. A random key that a variable alone starts from is drawn in its arguments. What
-a plain dataclass gives a class stands in it, and what a base's `setup` makes for derived classes alone in theirs.
+`if w := self.width:` is two statements. A random key that a variable alone starts from is drawn in its arguments. A flag
+that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it, and what
+a base's `setup` makes for derived classes alone in theirs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .base_setups import with_setup_moved
+from .broadcast_arguments import with_flags_around
 from .callees import NotInlined, is_class, read_elsewhere
 from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
@@ -43,6 +45,7 @@ CODES = frozenset(
         "NNX132",
         "NNX133",
         "NNX137",
+        "NNX141",
         "NNX155",
         "NNX160",
         "NNX180",
@@ -55,7 +58,7 @@ def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
     rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, at_the_call, looked_up)
     before = source
-    for plainer in (with_own_fields, as_conditions, as_statements, with_keys_in_place, with_setup_moved):
+    for plainer in (with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved):
         while isinstance(found := source.names.definitions.get(name), ast.ClassDef):
             text = plainer(project, source, found)
             if text is None:

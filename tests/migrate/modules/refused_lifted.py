@@ -315,4 +315,39 @@ class M(nn.Module):
     return layers(self, x, None)[0]
 """,
     ),
+    "a flag that a scanned method is given for all steps, and changes": (
+        "NNX150",
+        """class Step(nn.Module):
+  @functools.partial(nn.scan, variable_broadcast='params', in_axes=(1, nn.broadcast), out_axes=1)
+  @nn.compact
+  def __call__(self, carry, x, train):
+    train = not train
+    h = nn.Dense(4)(x)
+    return carry, h * 2 if train else h
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return Step()(jnp.zeros(()), x, train)[1]
+""",
+    ),
+    "a flag that a scanned method is given for all steps, behind text of several lines": (
+        "NNX150",
+        """class Step(nn.Module):
+  @functools.partial(nn.scan, variable_broadcast='params', in_axes=(1, nn.broadcast), out_axes=1)
+  @nn.compact
+  def __call__(self, carry, x, train):
+    print('''one
+    two''')
+    h = nn.Dense(4)(x)
+    return carry, h * 2 if train else h
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return Step()(jnp.zeros(()), x, train)[1]
+""",
+    ),
 }
