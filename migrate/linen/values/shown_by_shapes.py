@@ -7,6 +7,7 @@ initializer is given is the same in such a call: `(1, x.shape[1], self.width)`, 
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import Any
 
 from ...trees import subtree
@@ -57,6 +58,7 @@ class _Shown:
         self.bound: dict[str, list[ast.AST]] = {}
         self.within: set[str] = set()  # what comprehensions bind for themselves
         self.changed: dict[str, list[ast.AST]] = {}  # in place: `sizes.append(n)`
+        self.passing: set[str] = set()  # names that a pass of a loop or comprehension gives another meaning
         self.same: dict[str, set[str]] = {}  # names that may hold one object: `other = sizes`
         for part in method.nodes:
             for name in _bound_by(part):
@@ -64,12 +66,18 @@ class _Shown:
                     self.within.add(name)
                 else:
                     self.bound.setdefault(name, []).append(part)
+                if self._is_of_a_pass(part):
+                    self.passing.add(name)
             for name in _changed_by(part):
                 self.changed.setdefault(name, []).append(part)
             together = _one_object(part)
             for name in together:
                 self.same.setdefault(name, set()).update(together)
         self.asked: set[str] = set()
+
+    def _is_of_a_pass(self, part: ast.AST) -> bool:
+        around = itertools.takewhile(lambda a: a is not self.method.node, [part, *self.method.source.ancestors(part)])
+        return any(isinstance(a, ast.For | ast.AsyncFor | ast.While | ast.comprehension) for a in around)
 
     def names_around(self, node: ast.expr) -> frozenset[str]:
         """What the functions and comprehensions around an expression call what they are given, but for arrays."""
@@ -225,12 +233,15 @@ class _Shown:
         assert isinstance(node, _FUNCTIONS)
         arguments = node.args
         given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        own |= {a.arg for a in (*given, arguments.vararg, arguments.kwarg) if a is not None}
+        mine = {a.arg for a in (*given, arguments.vararg, arguments.kwarg) if a is not None}
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
         parts = [part for statement in body for part in subtree(statement)]
-        own |= {name for part in parts for name in _bound_by(part)}
+        mine |= {name for part in parts for name in _bound_by(part)}
+        own |= mine
         shaped = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in _OF_SHAPES}
         for part in parts:
+            if isinstance(part, ast.Name) and part.id in self.passing - mine:
+                return False  # `lambda key: jnp.full((3,), i)` is called when the loop is over
             if isinstance(part, ast.Name) and part.id not in own and isinstance(part.ctx, ast.Load):
                 if part in shaped and self._is_last(part.id, node):
                     continue  # `lambda: jnp.zeros(h.shape)`

@@ -70,6 +70,17 @@ def test_two_of_one_name_raise_as_in_linen() -> None:
         new.M(in_example=jnp.ones((2, 3)), rngs=nnx.Rngs(0))
 
 
+def test_a_shape_that_the_call_changes_later_is_what_it_was() -> None:
+    body = (
+        "h = leaves(x)[0]\ns = list(h.shape)\ny = 0\nfor i in range(h.ndim):\n"
+        "  y = y + self.param(f'w_{i}', nn.initializers.ones, s).sum()\n  s.append(2 + h.ndim)\nreturn y"
+    )
+    old, new, _ = both(of(body))
+    x = jnp.ones((2, 3))
+    model = new.M(in_example=x, rngs=nnx.Rngs(0))
+    same(compat.to_linen(model), dict(old.M().init(jax.random.key(0), x)))
+
+
 def test_the_name_of_something_else_raises() -> None:
     body = "for i, h in enumerate(leaves(x)):\n  x = x * self.param('eval'[i:], nn.initializers.ones, h.shape)\nreturn x"
     _, new, _ = both(of(body))
@@ -88,6 +99,14 @@ REFUSED: dict[str, str] = {
     "an initializer of arrays": EACH_LEAF
     + "x = x * self.param(f'w_{i}', lambda key, n: n * jnp.ones(3), jnp.sqrt(h.shape[-1]))\nreturn x",
     "an array itself": EACH_LEAF + "x = x * self.param(f'w_{i}', lambda key, a: a, h)\nreturn x",
+    "an initializer that reads what the loop changes": EACH_LEAF
+    + "x = x * self.param(f'w_{i}', lambda key, n: jnp.full(n, i + 1.0), h.shape)\nreturn x",
+    "an initializer that reads what a pass computes": EACH_LEAF
+    + "n = h.ndim + i\n  x = x * self.param(f'w_{i}', lambda key, s: jnp.full(s, n), h.shape)\nreturn x",
+    "an initializer that reads what a comprehension changes": (
+        "ps = [self.param(f'w_{i}', lambda key, n: jnp.full(n, i), h.shape) for i, h in enumerate(leaves(x))]\n"
+        "return sum(ps)"
+    ),
     "a flag": EACH_LEAF + "if train:\n    x = x * self.param(f'w_{i}', nn.initializers.ones, h.shape)\nreturn x",
     "a name by a flag": "n = 'b' if train else 'a'\n"
     + EACH_LEAF
