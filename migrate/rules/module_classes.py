@@ -146,7 +146,9 @@ RULES = (
         "NNX123",
         "modules-in-unknown-loop",
         "submodules are made in a loop over something that is not known",
-        "The loop runs over a value that is not a field, a literal, a range or something computed from these.",
+        "The loop runs over a value that is not a field, a literal, a range or something computed from these, and makes "
+        "modules that the call on shapes (NNX185) may not make either: they are lifted, made by helper functions, "
+        "under flags of the call, or given what arrays hold.",
         STRUCTURE,
         "loop over a field or a range of a field.",
     ),

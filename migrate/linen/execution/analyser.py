@@ -84,6 +84,7 @@ class Analyser:
         self.wrapped: set[str] = set()  # the classes of these modules
         self.foreign: dict[str, set[str]] = {}  # class → those of other packages that it wraps, see `foreign`
         self.later: set[str] = set()  # classes whose constructors find sizes by a call, see `later_sizes`
+        self.by_passes: set[str] = set()  # those that find, too, how many modules their loops make, see `by_passes`
         self.never_later: set[str] = set()  # those that may not
         self.conflicts: dict[str, str] = {}
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
@@ -104,8 +105,7 @@ class Analyser:
         self.of_kinds: set[str] = set()  # those that must, as they are one of several kinds
         self.mute: set[str] = set()  # classes that cannot say it
         self.nested: dict[ast.If, ast.If] = {}  # conditions of several parts, one within the other
-        # Conditions on the call, inside of which what fields decide is asked → their other parts.
-        self.split: dict[ast.AST, list[ast.expr]] = {}
+        self.split: dict[ast.AST, list[ast.expr]] = {}  # conditions on the call with what fields decide inside → other parts
         self.settled_sides: dict[ast.If, bool] = {}  # what is asked there → the side that alone can be taken
         self.trackable: set[str] = set()  # classes with arrays that conditions give more dimensions
         self.tracking: set[str] = set()  # those of them whose constructors follow whole shapes through conditions

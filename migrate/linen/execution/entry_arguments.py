@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from ...trees import subtree
-from ..modules import given_carries
+from ..modules import by_passes, given_carries
 from ..modules.module_calls import INITIAL_CARRY
 from ..modules.self_calls import dtype_default
 from ..project.classes import Method
@@ -56,6 +56,8 @@ def _argument(run: Any, method: Method, parameter: ast.arg) -> Abs:
         named = [f"{name}[{i}]" for i in range(count)]
         shapes = [Shape.ranked(n, run.ranks[n]) if n in run.ranks else Shape.argument(n) for n in named]
         return Abs(given_carries.of_argument(run, name, Tup(tuple(Array(shape) for shape in shapes))))
+    if method.name == "__call__" and default is None and not is_shape and by_passes.is_gone_through(run, method, parameter):
+        return Abs(Unknown(f"argument {name}"))
     shape = Shape.argument(name)
     if method.name == INITIAL_CARRY and name == "input_shape":
         return Abs(ShapeOf(shape))

@@ -24,6 +24,7 @@ from ..lists.grown_widths import note_unlooped
 from ..lists.left_over import leave_behind
 from ..lists.loop_counters import body_of, counter_of
 from ..lists.loop_names import hidden_by
+from ..modules import by_passes
 from ..modules.made_later import made_before
 from ..project.classes import Method
 from ..shapes.shape_args import is_number
@@ -203,7 +204,7 @@ class LoopExecution(Expressions):
         if lists is not None:
             lists.check(before)
         if not kept and any(map(made_before, self.sites[mark:])):
-            raise Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
+            by_passes.note(self, node, iterator, self.sites[mark:], (block, outer))
         spent: set[str] = set()  # what the last pass leaves in these is not their size
         for (name, index), tracker in phis.items():
             now = inner.get(name)

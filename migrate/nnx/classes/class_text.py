@@ -474,10 +474,10 @@ class ClassText:
         if place.iterator and site.holder != "self":
             raise Unmigratable("NNX158", "a lifted function makes several modules that cannot be numbered", site.node)
         if place.kind == "list":
-            return (f"next({place.iterator})" if place.iterator else f"{place.held_by(site.holder)}[{place.index}]",)
+            return (place.next if place.iterator else f"{place.held_by(site.holder)}[{place.index}]",)
         name = site.name.node if site.name is not None else None
         shown: Part = site.source.span(name) if name is not None else repr(site.name.constant if site.name else "")
-        return (f"getattr({site.holder}, ", shown, ")")
+        return place.looked_up(site.holder, shown)
 
     def resolve(self, part: SitePart | DimPart | ShapePart | DtypePart) -> str:
         if isinstance(part, ShapePart):

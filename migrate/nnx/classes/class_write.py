@@ -174,7 +174,11 @@ class ClassWriter:
                 continue
             start = self.source.line_span(statement).start
             indent = self.source.indent_of(statement)
-            self.insert(start, f"{indent}{name} = iter({label}){self.source.newline}")
+            handed_out = f"iter({label})"
+            for place in self.text.names.lists:
+                if place.iterator == name and place.maker is not None:
+                    handed_out = place.handed_out(self.namer)
+            self.insert(start, f"{indent}{name} = {handed_out}{self.source.newline}")
         for loop, counter in self.text.names.counters.items():
             self._count_loop(loop, counter)
         for call, value in self.run.constants.items():

@@ -253,6 +253,8 @@ def _placed(text: ClassText, site: Site, expression: Parts) -> Parts:
         return place.assigned(expression)
     if place.kind == "list" and site.renders.get("counted"):  # Linen made it further up
         return (f"{place.object}.insert({site.renders['place']}, ", *expression, ")")
+    if place.maker is not None:
+        return (f"{place.object}[{place.maker}] = ", *expression)
     if place.kind == "list":
         return (f"{place.object}.append(", *expression, ")")
     assert site.name is not None

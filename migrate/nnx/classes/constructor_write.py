@@ -82,7 +82,7 @@ def write(writer: ClassWriter) -> None:
     for entry in writer.run.blocks:
         made += constructor_text.constructor_lines(writer.text, entry) if entry != "setup" else []
     for held in [h for h in writer.text.names.lists if not h.named_by and not writer.text.of_wrappers(h.object)]:
-        empty = held.assigned((f"{writer.namer.name('flax.nnx.List')}()",))
+        empty = held.assigned((f"{held.container(writer.namer)}()",))
         made.insert(_first_use(made, held.object), (0, empty))
     for depth, line in made:
         prefix = source.indent_unit * depth

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ...edits import Parts
 from ...linen.execution.needed_sizes import is_seen
 from ...linen.modules import made_later
+from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.made_later import TYPED
 from ...linen.values import shown_by_shapes
 from ...linen.values.sites import Site
@@ -57,11 +58,13 @@ def find(text: ClassText, site: Site) -> bool:
 
 
 def _in_function(site: Site, node: ast.expr, method: ast.AST) -> bool:
-    """Is it in a function or a comprehension within the method?"""
+    """Is it in a function or a comprehension within the method, of which not each pass makes a module of its own?"""
     for above in site.source.ancestors(node):
         if above is method:
             return False
-        if isinstance(above, ast.FunctionDef | ast.Lambda | ast.comprehension) or hasattr(above, "generators"):
+        if isinstance(above, ast.FunctionDef | ast.Lambda):
+            return True
+        if (isinstance(above, ast.comprehension) or hasattr(above, "generators")) and IN_TURN not in site.renders:
             return True
     return True
 

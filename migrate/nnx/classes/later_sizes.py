@@ -22,6 +22,7 @@ from ...catalog import layers
 from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
 from ...linen.modules import made_later
+from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.made_later import LATER, NAMED, TYPED
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
@@ -63,6 +64,8 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
         return InitLines((), _variable(text, site))
     if site in text.later:
         return InitLines((), _later(text, site))
+    if IN_TURN in site.renders:
+        return InitLines((), _in_turn(text, site))
     try:
         return constructions.site_lines(text, site)
     except Unmigratable as error:
@@ -75,6 +78,24 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     text.needs = set()
     text.later[site] = None
     return InitLines((), _later(text, site))
+
+
+def _in_turn(text: ClassText, site: Site) -> Parts:
+    """What makes the modules of a loop whose passes the call knows."""
+    why = _unfit(text, site)
+    if site.name is not None and text.model.qualname in text.analyser.given_outside.handed:
+        why = why or "the class is made by its first call"
+    try:
+        constructions.site_lines(text, site)
+    except Unmigratable as error:
+        if error.code == "NNX113" and not late_arguments.find(text, site):
+            why = why or error.reason
+    if why:
+        reason = f"a module is made in a loop whose passes only the call knows; and it cannot be made later: {why}"
+        raise Unmigratable("NNX123", reason, site.node)
+    text.needs = set()
+    text.later[site] = None
+    return _later(text, site)
 
 
 def _variable(text: ClassText, site: Site) -> Parts:
@@ -136,7 +157,7 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "it wraps others"
     if site.passed or site.adopted or any(text.run.holds_module(b.abs.value) for b in site.bound.values()):
         return "it is passed on, or is given modules"
-    if site.call is None or any(method != "__call__" for _, method, _ in site.calls):
+    if site.call is None or not site.calls or any(method != "__call__" for _, method, _ in site.calls):
         return "it is not only called"
     if site.renders.get("method", "__call__") != "__call__":
         return "it is not only called"
@@ -339,7 +360,8 @@ def lines(text: ClassText) -> list[Parts]:
         return [(f"{text.namer.parity('settle_by')}(self, {handed.NAME}, rngs=rngs)",)]
     if not text.later:
         return []
-    settle = "settle_named" if any(NAMED in site.renders for site in text.later) else "settle"
+    named = any(NAMED in s.renders or (IN_TURN in s.renders and s.name is not None) for s in text.later)
+    settle = "settle_named" if named else "settle"
     return [joined((text.namer.parity(settle),), [("self",), *_examples(text), ("rngs=rngs",)])]
 
 

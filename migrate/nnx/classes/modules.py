@@ -12,7 +12,7 @@ from ...diagnostics import Severity
 from ...edits import Conflict, Edit, Span
 from ...linen.evidence.ranks import certain_ranks, seen_ranks
 from ...linen.execution.analyser import Analyser, internal_error
-from ...linen.modules import applied_models, fallback_factories, local_classes
+from ...linen.modules import applied_models, by_passes, fallback_factories, local_classes
 from ...linen.modules.foreign import may_be_wrapped
 from ...linen.modules.layer_classes import layer_class
 from ...linen.modules.passed import held_modules
@@ -246,7 +246,12 @@ def _decide_class(
         analyser.later.add(name)
         analyser.forget(name, tried)
         text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
+        if text is None and by_passes.has_loops(model):
+            analyser.by_passes.add(name)
+            analyser.forget(name, tried)
+            text, _, tried = attempts.attempt(model, analyser, plan, inner, references)
         if text is None:
+            analyser.by_passes.discard(name)
             analyser.later.discard(name)
             analyser.forget_special([name])
             assert last is not None

@@ -11,23 +11,25 @@ import ast
 import collections
 import dataclasses
 import itertools
-import keyword
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...edits import Parts
+from ...edits import Part, Parts
 from ...linen.execution.execute import Execution
+from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.compact_calls import group_of, made_again
 from ...linen.modules.made_later import NAMED
 from ...linen.values import name_tests
 from ...linen.values.mutation import changed_anywhere
 from ...linen.values.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
-from ...linen.values.wrappers import is_wrapper
 from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
 from .made_together import made_together
+from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
+from .text_parts import Namer
 
+_LATER = "later_modules"  # what the constructor calls those whose names the call knows, until it has called it
 _MOST_WAYS = 256  # in which conditions may choose between factories
 _LIFTED_PREFIX = {
     "remat": "Checkpoint", "scan": "Scan", "vmap": "Vmap", "jit": "Jit",
@@ -55,7 +57,29 @@ class Place:
     index: str = ""
     dynamic: ast.expr | None = None
     iterator: str = ""
+    maker: int | None = None  # which of several makes what the call asks for: the next of a list, or one by its name
     named_by: str = ""  # attribute that holds the class part of the name, where a factory's field decides it
+
+    @property
+    def next(self) -> str:
+        """The next item of a list that an iterator hands out."""
+        return f"next({self.iterator})" if self.maker is None else f"{self.iterator}({self.maker})"
+
+    def container(self, namer: Namer) -> str:
+        """What the constructor puts such modules in."""
+        if self.maker is None:
+            return namer.name("flax.nnx.List")
+        return namer.parity("InTurn" if self.kind == "list" else "ByName")
+
+    def handed_out(self, namer: Namer) -> str:
+        """What hands out, in one call, the modules of a loop whose passes the call knows."""
+        return f"{namer.parity('in_turn')}({self.object})" if self.kind == "list" else f"{namer.parity('by_name')}(self)"
+
+    def looked_up(self, holder: str, name: Part) -> Parts:
+        """What has a computed name, as the class's methods say it."""
+        if self.maker is None:
+            return (f"getattr({holder}, ", name, ")")
+        return (f"{self.iterator}(", name, f", {self.maker})")
 
     @property
     def object(self) -> str:
@@ -153,6 +177,9 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     for label, every in auto.items():
         members = [(site, number) for site, number in every if site not in again]
         named_by = _named_by(run, label, [s for s, _ in members], names)
+        if any(IN_TURN in site.renders for site, _ in members):
+            _in_turn(run, label, [s for s, _ in every], names)
+            continue
         if any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members):
             if any(isinstance(step, Skipped) and step.label == label for step in steps_of(block)):
                 reason = f"{label} modules, of which one is made for its carry only, cannot be numbered"
@@ -170,6 +197,9 @@ def assign(run: Execution, entry: str, names: Names) -> None:
             continue
         spec = site.name
         assert spec is not None, site.node
+        if IN_TURN in site.renders:
+            _by_name(run, site, names)
+            continue
         if NAMED in site.renders:
             names.places[site] = Place("dynamic", "", dynamic=spec.node or ast.Constant(spec.constant))
             continue
@@ -365,7 +395,7 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
         after = [s for s in sites if not s.loops and s.origin > looped[-1].origin]
         counter = loop.index
         if not counter or counter == "_":
-            counter = names.counters.get(node) or _fresh_counter(run, node)
+            counter = names.counters.get(node) or fresh_counter(run, node)
             names.counters[node] = counter
         for position, site in enumerate(before):
             names.places[site] = dataclasses.replace(held, index=str(position))
@@ -385,7 +415,7 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
         raise Unmigratable("NNX157", f"{which} depends on how the module is called", sites[-1].node)
     if len({s.anchor()[0].path for s in sites}) > 1:
         raise Unmigratable("NNX158", f"{label} modules are made in loops that cannot be numbered", sites[0].node)
-    holders = {_method_of(s) for s in sites}
+    holders = {method_of(s) for s in sites}
     entry = run.model.method(sites[0].method)
     elsewhere = len(holders) > 1 or entry is None or holders != {entry.node}
     if elsewhere and _is_stateless(label) and not sites[0].loops and not named_by:  # one of them serves for all
@@ -398,30 +428,51 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
         raise Unmigratable("NNX153", f"{label} modules made in several methods cannot be numbered", sites[0].node)
     if elsewhere:
         raise Unmigratable("NNX153", f"{label} modules made in a helper method cannot be numbered", sites[0].node)
-    handed = [s for s in sites if _is_handed(run, s)]
+    handed = [s for s in sites if is_handed(run, s)]
     if len(handed) == len(sites):  # the constructor gives them away, and the method takes none
         names.places.update(dict.fromkeys(sites, held))
         return
     if handed:
         reason = f"{label} modules, of which one is given to another module where it is made, cannot be numbered here"
         raise Unmigratable("NNX153", reason, handed[0].node)
-    first = _outermost(run, sites)
-    iterator = _fresh_name(run, label.lstrip("*").removesuffix("_cls").lower())
+    first = outermost(run, sites)
+    iterator = fresh_name(run, label.lstrip("*").removesuffix("_cls").lower())
     for site in sites:
         names.places[site] = dataclasses.replace(held, iterator=iterator)
     names.iterators[held.object] = (first, iterator)
 
 
-def _is_handed(run: Execution, site: Site) -> bool:
-    """Is it an argument of another module's constructor: `Residual(nn.Dense(4))(x)`?"""
-    makers = {other.node for other in run.sites if other is not site and not is_wrapper(other)}
-    around = itertools.takewhile(lambda node: not isinstance(node, ast.stmt), site.source.ancestors(site.node))
-    within: ast.AST = site.node
-    for node in around:
-        if node in makers and isinstance(node, ast.Call) and within is not node.func:
-            return True
-        within = node
-    return False
+def _in_turn(run: Execution, label: str, sites: list[Site], names: Names) -> None:
+    """Modules of one class of which the call on shapes makes as many as there are passes."""
+    failure = Unmigratable("NNX123", f"{label} modules are made in a loop whose passes only the call knows", sites[0].node)
+    entry = run.model.method(sites[0].method)
+    plain = all(not (s.loops or s.through or s.alternatives or s.choice or s.renders.get("counted")) for s in sites)
+    if not plain or entry is None or {method_of(s) for s in sites} != {entry.node} or names.again.keys() & set(sites):
+        raise failure
+    if label in run.fields or any(is_handed(run, s) for s in sites):
+        raise failure
+    iterator = fresh_name(run, label.lower())
+    for number, site in enumerate(sites):
+        site.renders[IN_TURN] = number
+        names.places[site] = Place("list", label, iterator=iterator, maker=number)
+    names.lists.append(names.places[sites[0]])
+    names.iterators[names.places[sites[0]].object] = (outermost(run, sites), iterator)
+
+
+def _by_name(run: Execution, site: Site, names: Names) -> None:
+    """One place of the call makes a module for each pass, under names that only this knows."""
+    entry = run.model.method(site.method)
+    taken = site.loops or site.through or site.alternatives or site.choice or _LATER in run.fields
+    if taken or entry is None or method_of(site) is not entry.node or is_handed(run, site):
+        raise Unmigratable("NNX123", "named modules are made in a loop whose passes only the call knows", site.node)
+    assert site.name is not None
+    others = [held for held in names.places.values() if held.attribute == _LATER]
+    if others:
+        names.places[site] = dataclasses.replace(others[0], dynamic=site.name.node, maker=len(others))
+        return
+    names.places[site] = place = Place("dynamic", _LATER, "", site.name.node, fresh_name(run, "module"), maker=0)
+    names.lists.append(place)
+    names.iterators[place.object] = (outermost(run, [site]), place.iterator)
 
 
 def _interchangeable(run: Execution, sites: list[Site]) -> bool:
@@ -471,47 +522,6 @@ def _unchanged(site: Site, condition: ast.AST) -> bool:
     changed = {n.id for n in subtree(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     changed |= changed_anywhere(loop)
     return not any(isinstance(n, ast.Name) and n.id in changed for n in subtree(test))
-
-
-def _method_of(site: Site) -> ast.AST | None:
-    """The method whose text makes the site."""
-    source, call = site.anchor()
-    chain = [a for a in source.ancestors(call) if isinstance(a, ast.FunctionDef)]
-    return chain[-1] if chain else None
-
-
-def _outermost(run: Execution, sites: list[Site]) -> ast.stmt:
-    """The statement of the method's body that holds the first site."""
-    source = sites[0].anchor()[0]
-    best: ast.stmt | None = None
-    for site in sites:
-        call = site.anchor()[1]
-        chain = [a for a in [call, *source.ancestors(call)] if isinstance(a, ast.stmt)]
-        functions = [i for i, a in enumerate(chain) if isinstance(a, ast.FunctionDef)]
-        if not functions:
-            raise Unmigratable("NNX158", "modules are made outside of a method", site.node)
-        top = chain[functions[-1] - 1]
-        if best is None or top.lineno < best.lineno:
-            best = top
-    assert best is not None
-    return best
-
-
-def _fresh_counter(run: Execution, node: ast.For) -> str:
-    used = {n.id for n in subtree(node) if isinstance(n, ast.Name)}
-    for name in ("i", "j", "k", "index"):
-        if name not in used and name not in run.fields:
-            return name
-    return "index_"
-
-
-def _fresh_name(run: Execution, name: str) -> str:
-    used = {n.id for m in run.model.methods().values() for n in m.nodes if isinstance(n, ast.Name)}
-    used |= set(run.fields)
-    stem = f"{name}s"
-    while stem in used or keyword.iskeyword(stem):
-        stem += "_"
-    return stem
 
 
 def _named_by_conditions(site: Site) -> bool:

@@ -54,8 +54,6 @@ class M(nn.Module):
 NOT_GONE_THROUGH = {
     "a flag of the call": "    if train:\n      sizes.append(3)",
     "a loop that is left": "    for size in x.shape:\n      sizes.append(size)\n      if train:\n        break",
-    "a loop that is no `for`": "    while len(sizes) < 4:\n      sizes.append(3)",
-    "sizes of what a flag decides": "    if train:\n      x = x[..., :2]\n    for n in x.shape:\n      sizes.append(n)",
 }
 
 

@@ -1,0 +1,75 @@
+"""Modules that a loop makes whose passes only the call knows: `[nn.Dense(4)(x) for x in xs]`.
+
+The call on shapes makes one for each pass. Linen counts them as it comes by them, and so does the migrated call.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ...trees import subtree
+from ..project.classes import ClassModel, Method
+from ..values.sites import Block, Make, Site, Unmigratable, steps_of
+from .made_later import made_before
+
+IN_TURN = "in turn"  # the call takes the module that is next in its list: the number of its maker there
+
+
+_THROUGH = frozenset({"enumerate", "zip", "reversed", "sorted", "list", "tuple", "len", "iter"})
+_PARTS = frozenset({"items", "values", "keys"})
+_ARRAY = re.compile(r"\b(\w*Array|ndarray|Tensor)$")
+
+
+def has_loops(model: ClassModel) -> bool:
+    """Are there loops whose passes the call may have to count?"""
+    nodes = (node for method in model.methods().values() for node in method.nodes)
+    return any(isinstance(node, ast.For | ast.comprehension) for node in nodes)
+
+
+def is_gone_through(run: Any, method: Method, parameter: ast.arg) -> bool:
+    """Is an argument of such a class taken for several arrays, and not for one?"""
+    if run.model.qualname not in run.analyser.by_passes:
+        return False
+    if parameter.annotation is not None and _ARRAY.search(ast.unparse(parameter.annotation)):
+        return False
+    for node in method.nodes:
+        if isinstance(node, ast.Name) and node.id == parameter.arg and isinstance(node.ctx, ast.Load):
+            above = method.source.parents.get(node)
+            if isinstance(above, ast.For | ast.comprehension) and above.iter is node:
+                return True
+            if isinstance(above, ast.Attribute) and above.attr in _PARTS:
+                return True
+            if isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id in _THROUGH:
+                return True
+    return False
+
+
+def _names(node: ast.AST | None) -> set[str]:
+    return {n.id for n in subtree(node) if isinstance(n, ast.Name)} if node is not None else set()
+
+
+def note(
+    run: Any, node: ast.For | ast.comprehension, iterator: ast.expr, sites: Sequence[Site], blocks: tuple[Block, Block]
+) -> None:
+    """Leave what a loop makes to the call on shapes. Raises Unmigratable. `blocks`: of the loop, and around it."""
+    failure = Unmigratable("NNX123", f"submodules are made in a loop over `{ast.unparse(iterator)}`", node)
+    if run.model.qualname not in run.analyser.by_passes or run.in_setup or run.loops:
+        raise failure
+    source = run.model.source
+    within = source.parents.get(node) if isinstance(node, ast.comprehension) else node
+    assigned = {n.id for n in subtree(within or node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    block, outer = blocks
+    found = [site for site in sites if made_before(site)]
+    for site in found:
+        once = site.name is not None and site.name.constant is not None
+        if site.kind not in ("layer", "class") or once or site.through or site.source is not source:
+            raise failure
+        site.renders[IN_TURN], site.loops = 0, ()
+        for name, bound in site.bound.items():
+            if bound.localized is not None and _names(bound.node) & assigned:  # each pass may give it another
+                site.bound[name] = dataclasses.replace(bound, localized=None)
+    outer.steps += [step for step in steps_of(block) if isinstance(step, Make) and step.site in found]
