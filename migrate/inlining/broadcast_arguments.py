@@ -73,7 +73,7 @@ def _rewritten(
         for k in decorator.keywords
     ]
     scan = f"{source.text_of(decorator.args[0])}({', '.join([name, *options])})"
-    start, end = source.line_span(body[0]).start, source.line_span(body[-1]).end
+    start, end = _behind_comments(source, body[0]), source.line_span(body[-1]).end
     lines = source.text[start:end].split("\n")
     edits = EditSet(source.text)
     edits.replace(source.line_span(decorator), "")
@@ -82,6 +82,17 @@ def _rewritten(
     head = f"{indent}def {name}({', '.join(inner)}):{newline}"
     edits.replace(Span(start, end), f"{head}{moved}{newline}{indent}return {scan}({', '.join(inner)}){newline}")
     return edits.render()
+
+
+def _behind_comments(source: SourceFile, first: ast.stmt) -> int:
+    """Where a body begins, with the comments above its first statement."""
+    start = source.line_span(first).start
+    while start:
+        above = source.text.rfind("\n", 0, start - 1) + 1
+        if not source.text[above:start].strip().startswith("#"):
+            break
+        start = above
+    return start
 
 
 __all__ = ["with_flags_around"]

@@ -125,12 +125,24 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     if how == "stacked" and isinstance(call.module, Module | Either):
         _made_in_a_stack(call, one)
     scan = one.kind == "scan"
-    if how == "shared" and one.node in writer.analyser.carried_scans:
+    if how == "shared" and (one.node in writer.analyser.carried_scans or (scan and _may_draw(writer, call, one))):
         how = "carried"
     axes = [*([Const("carry")] if scan else []), *in_axes_of(one, count - scan)]
     if scan and any(is_broadcast(a) and not _may_be_traced(writer, call, i) for i, a in enumerate(axes)):
         raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
     return lifted_calls.transform_options(writer, one, how, axes, source, one.node)
+
+
+def _may_draw(writer: ClassText, call: LiftedCall, one: Lifted) -> bool:
+    """May a module draw at every step that only programs hand in, by a field of which nothing here tells what it is?"""
+    split = one.abs["split_rngs"].value if "split_rngs" in one.abs else None
+    streams = split.items if isinstance(split, Table) else {}
+    if not isinstance(call.module, SelfModule) or not any(s != "params" and on == Const(True) for s, on in streams.items()):
+        return False
+    fields = {f.name for f in writer.run.fields.values() if f.default is None and f.factory is None}
+    called = {n.func for n in subtree(call.function.function.node) if isinstance(n, ast.Call)}
+    asked = {f.attr for f in called if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name)}
+    return bool(asked & fields - writer.run.held.keys())
 
 
 def _may_be_traced(writer: ClassText, call: LiftedCall, place: int) -> bool:
