@@ -45,7 +45,7 @@ from ..values.sites import (
     Static,
     Unmigratable,
 )
-from ..values.values import Array, Const, Int, NeedsRank, Real, Tup, Unknown, Value, value_with_rank
+from ..values.values import Array, Const, Int, NeedsRank, Real, Shape, Tup, Unknown, Value, value_with_rank
 from ..values.variable_starts import made_by_calls
 from . import (
     aliases,
@@ -207,6 +207,7 @@ class Execution(LoopExecution):
         self.item_widths: dict[Site, list[tuple[tuple[Dim | None, ...], bool]]] = {}  # lists of setup: what calls give
         self.list_ranks: dict[str, set[int | None]] = {}  # lists of arrays: the ranks of what is in them
         self.list_widths: dict[str, set[Dim | None]] = {}  # and their last dimensions
+        self.list_shapes: dict[str, set[Shape | None]] = {}  # and all that is known of these arrays
         self.filled_lists: dict[str, Filled] = {}  # those that a loop over a list of setup fills, see `skip_lists`
         self.width_names: set[str] = set()  # what loops over lists of arrays bind
         self.item_names: set[str] = set()  # names of such loops that are arrays in the call and widths in the constructor

@@ -16,6 +16,7 @@ from ...frozen import frozen
 from ...trees import subtree
 from ..shapes import shapes
 from ..values.dims import Dim
+from ..values.merging import dependencies_of
 from ..values.presence import OptionalArray, whole_argument
 from ..values.sites import Block, Localized, LocalizedPart, SizeStep, Track
 from ..values.values import Array, Int, Lead, Pieces, Shape, Tup, Unknown, Value
@@ -83,14 +84,26 @@ def _note(run: Any, variable: str, value: Value) -> None:
     rank = value.shape.rank if isinstance(value, Array) else None
     run.list_ranks.setdefault(variable, set()).add(rank)
     run.list_widths.setdefault(variable, set()).add(_width(value))
+    run.list_shapes.setdefault(variable, set()).add(value.shape if isinstance(value, Array) else None)
+
+
+def _is_settled(run: Any, variable: str) -> bool:
+    """Is what was noted of the list what is in it, whatever pass of a loop this is?"""
+    return not run.repeating and run.broken_lists.get(variable, UNLOOPED) == UNLOOPED
 
 
 def _one_width(run: Any, variable: str) -> Dim | None:
     """The width of all arrays of the list, where it is the same in every pass of every loop."""
     widths = run.list_widths.get(variable, set())
-    settled = not run.repeating and run.broken_lists.get(variable, UNLOOPED) == UNLOOPED
-    (width,) = widths if len(widths) == 1 and settled else (None,)
+    (width,) = widths if len(widths) == 1 and _is_settled(run, variable) else (None,)
     return width if width is not None and not width.dependencies() else None
+
+
+def _one_array(run: Any, variable: str) -> Array | None:
+    """What every array of the list is like, where all sizes are the same in every pass of every loop."""
+    shapes_of = run.list_shapes.get(variable, set())
+    (shape,) = shapes_of if len(shapes_of) == 1 and _is_settled(run, variable) else (None,)
+    return Array(shape) if shape is not None and not dependencies_of(Array(shape)) else None
 
 
 def broken(run: Any, variables: set[str], why: str = _CHANGED) -> None:
@@ -165,7 +178,7 @@ def grown(run: Any, old: Value, added: Value, one: bool) -> Value | None:
     if isinstance(added, SizeList):
         variable = variable_of(old)
         run.block.steps.append(SizeStep("extend", variable, (), "", added.variable))
-        for noted in (run.list_ranks, run.list_widths):
+        for noted in (run.list_ranks, run.list_widths, run.list_shapes):
             noted.setdefault(variable, set()).update(noted.get(added.variable, ()))
         return SizeList(variable, getattr(old, "kind", "list"))
     if isinstance(old, SizeList):
@@ -253,7 +266,7 @@ def cut(run: Any, target: str, node: ast.expr, env: Any) -> Value | None:
         list_ends.changed(run, variable, None, env)
     else:
         variable = run.tracker(f"{target.strip('_')}_features")
-        for noted in (run.list_ranks, run.list_widths):
+        for noted in (run.list_ranks, run.list_widths, run.list_shapes):
             noted[variable] = noted.get(old.variable, set())
     run.block.steps.append(SizeStep("cut", variable, (), old.variable, "", said))
     return SizeList(variable, old.kind)
@@ -285,6 +298,9 @@ def indexed(run: Any, value: SizeList, node: ast.Subscript, env: Any) -> Value:
         mirrored = _of_all(run, value.variable, name, env)
     if mirrored is not None:
         return item(run, value.variable, mirrored)
+    one = _one_array(run, value.variable) if not isinstance(node.slice, ast.Slice) else None
+    if one is not None:
+        return one
     where = run.localize(node.slice, env) if not isinstance(node.slice, ast.Slice) else None
     if where is None:
         return Unknown(_CHANGED)
@@ -295,6 +311,9 @@ def indexed(run: Any, value: SizeList, node: ast.Subscript, env: Any) -> Value:
 
 def last_item(run: Any, value: SizeList) -> Array:
     """The last array of the list: where all are alike, any of them."""
+    one = _one_array(run, value.variable)
+    if one is not None:
+        return one
     width = _one_width(run, value.variable)
     if width is not None:
         return item(run, value.variable, width)
@@ -352,6 +371,9 @@ def is_last(run: Any, value: SizeList, axis: Value) -> bool | None:
 def _joined(run: Any, value: SizeList, axis: Value) -> Value:
     """All arrays side by side along their last axis; along another one they keep their width."""
     last = is_last(run, value, axis)
+    one = _one_array(run, value.variable)
+    if one is not None and not last:
+        return shapes.call("jax.numpy.concatenate", [Pieces(one), axis], {})
     if last is None:
         return Unknown(_CHANGED)
     tracker = run.tracker("features")
