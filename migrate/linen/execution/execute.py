@@ -39,7 +39,6 @@ from ..values.sites import (
     Lifted,
     LiftedCall,
     Local,
-    Localized,
     ModuleField,
     Site,
     Static,
@@ -151,8 +150,7 @@ class Execution(LoopExecution):
         self.ranks: dict[str, int] = dict(analyser.ranks.get(model.qualname, {}))
         self.changed_arguments: set[str] = set(analyser.changed_arguments.get(model.qualname, ()))
         self.sized_arguments: dict[str, list[Dim]] = {}
-        self.path: list[Step] = []
-        self.sized: list[tuple[Localized, bool]] = []
+        self.path, self.sized = [], []
         self.facts: list[Step] = []  # what else holds there: parts of conditions on the call
         self.running_loops: list[ast.AST] = []
         self.loop_depths: list[int] = []

@@ -157,7 +157,7 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     for name in parameters_of(target)[1 if method else 0 :]:  # `self` stays what it is
         bound.setdefault(name, Abs(Unknown(f"argument {name}")))
     inner = function_env(run, function, bound)
-    inner.caller, inner.call = env, node
+    inner.caller, inner.call, inner.conditions = env, node, run.open_conditions
     inner.rest = rest_arguments.split(target, names, arguments)
     caller_words.note(inner, nodes, env)
     inner.substituted.update(defaults)

@@ -92,6 +92,9 @@ def call_either(run: Any, either: Either, method: str, node: ast.Call, env: Any)
     return result(either)
 
 
+OPEN = "open_conditions"  # how many conditions around a module's first call the constructor cannot answer
+
+
 def _of_unlike_widths(results: list[Abs]) -> list[Abs]:
     """What modules give that others hand over, of which one is called: a width that one keeps says nothing of the others."""
     widths = [r.value.shape.dim(-1) for r in results if isinstance(r.value, Array)]
@@ -151,6 +154,7 @@ def call_module(run: Any, module: Value, method: str, node: ast.Call, env: Any, 
         check_call(run, site, node, known, env)
         known = scanned_carries.with_width(run, site, node, known, env)
     site.calls.append((node, method, env))
+    site.renders.setdefault(OPEN, run.open_conditions)
     if known is not None and site.kind == "class":
         own_methods.noted(site, method, known)
     levels = transforms_of(site.lifted, method)

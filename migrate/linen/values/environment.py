@@ -42,6 +42,7 @@ class Env:
     rest: Rest | None = None
     caller: Env | None = None  # where the function that is followed here was called
     call: ast.Call | None = None  # the call
+    conditions: int = 0  # how many conditions around the call the constructor cannot answer
     words: dict[str, tuple[ast.expr, Env, Abs]] = dataclasses.field(default_factory=dict)  # see `caller_words`
 
     def place_of(self, name: str) -> Env | None:

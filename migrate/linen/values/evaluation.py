@@ -62,6 +62,7 @@ class Evaluation:
     path: list[Step]  # the conditions under which the current statement is executed
     sized: list[tuple[Localized, bool]]  # and those on sizes and fields alone that are not among them, with the side
     facts: list[Step]
+    open_conditions: int = 0  # how many around the current statement the constructor cannot answer as they stand
 
     # given by Execution and by the other parts
     def _snapshot(self) -> Any:
@@ -97,20 +98,25 @@ class Evaluation:
 
         `sized`: the condition as the constructor says it, which it can ask of sizes wherever it needs no name before it.
         """
-        if sides is not None:
-            self.path.append(sides[0] if holds else sides[1])
-            try:
+        before = self.open_conditions
+        self.open_conditions += sized is None
+        try:
+            if sides is not None:
+                self.path.append(sides[0] if holds else sides[1])
+                try:
+                    yield
+                finally:
+                    self.path.pop()
+            elif sized is not None and not (sized.needs or sized.flags):
+                self.sized.append((sized, holds))
+                try:
+                    yield
+                finally:
+                    self.sized.pop()
+            else:
                 yield
-            finally:
-                self.path.pop()
-        elif sized is not None and not (sized.needs or sized.flags):
-            self.sized.append((sized, holds))
-            try:
-                yield
-            finally:
-                self.sized.pop()
-        else:
-            yield
+        finally:
+            self.open_conditions = before
 
     @contextlib.contextmanager
     def knowing(self, test: Value) -> Iterator[None]:

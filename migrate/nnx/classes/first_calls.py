@@ -7,7 +7,9 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.modules.module_calls import OPEN
 from ...linen.values.presence import Presence
+from ...linen.values.sites import Site
 from ...source import SourceFile
 from ...trees import subtree
 
@@ -43,6 +45,40 @@ def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown
             if _may_leave(run, before):
                 return "the call may return before"
     return ""
+
+
+def in_method(run: Execution, site: Site) -> tuple[ast.Call, SourceFile, str]:
+    """Where a method of the class calls a module, itself or by helper functions, and why these may not reach the call.
+
+    A helper (`apply_norm(x, nn.LayerNorm())`) reaches it by what its arguments decide, where the constructor knows that.
+    """
+    node, _, env = site.calls[0]
+    own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
+    while True:
+        around = list(itertools.takewhile(lambda a: a not in own, env.source.ancestors(node)))
+        helper = next((a for a in around if isinstance(a, _FUNCTIONS)), None)
+        if len(around) < len(list(env.source.ancestors(node))) or helper is None:
+            return node, env.source, ""
+        if env.caller is None or env.call is None or env.conditions < site.renders[OPEN]:
+            return node, env.source, "its call is not followed"
+        if isinstance(helper, ast.AsyncFunctionDef | ast.ClassDef) or _is_uncertain(node, helper, env.source):
+            return node, env.source, "its call is not followed"
+        node, env = env.call, env.caller
+
+
+def _is_uncertain(node: ast.expr, helper: ast.AST, source: SourceFile) -> bool:
+    """May a function not come to a call in it, but for its `if` statements, which were followed?"""
+    for child, parent in itertools.pairwise([node, *source.ancestors(node)]):
+        if isinstance(parent, ast.Try | ast.BoolOp | ast.Match | ast.IfExp | ast.While | ast.For | ast.comprehension):
+            return True
+        body = getattr(parent, "body", None)
+        before = body[: body.index(child)] if isinstance(body, list) and child in body else []
+        leaving = [s for s in before if not isinstance(s, ast.If | ast.FunctionDef)]
+        if any(isinstance(n, ast.Return | ast.Yield | ast.YieldFrom) for s in leaving for n in subtree(s)):
+            return True
+        if parent is helper:
+            return False
+    return True
 
 
 def why_not_in_functions(run: Execution, node: ast.Call, source: SourceFile, shown: _Shown = None) -> str:
@@ -119,4 +155,4 @@ def _reached(run: Execution) -> set[ast.AST]:
     return found
 
 
-__all__ = ["optional_asked", "why_not_by_default", "why_not_in_functions"]
+__all__ = ["in_method", "optional_asked", "why_not_by_default", "why_not_in_functions"]

@@ -51,7 +51,8 @@ def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bo
     method = model.method("__call__")
     family = [*model.mro(), *analyser.classes.derived(model)]
     # What a base's setup makes its own constructor makes, which cannot call the derived class yet.
-    alone = len(family) == 1 or all(m.method("setup") is None and len(m.bases) < 2 for m in family)
+    plain = [m for m in family if m is not model or analyser.classes.derived(model)]
+    alone = len(family) == 1 or (all(len(m.bases) < 2 for m in family) and all(m.method("setup") is None for m in plain))
     lacks = failure.code in _CODES or failure.lacks is not None
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return False  # an earlier run has left it, and what uses it gives it no size
@@ -165,8 +166,8 @@ def _unfit(text: ClassText, site: Site) -> str:
         return "something of it is read"
     if text.model.qualname in text.analyser.given_outside.handed:
         return ""  # it is called as the program first calls it
-    node, _, env = site.calls[0]
-    return first_calls.why_not_by_default(text.run, node, env.source)
+    node, source, why = first_calls.in_method(text.run, site)
+    return why or first_calls.why_not_by_default(text.run, node, source)
 
 
 def _is_read(text: ClassText, site: Site) -> bool:
@@ -280,6 +281,10 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
         raise Unmigratable("NNX150", f"it contains {site.target.rpartition('.')[2]}, which is not native", site.node)
     parameters = [p.arg for p in method.positional][: len(call.args)]
     others = {name: _free(text, name) for name in [*parameters, *call.keywords]}
+    callee, arguments = constructions.class_parts(text, site)
+    # What is given by name keeps that, also where a field has it: of the constructor's own, nothing here reads it.
+    own = _names(text, site, joined(callee, arguments))
+    others |= {name: name for name in call.keywords.keys() - own - {"rngs", "self"}}
     added: list[tuple[str, str]] = []
     read: set[str] = set()
     for argument, asked, _ in called.details.added:
@@ -295,7 +300,6 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
             added.append((argument.name, "None"))
         else:
             raise Unmigratable("NNX110", f"`{argument.name}` is not shown by its call", site.node)
-    callee, arguments = constructions.class_parts(text, site)
     inner = joined(callee, [*arguments, *((f"{name}=", size) for name, size in added), ("rngs=rngs",)])
     if any(others[n] != n for n in call.keywords if n in read):
         raise Unmigratable("NNX110", "its argument has the name of a field", site.node)
@@ -310,12 +314,20 @@ def _free(text: ClassText, name: str) -> str:
     return name
 
 
-def _bound(text: ClassText, site: Site, inner: Parts) -> set[str]:
-    """The constructor's variables in an expression: what they hold now is what it means."""
+def _parsed(text: ClassText, site: Site, inner: Parts) -> ast.AST:
     try:
-        tree = ast.parse(said(inner, text.source.text).strip(), mode="eval")
+        return ast.parse(said(inner, text.source.text).strip(), mode="eval")
     except SyntaxError as error:
         raise Unmigratable("NNX110", "its size is not known", site.node) from error
+
+
+def _names(text: ClassText, site: Site, inner: Parts) -> set[str]:
+    return {n.id for n in subtree(_parsed(text, site, inner)) if isinstance(n, ast.Name)}
+
+
+def _bound(text: ClassText, site: Site, inner: Parts) -> set[str]:
+    """The constructor's variables in an expression: what they hold now is what it means."""
+    tree = _parsed(text, site, inner)
     names = {n.id for n in subtree(tree) if isinstance(n, ast.Name)}
     own = {n.target for n in subtree(tree) if isinstance(n, ast.comprehension)}
     hidden = {n.id for target in own for n in subtree(target) if isinstance(n, ast.Name)}
@@ -418,7 +430,7 @@ def _examples(text: ClassText) -> Iterator[Parts]:
         except Unmigratable:
             said = text.examples[name] = _named(text, name)
         yield (f"{name}=" if by_name else "", said)
-    if method.vararg:
+    if method.vararg and any(isinstance(n, ast.Name) and n.id == method.vararg for n in method.nodes):
         raise Unmigratable("NNX110", "a size is not known, and the call takes *args", text.model.node)
 
 
@@ -442,10 +454,10 @@ def _optional(text: ClassText, site: Site) -> set[str]:
     if LATER in site.renders:
         return first_calls.optional_asked(text.run, site.node, site.source)
     assert site.call is not None
-    node, _, env = site.calls[0]
+    node, source, _ = first_calls.in_method(text.run, site)
     given = [*site.call.args, *site.call.keywords.values()]
     handed = {whole_argument(v) for v in given if isinstance(v, Array)} & text.run.optional_arguments
-    return handed | first_calls.optional_asked(text.run, node, env.source)
+    return handed | first_calls.optional_asked(text.run, node, source)
 
 
 def _example(text: ClassText, name: str, value: Value) -> str:

@@ -189,6 +189,90 @@ REFUSED = {
       return h
     return nn.Dense(3)(h)
 """,
+    "in a helper function, where a flag asks for it": """def helped(x, layer, train):
+  if train:
+    return layer(x)
+  return x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return helped(leaves(x)[0], nn.Dense(3), train)
+""",
+    "in a helper function, behind a return that a flag decides": """def helped(x, layer, train):
+  if train:
+    return x
+  return layer(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = True):
+    return helped(leaves(x)[0], nn.Dense(3), train)
+""",
+    "in a helper function, where values ask for it": """def helped(x, layer):
+  if x.sum() > 0:
+    return layer(x)
+  return x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return helped(leaves(x)[0], nn.Dense(3))
+""",
+    "in a helper function, where an optional array asks for it": """def helped(x, layer, mask):
+  if mask is not None:
+    return layer(x)
+  return x
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, mask=None):
+    return helped(leaves(x)[0], nn.Dense(3), mask)
+""",
+    "in a helper function that a flag calls": """def helped(x, layer):
+  return layer(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    h = leaves(x)[0]
+    return helped(h, nn.Dense(3)) if train else h
+""",
+    "what *args hold": """class M(nn.Module):
+  @nn.compact
+  def __call__(self, x, *more):
+    return nn.Dense(3)(leaves(x)[0]) + sum(more)
+""",
+    "a setup of a base": """class Base(nn.Module):
+  def setup(self):
+    self.first = nn.Dense(2)
+
+
+class M(Base):
+  def setup(self):
+    super().setup()
+    self.last = nn.Dense(3)
+  def __call__(self, x):
+    return self.last(leaves(self.first(x))[0])
+""",
+    "given by the name of a field that the module takes, too": """class Inner(nn.Module):
+  width: int
+  @nn.compact
+  def __call__(self, x, bias):
+    return nn.Dense(self.width)(x) + nn.Dense(self.width)(bias)
+
+
+class M(nn.Module):
+  bias: int = 2
+  @nn.compact
+  def __call__(self, x):
+    return Inner(self.bias)(leaves(x)[0], bias=leaves(x)[1])
+""",
     "under a transform that stacks it": """class M(nn.Module):
   @nn.compact
   def __call__(self, x):
