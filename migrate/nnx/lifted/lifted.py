@@ -27,7 +27,7 @@ from ..classes import stack_axes
 from ..refused.imported_in_methods import late_name
 from ..text import elsewhere
 from ..text.text_parts import InitLines
-from . import lifted_options, whole_transforms
+from . import lifted_options, open_fields, whole_transforms
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
@@ -96,13 +96,17 @@ class Used:
     streams: frozenset[str] = frozenset()
     sown: frozenset[str] = frozenset()
     unnamed: bool = False  # may it draw from a stream that is not named in the code?
+    calls_open: bool = False  # may it call a module of which nothing is known?
 
 
 def used_by(writer: ClassText, site: Site) -> Used:
     """What the module of a site holds and does."""
     if site.kind == "class":
         plan = writer.plans.get(site.target)
-        return Used(plan.collections, plan.rng_streams, plan.sown, plan.unnamed_streams) if plan is not None else Used()
+        if plan is None:
+            return Used()
+        calls_open = open_fields.of_site(writer, site)
+        return Used(plan.collections, plan.rng_streams, plan.sown, plan.unnamed_streams, calls_open)
     layer = layers.lookup(site.target)
     if layer is None:
         return Used()
@@ -129,6 +133,8 @@ def treatment(lifted: Lifted, used: Used, apart: bool = False) -> tuple[str, Axi
     if split is not None and not isinstance(split.value, Table):
         raise Unmigratable("NNX168", "split_rngs of a lifted transform is not a literal", lifted.node)
     drawn = [s for s in sorted(used.streams - {"params"}) if s in table or True in table]
+    if used.calls_open and how == "shared":  # from which streams it may draw, the transform says
+        drawn += [s for s, on in table.items() if s not in (*drawn, "params", True) and on == Const(True)]
     if not drawn:
         if how == "shared" and lifted.kind == "scan" and "batch_stats" in used.collections:
             return "carried", 0

@@ -21,7 +21,7 @@ from ...source import SourceFile
 from ...trees import subtree
 from ..calls import sown
 from . import lifted as lifted_modules
-from . import lifted_calls, whole_transforms
+from . import lifted_calls, open_fields, whole_transforms
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
@@ -48,13 +48,14 @@ def _state(writer: ClassText, module: Value, function: ast.AST | None = None) ->
     collections: set[str] = set()
     streams: set[str] = set()
     sows: set[str] = set()
-    unnamed = False
+    unnamed = calls_open = False
     if isinstance(module, Either):  # a field's module, of one of several classes
         sites = [member.site for member in module.modules]
     else:
         sites = writer.run.sites
         streams |= writer.run.used_streams
         sows |= sown.collections_of(_sows_in(writer, function))
+        calls_open = function is not None and bool(open_fields.called(writer.run, subtree(function)))
     for site in sites:
         if site.kind == "param":
             collections.add("params")
@@ -66,7 +67,8 @@ def _state(writer: ClassText, module: Value, function: ast.AST | None = None) ->
             streams |= used.streams
             sows |= used.sown
             unnamed |= used.unnamed
-    return lifted_modules.Used(frozenset(collections), frozenset(streams), frozenset(sows), unnamed)
+            calls_open |= used.calls_open
+    return lifted_modules.Used(frozenset(collections), frozenset(streams), frozenset(sows), unnamed, calls_open)
 
 
 def _sows_in(writer: ClassText, function: ast.AST | None) -> list[ast.Call]:
@@ -125,24 +127,12 @@ def _said(writer: ClassText, call: LiftedCall, one: Lifted, count: int, source: 
     if how == "stacked" and isinstance(call.module, Module | Either):
         _made_in_a_stack(call, one)
     scan = one.kind == "scan"
-    if how == "shared" and (one.node in writer.analyser.carried_scans or (scan and _may_draw(writer, call, one))):
+    if how == "shared" and one.node in writer.analyser.carried_scans:
         how = "carried"
     axes = [*([Const("carry")] if scan else []), *in_axes_of(one, count - scan)]
     if scan and any(is_broadcast(a) and not _may_be_traced(writer, call, i) for i, a in enumerate(axes)):
         raise Unmigratable("NNX141", "a scanned function has an argument that is broadcast", one.node)
     return lifted_calls.transform_options(writer, one, how, axes, source, one.node)
-
-
-def _may_draw(writer: ClassText, call: LiftedCall, one: Lifted) -> bool:
-    """May a module draw at every step that only programs hand in, by a field of which nothing here tells what it is?"""
-    split = one.abs["split_rngs"].value if "split_rngs" in one.abs else None
-    streams = split.items if isinstance(split, Table) else {}
-    if not isinstance(call.module, SelfModule) or not any(s != "params" and on == Const(True) for s, on in streams.items()):
-        return False
-    fields = {f.name for f in writer.run.fields.values() if f.default is None and f.factory is None}
-    called = {n.func for n in subtree(call.function.function.node) if isinstance(n, ast.Call)}
-    asked = {f.attr for f in called if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name)}
-    return bool(asked & fields - writer.run.held.keys())
 
 
 def _may_be_traced(writer: ClassText, call: LiftedCall, place: int) -> bool:
