@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection
 from typing import Any
 
-from ...trees import of_kind, subtree
+from ...trees import of_kind, said, subtree
 from ..modules.default_modules import makes_nothing
 from ..project.classes import ClassModel, Field
 
@@ -33,28 +33,52 @@ _OF_LINEN = frozenset(
 
 
 def fields(analyser: Any, model: ClassModel) -> frozenset[str]:
-    """The fields of a class that hold such modules; none where it does more with one of them than to call it."""
+    """The fields of a class that hold such modules; none where it, or one of its family, does more with one than call it."""
+    family = [model.mro()[-1], *analyser.classes.derived(model.mro()[-1])]
+    if not any(_is_asked_for(analyser, one) for one in family):
+        return frozenset()
+    if len(family) > 1 and any(one.source.names.scope_of(one.node) is not None for one in family):
+        return frozenset()  # by which name a constructor could ask whether it is that of a derived class
+    found = [_of_class(analyser, one) for one in family]
+    return found[0] if all(one and one == found[0] for one in found) else frozenset()
+
+
+def _is_asked_for(analyser: Any, model: ClassModel) -> bool:
+    """Is a class handed modules that are not followed, or does it have a module by default that a template is not for?"""
     given = analyser.given_outside
     by_field = given.templates.get(model.qualname, {})
     templates = [template for of_field in by_field.values() for template in of_field]
     alone = all(given.takers.get(t, frozenset()) <= {model.qualname} for t in templates)
     held = [f for f in model.fields() if _is_made(analyser, model, f)]
     simple = all(len(by_field.get(f.name, ())) == 1 and makes_nothing(analyser, f) for f in held)  # a template will do
-    made = alone and bool(held) and not simple
-    if not (made or model.qualname in given.refused) or model.qualname in given.unnamed | analyser.never_later:
+    return (alone and bool(held) and not simple) or model.qualname in given.refused
+
+
+def _of_class(analyser: Any, model: ClassModel) -> frozenset[str]:
+    """The fields of one class of a family that it could be handed."""
+    given = analyser.given_outside
+    if model.qualname in given.unnamed | analyser.never_later:
         return frozenset()
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return frozenset()  # an earlier run has left it, and what constructs it gives it no example
     names = given.fields.get(model.qualname, frozenset())
     declared = [f for f in model.fields() if f.name in names or _is_module(analyser, f)]
     found = frozenset(f.name for f in declared)
-    family = len(model.mro()) > 1 or any(analyser.classes.derived(model))
     taken = any(f.name == NAME for f in model.fields())
-    if family or taken or not found or not names <= found or any(not f.init or f.kw_only for f in declared):
+    if taken or not found or not names <= found or any(not f.init or f.kw_only for f in declared):
+        return frozenset()
+    if len(model.mro()) > 1 and not _adds_to_base(model, found):
         return frozenset()
     if any(not (_is_none(f) or _is_made(analyser, model, f)) for f in declared) or not _only_called(analyser, model, found):
         return frozenset()
     return found
+
+
+def _adds_to_base(model: ClassModel, names: frozenset[str]) -> bool:
+    """Does a derived class leave to its one base what it is handed, and what is made of that?"""
+    if len(model.bases) != 1 or len(model.node.bases) != 1 or {"setup", "__post_init__"} & model.own_methods.keys():
+        return False
+    return not names & {f.name for f in model.own_fields}
 
 
 def _is_none(field: Field) -> bool:
@@ -95,33 +119,36 @@ def _last(node: ast.expr) -> str:
 
 def _only_called(analyser: Any, model: ClassModel, names: Collection[str]) -> bool:
     """Are these fields called in `__call__` alone, and else only compared with None?"""
-    source, called, reached = model.source, set[str](), _reached(model)
+    called, reached = set[str](), _reached(model)
     flags: dict[str, set[str]] = {}
-    for node in subtree(model.node):
-        if isinstance(node, ast.Name | ast.Attribute):
-            if analyser.classes.project.qualname(source, node) in _LIFTED:
+    for owner in model.mro():
+        for node in subtree(owner.node):
+            if isinstance(node, ast.Name | ast.Attribute):
+                if analyser.classes.project.qualname(owner.source, node) in _LIFTED:
+                    return False
+            if not isinstance(node, ast.Attribute) or not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                continue
+            if node.attr in _OF_LINEN and node.attr not in {f.name for f in model.fields()}:
                 return False
-        if not isinstance(node, ast.Attribute) or not (isinstance(node.value, ast.Name) and node.value.id == "self"):
-            continue
-        if node.attr in _OF_LINEN and node.attr not in {f.name for f in model.fields()}:
-            return False
-        if node.attr not in names:
-            continue
-        found = _calls(model, node)
-        if found is None:
-            return False
-        for call in found:
-            around = next((p for p in source.ancestors(call) if isinstance(p, _DEFERRED)), None)
-            if not isinstance(around, ast.FunctionDef) or around not in model.node.body:
+            if node.attr not in names:
+                continue
+            found = _calls(owner, node)
+            if found is None:
                 return False
-            if around in reached:
-                flags.setdefault(node.attr, set()).add(_flags(call) if call.func is node else "")
-                called.add(node.attr)
-    strings = {n.value for n in of_kind(model.node, ast.Constant) if isinstance(n, ast.Constant)}
-    asked = any(n.id in ("getattr", "setattr", "vars") for n in of_kind(model.node, ast.Name) if isinstance(n, ast.Name))
+            for call in found:
+                around = next((p for p in owner.source.ancestors(call) if isinstance(p, _DEFERRED)), None)
+                if not isinstance(around, ast.FunctionDef) or around not in owner.node.body:
+                    return False
+                if around in reached:
+                    flags.setdefault(node.attr, set()).add(_flags(call) if call.func is node else "")
+                    called.add(node.attr)
+        strings = {n.value for n in of_kind(owner.node, ast.Constant) if isinstance(n, ast.Constant)}
+        asked = any(n.id in ("getattr", "setattr", "vars") for n in of_kind(owner.node, ast.Name) if isinstance(n, ast.Name))
+        if asked and strings:
+            return False
     if any(len(unlike) > 1 for unlike in flags.values()):
         return False  # statistics that one call updates may be read by the next, see `updated_statistics`
-    return called == set(names) and not (asked and strings) and model.method("__call__") is not None
+    return called == set(names) and model.method("__call__") is not None
 
 
 def _calls(model: ClassModel, node: ast.expr) -> list[ast.Call] | None:
@@ -175,15 +202,19 @@ def _flags(call: ast.Call) -> str:
 
 
 def _reached(model: ClassModel) -> set[ast.FunctionDef]:
-    """`__call__`, and the methods that it calls."""
-    methods = model.methods()
-    stack, found = ["__call__"], set[ast.FunctionDef]()
+    """`__call__`, and the methods that it calls, those of bases by `super()`."""
+    stack, found = [model.method("__call__")], set[ast.FunctionDef]()
     while stack:
-        method = methods.get(stack.pop())
+        method = stack.pop()
         if method is None or method.node in found:
             continue
         found.add(method.node)
-        stack += [n.attr for n in method.nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"]
+        above = model.mro()[model.mro().index(method.owner) + 1 :]
+        for node in method.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                stack.append(model.method(node.attr))
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call) and said(node.value.func) == "super":
+                stack += [owner.own_methods[node.attr] for owner in above if node.attr in owner.own_methods][:1]
     return found
 
 

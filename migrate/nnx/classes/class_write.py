@@ -149,7 +149,9 @@ class ClassWriter:
         for method in [*own, *inherited]:
             self._decorators(method)
         for site in self.run.sites:
-            if site in self.by_base:
+            if site in self.by_base and site.choice and site.kind in ("layer", "class"):
+                choices.write(self, site, by_base=True)
+            elif site in self.by_base:
                 call_write.write(self, site)
             else:
                 self._site_edit(site)

@@ -92,7 +92,9 @@ def call_of_base(text: ClassText) -> Parts:
     base = text.analyser.execution(owner.qualname)
     known = _bindings(base.sites, text)
     for added, argument, index in plan.details.added:
-        if index == -1:
+        if added.call:
+            arguments.append(f"{added.name}={added.name}")
+        elif index == -1:
             dim = known.dims.get((argument, -1))
             if dim is None:
                 raise Unmigratable("NNX161", f"`{added.name}` of {owner.name}, its base, is not known here")

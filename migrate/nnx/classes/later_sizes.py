@@ -34,7 +34,7 @@ from ...trees import subtree
 from ..calls import merged_flags
 from ..generated import bridging, foreign
 from ..text.text_parts import InitLines, joined
-from . import array_arguments, constructions, constructor_names, first_calls, late_arguments
+from . import array_arguments, constructions, constructor_names, first_calls, late_arguments, later_stacks
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -152,7 +152,8 @@ def _is_lacking(error: Unmigratable, site: Site) -> bool:
 
 def _unfit(text: ClassText, site: Site) -> str:
     """Why a module cannot be made when the class has been called; "" where it can."""
-    if site.lifted or site.scopes or site.held or site.within is not None or site.kind not in ("layer", "class"):
+    lifted = (site.lifted or site.scopes) and not later_stacks.is_fit(text, site)
+    if lifted or site.held or site.within is not None or site.kind not in ("layer", "class"):
         return "it is lifted, or made elsewhere"
     if is_wrapper(site) or "mapped" in site.renders:
         return "it wraps others"
@@ -207,14 +208,19 @@ def _later(text: ClassText, site: Site) -> Parts:
         parameters = ["rngs", "*args", *bound, "**kwargs"]
         return (f"{text.namer.parity('Later')}(lambda {', '.join(parameters)}: ", *wrapped, ")")
     of_kinds = site.kind == "layer" or site.alternatives or site.choice
-    inner, given, named = (_of_kinds if of_kinds else _class)(text, late_arguments.in_terms(site))
+    inner, given, named = (_of_kinds if of_kinds else _class)(text, late_arguments.in_terms(later_stacks.member(site)))
     told = late_arguments.parameters(site)
+    if told and site.lifted:
+        raise Unmigratable("NNX113", "a stack of modules is given what only the call knows", site.node)
     bound = sorted(_bound(text, site, inner) - {*given, *named, *told})
     parameters = ["rngs", *given]
     if bound or named or told:
         parameters.append("*")
     parameters += [*named, *told, *[f"{name}={name}" for name in bound]]
-    return (f"{text.namer.parity('LaterGiven' if told else 'Later')}(lambda {', '.join(parameters)}: ", *inner, ")")
+    make: Parts = (f"lambda {', '.join(parameters)}: ", *inner)
+    if site.lifted:
+        return later_stacks.said(text, site, make)
+    return (f"{text.namer.parity('LaterGiven' if told else 'Later')}(", *make, ")")
 
 
 def _wrapped(text: ClassText, site: Site) -> Parts | None:
@@ -369,7 +375,11 @@ def lines(text: ClassText) -> list[Parts]:
     """The last line of the constructor of a class that finds sizes."""
     if text.model.qualname in text.analyser.given_outside.handed:
         text.call_example = handed.NAME
-        return [(f"{text.namer.parity('settle_by')}(self, {handed.NAME}, rngs=rngs)",)]
+        settled = f"{text.namer.parity('settle_by')}(self, {handed.NAME}, rngs=rngs)"
+        if not any(text.analyser.classes.derived(text.model)):
+            return [(settled,)]
+        own = f"{text.model.name}.__init__"  # one of a derived class settles what this one has made, too
+        return [(f"if type(self).__init__ is {own}:",), (text.source.indent_unit, settled)]
     if not text.later:
         return []
     named = any(NAMED in s.renders or (IN_TURN in s.renders and s.name is not None) for s in text.later)

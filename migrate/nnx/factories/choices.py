@@ -29,8 +29,8 @@ def group_of(writer: ClassWriter, site: Site) -> list[Site]:
     return [*made, *writer.run.nothing.get(site.node, ())]
 
 
-def write(writer: ClassWriter, site: Site) -> None:
-    """The construction and its calls, each under the condition that chooses."""
+def write(writer: ClassWriter, site: Site, *, by_base: bool = False) -> None:
+    """The construction and its calls, each under the condition that chooses; `by_base`: the base's constructor makes it."""
     group = group_of(writer, site)
     if site is not group[0]:
         return
@@ -38,7 +38,9 @@ def write(writer: ClassWriter, site: Site) -> None:
     built = [s for s in group if s.kind != _NOTHING]
     if len(built) < len(group):
         _check_uses(writer, site)
-    if site.in_setup:
+    if by_base:
+        pass
+    elif site.in_setup:
         _stack_functions(writer, built)
         if len({one.renders.get("pass_name") for one in built} - {None}) > 1:
             raise Unmigratable("NNX132", "the sizes of one of several modules need several names for a loop", site.node)

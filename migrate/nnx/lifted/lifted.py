@@ -140,12 +140,12 @@ def treatment(lifted: Lifted, used: Used, apart: bool = False) -> tuple[str, Axi
             return "carried", 0
         return how, axis
     for stream in stack_axes.not_always_split(lifted, drawn):
-        if not (apart and how == "stacked" and _split(lifted)):
+        if not (apart and how == "stacked" and is_split(lifted)):
             reason = f"every step or member of nn.{lifted.kind} draws the same numbers from the stream {stream!r}"
             raise Unmigratable("NNX168", reason, lifted.node)
     if how == "shared":
         return ("carried", 0) if lifted.kind == "scan" else ("streams", 0)
-    if how == "stacked" and not _split(lifted):
+    if how == "stacked" and not is_split(lifted):
         reason = f"nn.{lifted.kind} starts every member from the same parameters and gives it random numbers of its own"
         raise Unmigratable("NNX168", reason, lifted.node)
     return how, axis
@@ -184,7 +184,7 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
         axes = axes_said(writer, lifted, used, axis, method=False)
         head: Lines
         given: Parts = ("rngs",)
-        if _split(lifted) and stack_axes.not_always_split(lifted, used.streams):
+        if is_split(lifted) and stack_axes.not_always_split(lifted, used.streams):
             given, streams = stack_axes.own_streams(writer, used.streams), f"split_for_{name.partition('_')[2]}"
             split = f"{writer.namer.name('flax.nnx.StateAxes')}({{{streams}: 0, ...: None}})"
             head = [
@@ -192,7 +192,7 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
                 (0, (f"@{writer.namer.name('flax.nnx.split_rngs')}(splits=", *count, f", only={streams})")),
                 (0, (f"@{nnx_vmap}(in_axes=({split},), out_axes={axes}", *metadata, ")")),
             ]
-        elif _split(lifted):
+        elif is_split(lifted):
             head = [
                 (0, (f"@{writer.namer.name('flax.nnx.split_rngs')}(splits=", *count, ")")),
                 (0, (f"@{nnx_vmap}(in_axes=0, out_axes={axes}", *metadata, ")")),
@@ -235,7 +235,7 @@ def not_in_comprehension(site: Site, node: ast.AST) -> None:
             raise Unmigratable("NNX130", "a lifted transform is used in a comprehension or lambda", node)
 
 
-def _split(lifted: Lifted) -> bool:
+def is_split(lifted: Lifted) -> bool:
     """Does every step draw parameters of its own?"""
     found = lifted.abs.get("split_rngs")
     if found is None:

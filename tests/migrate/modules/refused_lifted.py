@@ -350,4 +350,53 @@ class M(nn.Module):
     return Step()(jnp.zeros(()), x, train)[1]
 """,
     ),
+    "an ensemble of unknown width, whose members draw random numbers": (
+        "NNX110",
+        """class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    parts = [v for v in jax.tree.leaves({'x': x})]
+    split = {'params': True, 'dropout': True}
+    made = nn.vmap(Part, variable_axes={'params': 0}, split_rngs=split, in_axes=None, axis_size=2)
+    return made()(jnp.concatenate(parts, -1))
+""",
+    ),
+    "an ensemble of unknown width along the last axis": (
+        "NNX110",
+        """class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    parts = [v for v in jax.tree.leaves({'x': x})]
+    made = nn.vmap(Part, variable_axes={'params': -1}, split_rngs={'params': True}, in_axes=None, axis_size=2)
+    return made()(jnp.concatenate(parts, -1))
+""",
+    ),
+    "an ensemble of unknown width with one set of parameters": (
+        "NNX110",
+        """class Part(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dense(4)(x)
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    parts = [v for v in jax.tree.leaves({'x': x})]
+    made = nn.vmap(Part, variable_axes={'params': None}, split_rngs={'params': False}, in_axes=None, axis_size=2)
+    return made()(jnp.concatenate(parts, -1))
+""",
+    ),
 }

@@ -126,6 +126,61 @@ class Both(nn.Module):
         return y + self.right(y)
 
 
+class Feature(nn.Module):
+    dims: tuple
+
+    @nn.compact
+    def __call__(self, x):
+        for d in self.dims[:-1]:
+            x = nn.relu(nn.Dense(d)(x))
+        self.sow("intermediates", "feature", x)
+        return nn.Dense(self.dims[-1])(x)
+
+
+def several(cls, members, out_axes=0):
+    axes = {"params": 0, "intermediates": 0}
+    return nn.vmap(cls, variable_axes=axes, split_rngs={"params": True}, out_axes=out_axes, in_axes=None, axis_size=members)
+
+
+class Value(nn.Module):
+    """An ensemble, of a width that only the call knows."""
+
+    dims: tuple
+    members: int = 2
+    encoder: nn.Module = None
+
+    def setup(self):
+        made = Feature
+        if self.members > 1:
+            made = several(made, self.members)
+        net = made((*self.dims, 1))
+        self.net = net
+
+    def __call__(self, obs, goals=None, actions=None):
+        inputs = [obs if self.encoder is None else self.encoder(obs)]
+        if goals is not None:
+            inputs.append(goals)
+        if actions is not None:
+            inputs.append(actions)
+        return self.net(jnp.concatenate(inputs, -1)).squeeze(-1)
+
+
+class Discrete(Value):
+    actions: int = 3
+
+    def __call__(self, obs, goals=None, actions=None):
+        return super().__call__(obs, goals, jnp.eye(self.actions)[actions])
+
+
+class Negative(Discrete):
+    def __call__(self, obs, goals=None, actions=None):
+        return -super().__call__(obs, goals, actions)
+
+
+class Plain(Value):
+    """Nothing of its own."""
+
+
 TABLE = {"conv": Conv, "small": partial(Conv, width=2), "odd": Odd}
 OBS = {"image": jnp.sin(jnp.arange(10.0)).reshape(2, 5), "proprio": jnp.ones((2, 3))}
 MORE = {"image": jnp.cos(jnp.arange(20.0)).reshape(4, 5), "proprio": jnp.ones((4, 3))}
@@ -135,6 +190,29 @@ GOALS = jnp.cos(jnp.arange(12.0)).reshape(2, 6)
 '''
 # Name → a function that gives the model, what it is initialized with, and the calls that are compared.
 MODELS = {
+    "ensembles": '''def of_ensembles(dims=(4,)):
+    parts = {"v": Conv(7)}
+    x = jnp.cos(GOALS)
+    return Value(dims, encoder=parts["v"]), (x, GOALS), {}, [((x, GOALS), {}), ((-x, GOALS), {})]
+''',
+    "ensembles without what they may be handed": '''def of_none(dims=(4,)):
+    parts = {}
+    return Value(dims, encoder=parts.get("v")), (GOALS,), {}, [((GOALS,), {})]
+''',
+    "a class that derives from one that is handed a module": '''def of_derived(dims=(4,)):
+    parts = {"v": Conv(7)}
+    args = (GOALS, GOALS, jnp.array([0, 2]))
+    return Discrete(dims, encoder=parts["v"], actions=4), args, {}, [(args, {})]
+''',
+    "and one that derives from that": '''def of_second(dims=(4,)):
+    parts = {"v": Conv(7)}
+    args = (GOALS, GOALS, jnp.array([0, 2]))
+    return Negative(dims, 3, parts["v"]), args, {}, [(args, {})]
+''',
+    "a derived class without a constructor, and one member": '''def of_plain(dims=(4,)):
+    parts = {"v": Conv(7)}
+    return Plain(dims, 1, parts["v"]), (GOALS,), {}, [((GOALS,), {})]
+''',
     "of tables": '''def of_tables(kind="conv", options={"dims": (6, 7)}):
     encoders = {"a": Wrap(TABLE[kind](), None), "b": Conv(7)}
     return Policy(encoders["a"], MLP(**options), 2), (OBS,), {}, [((OBS,), {"train": True}), ((MORE,), {})]
@@ -358,9 +436,23 @@ REFUSED = {
     "only another method calls it": (
         "    def encode(self, x):\n        return self.inner(x)\n\n    def __call__(self, x):\n        return x\n"
     ),
-    "it is inherited from": (
+    "a derived class reads an attribute": (
         "    def __call__(self, x):\n        return self.inner(x)\n\n\n"
-        "class More(Part):\n    def __call__(self, x):\n        return super().__call__(x) + 1\n"
+        "class More(Part):\n    def __call__(self, x):\n        return super().__call__(x) * self.inner.width\n"
+    ),
+    "a derived class has its own setup": (
+        "    def __call__(self, x):\n        return self.inner(x)\n\n\n"
+        "class More(Part):\n    def setup(self):\n        self.head = nn.Dense(3)\n\n"
+        "    def __call__(self, x):\n        return self.head(super().__call__(x))\n"
+    ),
+    "a derived class has the field again": (
+        "    def __call__(self, x):\n        return self.inner(x)\n\n\n"
+        "class More(Part):\n    inner: nn.Module = None\n\n"
+        "    def __call__(self, x):\n        return super().__call__(x) + 1\n"
+    ),
+    "a derived class does not call it": (
+        "    def __call__(self, x):\n        return self.inner(x)\n\n\n"
+        "class More(Part):\n    def __call__(self, x):\n        return x + 1\n"
     ),
     "a partial holds one": (
         "    def __call__(self, x):\n        return self.inner(x)\n\n\n"
