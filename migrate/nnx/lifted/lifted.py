@@ -134,7 +134,7 @@ def treatment(lifted: Lifted, used: Used, apart: bool = False) -> tuple[str, Axi
         raise Unmigratable("NNX168", "split_rngs of a lifted transform is not a literal", lifted.node)
     drawn = [s for s in sorted(used.streams - {"params"}) if s in table or True in table]
     if used.calls_open and how == "shared":  # from which streams it may draw, the transform says
-        drawn += [s for s, on in table.items() if s not in (*drawn, "params", True) and on == Const(True)]
+        drawn += [str(s) for s, on in table.items() if s not in (*drawn, "params", True) and on == Const(True)]
     if not drawn:
         if how == "shared" and lifted.kind == "scan" and "batch_stats" in used.collections:
             return "carried", 0
