@@ -41,7 +41,14 @@ LIST = [array(2, 3), array(2, 5), array(2, 4)]
 PARTS = {"a_1": array(2, 6, 3), "a_0": array(2, 6, 2), "rest": array(2, 3)}
 SAME = [array(2, 4), array(2, 4) + 1]
 
+ENSEMBLE = """out = 0.0
+for k, v in xs.items():
+  made = nn.vmap(Block, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=2)
+  out = out + made(self.width, name=f'net_{k}')(v).sum()
+return out"""
+
 PROGRAMS: dict[str, tuple[str, Any]] = {
+    "ensembles by name": (of(ENSEMBLE), PARTS),
     "a comprehension": (
         of("ys = [nn.Dense(self.width)(x) for x in xs]\nreturn nn.Dense(3)(jnp.concatenate(ys, axis=-1))"),
         LIST,
