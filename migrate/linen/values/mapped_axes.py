@@ -43,8 +43,9 @@ def insert_axis(value: Value, axis: int, dim: Dim | None) -> Value:
         lead = value.shape.lead
         if axis == 0 and lead.known:
             return Array(Shape(value.shape.dims, dataclasses.replace(lead, head=(dim, *lead.head))))
-        # As below, the rank is taken to exceed the axis: so many dimensions stand before the last ones.
-        return Array(Shape((*(None,) * (axis + 1), *value.shape.dims[-1:]), Lead.unknown(*value.shape.needs())))
+        # As below, the rank is taken to exceed the axis: so many dimensions stand before the last one.
+        last = value.shape.dims[-1:] if axis else value.shape.dims
+        return Array(Shape((*(None,) * (axis + 1), *last), Lead.unknown(*value.shape.needs())))
     return value
 
 
