@@ -97,6 +97,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
     sides = step_of(run, node.test, test, text, env)
     if sides is not None and sides[0].deps and localized is not None:
         sides = (dataclasses.replace(sides[0], test=localized), dataclasses.replace(sides[1], test=localized))
+    branch.step = sides[0] if sides is not None and not sides[0].deps else None
     way = sides or untold(run, test.value)
     asked_before = correlated.sides_of(run, env_then, env_else, sides)
 

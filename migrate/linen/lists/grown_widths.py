@@ -13,7 +13,7 @@ from typing import Any
 from ...trees import subtree
 from ..execution.iteration import widths_along
 from ..values.dims import Dim
-from ..values.sites import Block, For, Local, SizeStep, Track, steps_of
+from ..values.sites import Block, Branch, For, Local, SizeStep, Track, steps_of
 from ..values.values import Value
 from . import size_lists
 
@@ -37,11 +37,23 @@ def total_width(run: Any, variable: str) -> Dim | None:
     known = variable not in run.broken_lists or (unlooped and run.broken_lists[variable] == size_lists.UNLOOPED)
     if first is None or first.kind != "new" or not known or any(block is not run.block for block, _ in unlooped):
         return None
-    parts = [_sum(first.dims), *[total for _, total in unlooped]]
-    for step in steps[made[0] + 1 :]:
-        if variable in size_lists.changed_in([step]):
-            appended = isinstance(step, SizeStep) and step.kind == "append"
-            parts.append(_sum(step.dims) if appended else _of_loop(run, step, variable))
+    return _sum([_sum(first.dims), *[total for _, total in unlooped], _added(run, steps[made[0] + 1 :], variable)])
+
+
+def _added(run: Any, steps: Iterable[Any], variable: str) -> Dim | None:
+    """The widths of what statements put into a list."""
+    parts: list[Dim | None] = []
+    for step in steps:
+        if variable not in size_lists.changed_in([step]):
+            continue
+        if isinstance(step, SizeStep) and step.kind == "append":
+            parts.append(_sum(step.dims))
+        elif isinstance(step, Branch) and step.step is not None:  # `if actions is not None: inputs.append(actions)`
+            sides = [_added(run, block.steps, variable) for block in (step.then, step.orelse)]
+            then, other = sides if step.step.holds else sides[::-1]
+            parts.append(None if then is None or other is None else Dim.cond(step.step.text, then, other))
+        else:
+            parts.append(_of_loop(run, step, variable))
     return _sum(parts)
 
 

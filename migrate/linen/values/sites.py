@@ -525,6 +525,7 @@ class Branch:
     text: str = ""  # a condition made from sizes, instead of the source's
     choice: str = ""  # the condition as written, where it chooses between factories
     raises: bool | None = None  # the side that ends in an error: nothing behind it needs what the other side assigns
+    step: Any = None  # the condition in terms of the fields, or of whether an array is given, and the side `then` is
 
 
 @dataclasses.dataclass(eq=False)
