@@ -11,6 +11,7 @@ import itertools
 from typing import Any
 
 from ...trees import subtree
+from ..project import given_names
 from ..project.classes import Field, Method
 from .sites import Function
 from .values import Const
@@ -150,13 +151,14 @@ class _Shown:
             return name != "self"  # asked about already: what it depends on else decides
         self.asked.add(name)
         makers = self.bound.get(name, [])
-        if name in self.parameters:
+        left_out = bool(makers) and name in self.parameters and self._is_left_out(name)
+        if name in self.parameters and not left_out:
             return self._parameter(name) and not makers
         names, more = {name}, self.same.get(name, set())
         while more - names:
             names |= more
             more = set().union(*(self.same.get(n, set()) for n in names))
-        if any(n in self.parameters for n in names):
+        if any(n in self.parameters for n in names - ({name} if left_out else set())):
             return False
         changes = [change for n in names for change in self.changed.get(n, [])]
         bound = all(self._binding(maker, name) for maker in makers)
@@ -198,6 +200,17 @@ class _Shown:
         """Is an argument of the call a number or a text, by what it is said to be, that the constructor is given, too?"""
         said = self.parameters[name].annotation
         return self.method.default(name) is None and said is not None and ast.unparse(said) in _NUMBERS
+
+    def _is_left_out(self, name: str) -> bool:
+        """Is an argument that the method assigns None by default, and does nothing in the project give the call another?
+
+        Code outside of it that does raises: what such an argument decides is compared with what it was.
+        """
+        default = self.method.default(name)
+        positional = [p.arg for p in self.method.positional]
+        place = positional.index(name) if name in positional else None
+        none = isinstance(default, ast.Constant) and default.value is None
+        return none and not given_names.gives(self.run.project, name, place)
 
     def _call(self, node: ast.Call, own: frozenset[str]) -> bool:
         known = self.run.project.qualname(self.method.source, node.func) or ""

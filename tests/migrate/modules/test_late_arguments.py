@@ -88,3 +88,42 @@ def test_what_a_call_on_shapes_does_not_show_stays_linen(what: str) -> None:
     result = migrate(of_classes(REFUSED[what]))
     assert {r.outcome.value for r in result.classes if r.qualname == "m.M"} == {"bridged"}
     assert "linen_parity.given" not in after(result)
+
+
+LEFT_OUT = of_classes("h = Sized()(h)\nreturn h") + (
+    "\n\nclass Sized(nn.Module):\n  wide: int | None = None\n  @nn.compact\n  def __call__(self, x, count=None):\n"
+    "    if count is None:\n      if self.wide is None:\n        count = x.shape[-1]\n"
+    "      else:\n        count = self.wide\n"
+    "    return nn.Dense(count)(nn.relu(x))\n"
+)
+
+
+def test_an_argument_that_nothing_gives_is_its_default() -> None:
+    old, new, result = both(LEFT_OUT)
+    assert {r.outcome.value for r in result.classes} == {"native"}
+    assert "linen_parity.given(self.Dense_0, features=count)" in after(result)
+    x = jnp.arange(24.0).reshape(2, 4, 3)
+    for wide in (None, 5):
+        variables = old.Sized(wide).init(jax.random.key(0), x)
+        model = new.Sized(wide, in_shape=x.shape, rngs=nnx.Rngs(0))
+        compat.from_linen(variables, model)
+        same(model(x), old.Sized(wide).apply(variables, x))
+        with pytest.raises(Exception, match="shape"):
+            old.Sized(wide).apply(variables, x, 7)
+        with pytest.raises(ValueError, match=r"Linear was made with .*, and this call gives it {'features': 7}"):
+            model(x, 7)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "def run(model, v, x):\n  return model.apply(v, x, count=3)\n",
+        "def run(model, v, x):\n  return model.apply(v, x, 3)\n",
+        "OPTIONS = {'count': 3}\n",
+        "class N(nn.Module):\n  inner: nn.Module\n  @nn.compact\n  def __call__(self, x):\n    return self.inner(x, 3)\n",
+        "class N(nn.Module):\n  @nn.compact\n  def __call__(self, x, n):\n    return Sized()(x, *n)\n",
+    ],
+)
+def test_an_argument_that_something_may_give_stays_linen(more: str) -> None:
+    result = migrate(LEFT_OUT + "\n\n" + more)
+    assert {r.outcome.value for r in result.classes if r.qualname == "m.Sized"} == {"bridged"}
