@@ -81,6 +81,11 @@ DIMS = [
     Dim.opaque("-a") * B,
     A.minimum(B).minimum(C),
     A.ceil_div(7) * 2 - 1,
+    Dim.opaque("a + b") * 3 * (A - 4) * (B + 1),
+    -2 * A.ceil_div(7) * (B - 1) * (C + 2) * (C - 3),
+    (A // 4 - 3) * (A // 4 - 3),
+    (A - 1) * (B * C + 2) * 5,
+    (A - 1) * (B - 2) + 1,
 ]
 
 
@@ -151,6 +156,11 @@ def test_random_arithmetic_agrees_with_python() -> None:
         (A // B * C, "(a // b) * c"),
         (Dim.atom("lead", "x", 1, 1), "math.prod(x.shape[1:-1])"),
         (Dim.atom("lead", "x", 0), "math.prod(x.shape)"),
+        (64 * (A - 4) * (B - 4), "64 * (a - 4) * (b - 4)"),
+        (64 * ((A + 4) // 8 - 4) * ((B + 4) // 8 - 4), "64 * ((a - 28) // 8) * ((b - 28) // 8)"),
+        ((A - 4) * (A - 4) * C, "c * (a - 4) * (a - 4)"),
+        (C * A * B + C * A, "c * a * b + c * a"),
+        ((A + 1) * (B + 1) + 1, "a * b + a + b + 2"),
     ],
 )
 def test_text_that_a_person_would_write(dim: Dim, text: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .constant_text import condition
+from .dim_factors import Terms, factors_of
 
 if TYPE_CHECKING:
     from .dims import Atom, Dim, Monomial
@@ -26,6 +27,9 @@ def text_of(dim: Dim, render: Render | None) -> tuple[str, int]:
     if shifted is not None:
         return _floordiv_text(*shifted, render)
     place = {atom: index for index, atom in enumerate(dim.order)}
+    product = factors_of(dict(dim.terms))
+    if product is not None:
+        return _product_text(*product, place, render)
     last = len(place)
 
     def key(term: tuple[Monomial, int]) -> tuple[bool, bool, int]:
@@ -46,6 +50,20 @@ def text_of(dim: Dim, render: Render | None) -> tuple[str, int]:
     if len(pieces) == 1 and terms[0][1] > 0:
         return pieces[0], level
     return " ".join(pieces), _SUM
+
+
+def _product_text(
+    term: Terms, sums: list[tuple[Atom, int]], place: dict[Atom, int], render: Render | None
+) -> tuple[str, int]:
+    """The term and the sums, each in brackets where it needs them."""
+    from .dims import Dim
+
+    ((monomial, coefficient),) = term.items()
+    text, level = _monomial_text(monomial, coefficient, place, render)
+    alone = [text if level > _SUM else f"({text})"] if (monomial, coefficient) != ((), 1) else []
+    ordered = sorted(sums, key=lambda factor: place.get(factor[0], len(place)))
+    factors = [(Dim.atom(a.kind, *a.args, deps=a.deps) + number).operand_text(render) for a, number in ordered]
+    return " * ".join([*alone, *factors]), _PRODUCT
 
 
 def _monomial_text(monomial: Monomial, coefficient: int, place: dict[Atom, int], render: Render | None) -> tuple[str, int]:
