@@ -302,7 +302,7 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
             read |= names
             said = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda m: others.get(m[0], m[0]), argument.origin)
             added.append((argument.name, said))
-        elif argument.origin.startswith("None if"):
+        elif argument.origin.startswith("None if") or (argument.whole and _is_none(method.default(argument.origin))):
             added.append((argument.name, "None"))
         else:
             raise Unmigratable("NNX110", f"`{argument.name}` is not shown by its call", site.node)
@@ -311,6 +311,10 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
         raise Unmigratable("NNX110", "its argument has the name of a field", site.node)
     last = max([i for i, name in enumerate(parameters) if name in read], default=-1)
     return inner, [others[n] for n in parameters[: last + 1]], [others[n] for n in call.keywords if n in read]
+
+
+def _is_none(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and default.value is None
 
 
 def _free(text: ClassText, name: str) -> str:

@@ -81,11 +81,33 @@ class Shadowing(nn.Module):
     return Biased(self.width)(h, bias=jnp.concatenate(leaves(h), -1)) * self.bias
 
 
+class Conditioned(nn.Module):
+  width: int
+  @nn.compact
+  def __call__(self, x, mask=None, cond=None):
+    h = leaves(x)[0]
+    if cond is not None:
+      h = jnp.concatenate(leaves(h) + [cond], -1)
+    h = nn.Dense(self.width)(h)
+    if mask is not None:
+      h = h * nn.Dense(self.width)(leaves(mask)[0])
+    return nn.Dense(self.width)(leaves(h)[0])
+
+
+class Sparing(nn.Module):
+  width: int = 4
+  @nn.compact
+  def __call__(self, x, cond):
+    return Conditioned(self.width)(leaves(x)[0], cond=cond)
+
+
 def started(x):
   key = jax.random.key(0)
   Masked().init(key, x, x[:, 0, 0])
   Normed().init(key, x)
   Shadowing().init(key, x)
+  Sparing().init(key, x, x)
+  Conditioned(3).init(key, x)
   return Layered().init(key, x)
 
 
@@ -94,6 +116,7 @@ CASES: list[Any] = [
     ('Normed', dict(), [(2, 5, 3)], dict()),
     ('Normed', dict(kind='layer'), [(2, 5, 3)], dict()),
     ('Shadowing', dict(), [(2, 5, 3)], dict()),
+    ('Sparing', dict(), [(2, 5, 3), (2, 5, 2)], dict()),
     ('Layered', dict(), [(2, 5, 3)], dict()),
     ('Normed', dict(kind='none'), [(2, 5, 3)], dict()),
 ]
