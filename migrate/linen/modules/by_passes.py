@@ -6,6 +6,7 @@ The call on shapes makes one for each pass. Linen counts them as it comes by the
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import re
 from collections.abc import Sequence
@@ -19,15 +20,23 @@ from .made_later import made_before
 IN_TURN = "in turn"  # the call takes the module that is next in its list: the number of its maker there
 
 
+_CODES = frozenset({"NNX110", "NNX113", "NNX114", "NNX123"})
 _THROUGH = frozenset({"enumerate", "zip", "reversed", "sorted", "list", "tuple", "len", "iter"})
 _PARTS = frozenset({"items", "values", "keys"})
 _ARRAY = re.compile(r"\b(\w*Array|ndarray|Tensor)$")
 
 
-def has_loops(model: ClassModel) -> bool:
-    """Are there loops whose passes the call may have to count?"""
-    nodes = (node for method in model.methods().values() for node in method.nodes)
-    return any(isinstance(node, ast.For | ast.comprehension) for node in nodes)
+def may_count(model: ClassModel, failure: Unmigratable | None) -> bool:
+    """Has a class failed for sizes or loops, and has it one over something else than fields, whose passes the call knows?"""
+    if failure is None or failure.code not in _CODES:
+        return False
+    for method in model.methods().values() if "__call__" in model.methods() else ():
+        for node in method.nodes:
+            if isinstance(node, ast.For | ast.comprehension):
+                names = _names(node.iter) - {"self", *vars(builtins)}
+                if names - model.source.names.definitions.keys() - model.source.names.imports.keys():
+                    return True
+    return False
 
 
 def is_gone_through(run: Any, method: Method, parameter: ast.arg) -> bool:

@@ -246,7 +246,7 @@ def _decide_class(
         analyser.later.add(name)
         analyser.forget(name, tried)
         text, last, tried = attempts.attempt(model, analyser, plan, inner, references)
-        if text is None and by_passes.has_loops(model):
+        if text is None and by_passes.may_count(model, last):
             analyser.by_passes.add(name)
             analyser.forget(name, tried)
             text, _, tried = attempts.attempt(model, analyser, plan, inner, references)
