@@ -8,7 +8,6 @@ native form; `write` builds them again into a file's context.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
@@ -21,7 +20,7 @@ from ...linen.execution.needed_sizes import refuse_of_one_call
 from ...linen.lists import all_but_last, uncalled_items
 from ...linen.lists.chains import Chain
 from ...linen.modules.bridged_results import OUT_SHAPE, told
-from ...linen.modules.passed import attribute_name, held_modules
+from ...linen.modules.passed import held_modules
 from ...linen.values.constant_text import condition
 from ...linen.values.dim_text import ATOM, level_of
 from ...linen.values.dims import Atom, Dim
@@ -55,6 +54,7 @@ from ..text import elsewhere, layer_variants, naming, variable_places
 from ..text.naming import Names, Place
 from ..text.text_parts import Details, DryNamer, InitLines, MethodEdit, Namer, Recorder, short
 from . import constructor_names, constructor_text, hidden_globals, later_sizes, repeated_entries, shared_scopes, templates
+from .built_from import BuiltFrom, inputs_of
 
 VARIABLE_TYPES = {
     "params": "Param",
@@ -63,21 +63,6 @@ VARIABLE_TYPES = {
     "intermediates": "Intermediate",
     "perturbations": "Perturbation",
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class _BuiltFrom:
-    """What the constructor's expressions were built with."""
-
-    names: Recorder
-    inputs: object
-    sizes: dict[str, set[str]]  # what those of an argument are called may change, once more of them are asked for
-
-    def holds_for(self, text: ClassText) -> bool:
-        """Would they be the same if they were built anew? The names are asked for, as they would be."""
-        sizes = dict(self.sizes)  # asking for a name notes it
-        same = self.inputs == text.inputs() and all({text.size_name(a)} == said for a, said in sizes.items())
-        return same and self.names.holds_for(text.namer)
 
 
 class ClassText:
@@ -114,7 +99,7 @@ class ClassText:
         self.collections: set[str] = set()
         self.built: dict[Site, tuple[InitLines, set[str]]] = {}
         self.said_sizes: dict[str, set[str]] = {}  # arguments of the call → what their sizes were called
-        self._built_from: _BuiltFrom | None = None
+        self._built_from: BuiltFrom | None = None
         self.call_example = ""  # what the constructor calls the arguments of the first call, if it is given these
         self.examples: dict[str, str] = {}  # arguments of the call that the constructor is given → under which name
         self.later: dict[Site, None] = {}  # what is made when the class was called once, see `later_sizes`
@@ -207,23 +192,14 @@ class ClassText:
         if self._built_from is None or not self._built_from.holds_for(self):
             self._build_all()
 
-    def inputs(self) -> object:
-        """What the constructor's expressions follow from, as far as planning and building change it."""
-        return (
-            (self.call_example, tuple(self.examples.items()), tuple(self.later), tuple(self.streams.items())),
-            (self.bound, self.shadowed, self.inner),
-            {site: tuple(sizes) for site, sizes in self.run.carried.items()},
-            [self.plans.get(site.target) for site in self.run.sites],
-        )
-
     def _build_all(self) -> None:
-        given, asked, inputs = self.namer, Recorder(self.namer), self.inputs()
+        given, asked, inputs = self.namer, Recorder(self.namer), inputs_of(self)
         self.said_sizes, self._built_from, self.namer = {}, None, asked
         try:
             self._build_sites()
         finally:
             self.namer = given
-        self._built_from = _BuiltFrom(asked, inputs, self.said_sizes)
+        self._built_from = BuiltFrom(asked, inputs, self.said_sizes)
 
     def _build_sites(self) -> None:
         self.built.clear()
@@ -413,33 +389,9 @@ class ClassText:
                 return match[0]
             if not attribute:
                 return self.field(field)
-            return f"{self.field(field)}.{self._held_path(self.run, field, attribute.split('.'))}"
+            return f"{self.field(field)}.{given_modules.attribute(self, self.run, field, attribute.split('.'))}"
 
         return setup_conditions.asking_sizes(self, re.sub(r"\bself\.(\w+)((?:\.\w+)*)", said, text))
-
-    def _held_path(self, run: Execution, field: str, attributes: list[str]) -> str:
-        """How NNX calls an attribute of what a field holds, which may be that of what is handed on to it in turn."""
-        kinds = {module.site.target for name, module in held_modules(run) if name == field and module.site.kind == "class"}
-        if len(attributes) == 1 or len(kinds) != 1:
-            return ".".join([self.held_attribute(run, field, attributes[0]), *attributes[1:]])
-        self.analyser.read_attributes.add(attributes[0])
-        inner = self.analyser.execution(kinds.pop())
-        return f"{attributes[0]}.{self._held_path(inner, attributes[0], attributes[1:])}"
-
-    def held_attribute(self, run: Execution, field: str, attribute: str) -> str:
-        """How NNX calls an attribute of what a field holds; of a class of the project it is then read from outside."""
-        names = set()
-        for name, module in held_modules(run):
-            if name == field:
-                names.add(attribute_name(module.site, attribute))
-                if module.site.kind == "class":
-                    self.analyser.read_attributes.add(attribute)
-        if not names:
-            return attribute
-        found = names.pop()
-        if names or found is None:
-            raise Unmigratable("NNX127", f"`{attribute}` of what is passed as `{field}` is kept under different names")
-        return found
 
     def shape(self, shape: Shape) -> str:
         """A whole shape as the constructor says it; it must be `sayable`."""
