@@ -56,7 +56,7 @@ def _as_jax_has_it(leaf: Any) -> Any:
 
     An initializer that gives such an array leaves it one when it runs eagerly, and none under `jit` or `eval_shape`.
     """
-    return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf
+    return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufc" else leaf
 
 
 def _leaves(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:

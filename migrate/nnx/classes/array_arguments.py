@@ -28,6 +28,7 @@ _OF_ARRAYS = frozenset(
 _NO_PARTS = frozenset(
     {"view", "copy", "conj", "item", "tolist", "nbytes", "itemsize", "sharding", "devices", "aval", "value"}
 )
+_GOES_THROUGH = frozenset({"enumerate", "zip", "reversed", "sorted", "iter"})
 _OF_LIBRARIES = ("jax.", "numpy.", "flax.", "einops.")
 
 
@@ -99,7 +100,7 @@ class _Reading:
             index = parent.slice
             if isinstance(index, ast.Constant) and isinstance(index.value, str):
                 return False
-            return True if isinstance(index, ast.Slice | ast.Tuple) else None
+            return True if isinstance(index, ast.Tuple) else None  # of a list, too, a slice is taken
         if isinstance(parent, ast.Starred | ast.For | ast.comprehension | ast.YieldFrom):
             return False
         if isinstance(parent, ast.Assign) and any(isinstance(t, ast.Tuple | ast.List) for t in parent.targets):
@@ -108,6 +109,8 @@ class _Reading:
             call = source.parents.get(parent)
             return self.handed(source, call, parent.arg) if isinstance(call, ast.Call) else None
         if isinstance(parent, ast.Call) and node in parent.args:
+            if isinstance(parent.func, ast.Name) and parent.func.id in _GOES_THROUGH:
+                return False
             return self.handed(source, parent, parent.args.index(node))
         return None
 

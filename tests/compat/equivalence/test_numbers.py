@@ -166,3 +166,28 @@ def test_half_a_numpy_array_is_different() -> None:
     variables = Placed().init(jax.random.key(0), jnp.ones((3, 4)))
     report = check_equivalence(Placed(), variables, Halves(), X)
     assert not report.proved and "float32[4] in Linen, float16[4] in NNX" in report["shapes"].detail
+
+
+class Labelled(nn.Module):
+    """Text among the variables, which JAX has no arrays of."""
+
+    @nn.compact
+    def __call__(self, x: Any) -> Any:
+        self.variable("labels", "names", lambda: np.array(["a", "b"]))
+        return nn.Dense(2)(x)
+
+
+class LabelledNnx(nnx.Module):
+    def __init__(self) -> None:
+        self.Dense_0 = nnx.Linear(4, 2, rngs=nnx.Rngs(0))
+        self.names = nnx.variable_type_from_name("labels", allow_register=True)(np.array(["a", "b"]))
+
+    def __call__(self, x: Any) -> Any:
+        return self.Dense_0(x)
+
+
+def test_text_is_no_array_and_said_to_be_unchecked() -> None:
+    variables = Labelled().init(jax.random.key(0), jnp.ones((3, 4)))
+    report = check_equivalence(Labelled(), variables, LabelledNnx(), X)
+    assert report["keys"].verdict is report["shapes"].verdict is Verdict.PROVED
+    assert report["forward"].verdict is Verdict.UNCHECKED and "is not a valid JAX array type" in report["forward"].detail

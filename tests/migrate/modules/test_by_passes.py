@@ -47,7 +47,24 @@ for k, v in xs.items():
   out = out + made(self.width, name=f'net_{k}')(v).sum()
 return out"""
 
+HANDED_ON = """class Inner(nn.Module):
+  @nn.compact
+  def __call__(self, xs):
+    h = 0.0
+    for x in reversed(xs):
+      h = h + nn.Dense(x.shape[-1] + 1)(x).sum()
+    for x in xs[1:]:
+      h = h + Block(2)(x).sum()
+    return h
+
+
+"""
+
 PROGRAMS: dict[str, tuple[str, Any]] = {
+    "a list handed on to a module that goes through it": (
+        of("inner = Inner()\nreturn inner(xs) + Inner()(xs) + inner(xs)").replace("class M(", HANDED_ON + "class M("),
+        LIST,
+    ),
     "ensembles by name": (of(ENSEMBLE), PARTS),
     "a comprehension": (
         of("ys = [nn.Dense(self.width)(x) for x in xs]\nreturn nn.Dense(3)(jnp.concatenate(ys, axis=-1))"),
