@@ -268,30 +268,30 @@ class Execution(LoopExecution):
     def _follow_named(self) -> None:
         """Helpers that are called under other names: followed for their text."""
         for method in list(named_methods.found(self)):
-            self.entry = method.name
-            self.block = self.blocks[method.name] = Block()
-            try:
-                self._run_body(method, entry_arguments.of_method(self, method))
-            except Unmigratable:
-                if self.sites_of(method.name):
-                    raise
+            self._follow(method)
             named_methods.refuse(self, method)
 
     def _follow_for_derived(self) -> None:
         """Helpers that only derived classes call: followed for their text."""
         own = self.fields
         for method, borrowed in list(helpers_of_derived.found(self)):
-            self.entry, self.fields = method.name, {**own, **borrowed}
-            self.block = self.blocks[method.name] = Block()
+            self.fields = {**own, **borrowed}
             try:
-                self._run_body(method, entry_arguments.of_method(self, method))
-            except Unmigratable:
-                if self.sites_of(method.name):
-                    raise
+                self._follow(method)
             finally:
                 self.fields = own
             self.for_derived.add(method.name)
             helpers_of_derived.refuse(self, method)
+
+    def _follow(self, method: Method) -> None:
+        """Run a helper's body for its text. Raises Unmigratable where it makes something and cannot be followed."""
+        self.entry = method.name
+        self.block = self.blocks[method.name] = Block()
+        try:
+            self._run_body(method, entry_arguments.of_method(self, method))
+        except Unmigratable:
+            if self.sites_of(method.name):
+                raise
 
     def _summarize(self, name: str, method: Method, result: Value, names: Mapping[str, str] | None = None) -> None:
         """Keep what a method gives, for those that call it."""

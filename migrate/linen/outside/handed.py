@@ -32,9 +32,11 @@ _OF_LINEN = frozenset(
 )  # fmt: skip
 
 
-def fields(analyser: Any, model: ClassModel) -> frozenset[str]:
-    """The fields of a class that hold such modules; none where it, or one of its family, does more with one than call it."""
-    family = [model.mro()[-1], *analyser.classes.derived(model.mro()[-1])]
+def fields(analyser: Any, root: ClassModel) -> frozenset[str]:
+    """The fields of a class, and of all that derive from it, that hold such modules: none where one of them does more with
+    one than call it. `root`: a class that derives from no other.
+    """
+    family = [root, *analyser.classes.derived(root)]
     if not any(_is_asked_for(analyser, one) for one in family):
         return frozenset()
     if len(family) > 1 and any(one.source.names.scope_of(one.node) is not None for one in family):
@@ -57,7 +59,7 @@ def _is_asked_for(analyser: Any, model: ClassModel) -> bool:
 def _of_class(analyser: Any, model: ClassModel) -> frozenset[str]:
     """The fields of one class of a family that it could be handed."""
     given = analyser.given_outside
-    if model.qualname in given.unnamed | analyser.never_later:
+    if model.qualname in given.unnamed | analyser.never_later | analyser.outside_chains.keys():
         return frozenset()
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return frozenset()  # an earlier run has left it, and what constructs it gives it no example

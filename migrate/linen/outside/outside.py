@@ -38,9 +38,10 @@ def learn(project: Project, analyser: Analyser) -> None:
     reader = analyser.reader = _Reader(project, analyser)
     for source, call in reader.constructions():
         reader.read(source, call)
+    handed_to = {root: handed.fields(analyser, root) for root in analyser.classes if not root.bases}
     for model in analyser.classes:
-        names = handed.fields(analyser, model)
-        if names and model.qualname not in analyser.outside_chains:
+        names = handed_to.get(model.mro()[-1])
+        if names:
             analyser.given_outside.handed[model.qualname] = names
             analyser.later.add(model.qualname)
             analyser.given_outside.templates.pop(model.qualname, None)

@@ -156,8 +156,11 @@ class Value(nn.Module):
         net = made((*self.dims, 1))
         self.net = net
 
+    def joined(self, obs):
+        return obs if self.encoder is None else self.encoder(obs)
+
     def __call__(self, obs, goals=None, actions=None):
-        inputs = [obs if self.encoder is None else self.encoder(obs)]
+        inputs = [self.joined(obs)]
         if goals is not None:
             inputs.append(goals)
         if actions is not None:
@@ -175,6 +178,34 @@ class Discrete(Value):
 class Negative(Discrete):
     def __call__(self, obs, goals=None, actions=None):
         return -super().__call__(obs, goals, actions)
+
+
+class Wider(Value):
+    """Replaces what the base's call asks for."""
+
+    def joined(self, obs):
+        return jnp.concatenate([super().joined(obs), obs], -1)
+
+
+class Stack(nn.Module):
+    """Compact, as are those that derive from it."""
+
+    dims: tuple
+    encoder: nn.Module = None
+
+    @nn.compact
+    def __call__(self, x):
+        h = x if self.encoder is None else self.encoder(x)
+        for d in self.dims:
+            h = nn.Dense(d)(h)
+        return h
+
+
+class Scaled(Stack):
+    @nn.compact
+    def __call__(self, x):
+        y = super().__call__(x * 2.0)
+        return y * self.param("scale", nn.initializers.ones, (y.shape[-1],))
 
 
 class Plain(Value):
@@ -208,6 +239,14 @@ MODELS = {
     parts = {"v": Conv(7)}
     args = (GOALS, GOALS, jnp.array([0, 2]))
     return Negative(dims, 3, parts["v"]), args, {}, [(args, {})]
+''',
+    "a derived class that replaces a helper": '''def of_wider(dims=(4,)):
+    parts = {"v": Conv(7)}
+    return Wider(dims, 2, parts["v"]), (GOALS, GOALS), {}, [((GOALS, GOALS), {})]
+''',
+    "a compact class that derives from one": '''def of_scaled(dims=(4, 2)):
+    parts = {"v": Conv(7)}
+    return Scaled(dims, parts["v"]), (GOALS,), {}, [((GOALS,), {})]
 ''',
     "a derived class without a constructor, and one member": '''def of_plain(dims=(4,)):
     parts = {"v": Conv(7)}
