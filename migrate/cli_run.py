@@ -20,6 +20,7 @@ from .files.errors import InputError
 from .files.modules import module_names
 from .files.select import read_along, select
 from .files.walk import walk
+from .linen.project.configured import Configured
 from .pipeline import FileResult, RunResult, migrate_project
 from .progress import Progress, counted, watched
 from .report.model import FileReport, Finding, RunReport, Status
@@ -45,6 +46,8 @@ def migrate_paths(
             help = "Make it readable, or exclude it."
             errors.append(InputError(found.path, "NNX003", f"cannot be read: {error.strerror}", help))
     configured = made_by_configurations(paths, contents.values(), config.excludes)
+    if configured:  # they may construct modules, whatever they import
+        named |= {path for path, data in contents.items() if b"hydra" in data and b"instantiate" in data}
     report = migrate_contents(contents, options, config, version=version, named=named, configured=configured, progress=say)
     for problem in errors:
         report.files.append(FileReport(problem.path, Status.FAILED, [_finding(problem, Severity.ERROR)]))
@@ -60,7 +63,7 @@ def migrate_contents(
     *,
     version: str,
     named: Collection[Path] = (),
-    configured: Mapping[str, str] | None = None,
+    configured: Mapping[str, Configured] | None = None,
     progress: Progress | None = None,
 ) -> RunReport:
     """As `migrate_paths`, for bytes that are already there. `named`: files to read whatever they hold. `configured`: see
@@ -78,7 +81,7 @@ class _Run:
         options: Options,
         config: Config,
         named: Collection[Path],
-        configured: Mapping[str, str],
+        configured: Mapping[str, Configured],
         say: Progress,
     ) -> None:
         self.contents = contents

@@ -12,6 +12,8 @@ from . import inlining
 from .context import FileContext, Options
 from .diagnostics import Diagnostic, Severity
 from .edits import Conflict
+from .linen.project import configured as configurations
+from .linen.project.configured import Configured
 from .linen.project.index import Project
 from .plan import ClassPlan, Plan
 from .progress import counted
@@ -48,7 +50,7 @@ def migrate_project(
     *,
     per_file: Mapping[Path, Options] | None = None,
     unread: Collection[str] = (),
-    configured: Mapping[str, str] | None = None,
+    configured: Mapping[str, Configured] | None = None,
 ) -> RunResult:
     """Index, plan and rewrite parsed sources. Pure: reads and writes no file, runs no user code.
 
@@ -66,7 +68,7 @@ def _migrated(
     options: Options,
     own_options: Mapping[Path, Options],
     unread: Collection[str],
-    configured: Mapping[str, str] | None,
+    configured: Mapping[str, Configured] | None,
 ) -> RunResult:
     decided = _decided(Project(sources, unread, configured), options, own_options)
 
@@ -182,6 +184,8 @@ def concerned_files(project: Project) -> list[str]:
     found |= {
         name for name, source in project.files.items() if name.partition(".")[0] in of_flax and _handles_models(source)
     }
+    if project.made_by_configurations:
+        found |= {source.module for source, _ in configurations.calls(project)}
     near = {
         name: {base for base in bases if "." not in base or base.partition(".")[0] in packages}
         for name, bases in imports.items()

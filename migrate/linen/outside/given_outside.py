@@ -16,6 +16,7 @@ from typing import Any
 from ...source import SourceFile
 from ...trees import children, of_kind, subtree
 from ..flow.function_calls import FunctionCalls, parameters
+from ..project import configured
 from .classes_outside import may_be_class
 from .template_flow import Lost, Template, TemplateFlow
 
@@ -31,8 +32,6 @@ GROWING = ("append", "extend", "insert", "update")
 _COLLECTING = frozenset({"dict", "list", "tuple", "zip", "enumerate", "reversed"})
 _COPYING = frozenset({"copy.copy", "copy.deepcopy", "flax.core.freeze", "flax.core.FrozenDict"})
 _OUT_OF = frozenset({"items", "values", "get", "pop", "copy"})
-# What makes the objects that a configuration names (`_target_`).
-_MADE_BY_CONFIGURATIONS = frozenset({"hydra.utils.instantiate", "hydra.utils.call"})
 _MAX_DEPTH = 4
 _Defaults = Callable[[str], Mapping[str, tuple[SourceFile, ast.Call]]]  # class → field → the module that it is by default
 
@@ -86,6 +85,7 @@ class _Reader:
                 for call in _body(source, function).calls:
                     self._read(source, call, function)
         self._read_defaults()
+        self._read_configurations()
         for target, name, place in self.others:
             if name in self.templates.get(target, {}) or (name == "" and target in self.templates):
                 self.refused.setdefault(target, f"{place}: it is given something else, too")
@@ -164,6 +164,14 @@ class _Reader:
                     self.takers[template] = frozenset({target})
                     self.templates.setdefault(target, {}).setdefault(name, set()).add(template)
 
+    def _read_configurations(self) -> None:
+        """Note the modules that configurations hand over."""
+        for made in self.project.made_by_configurations.values():
+            for target, name in made.within:
+                if target in self.project.linen_classes:
+                    self.handed.setdefault(target, set()).add(name)
+                    self.refused.setdefault(target, f"{made.place}: a configuration makes it")
+
     def _spread(self) -> None:
         """What is handed to a class that stays Linen cannot be a factory for another."""
         by_target = {t: {m for given in by.values() for m in given} for t, by in self.templates.items()}
@@ -236,7 +244,7 @@ class _Reader:
                 return inner(*node.args, *(k.value for k in node.keywords))
             if isinstance(node.func, ast.Attribute) and node.func.attr in _OUT_OF and not name:
                 return inner(node.func.value)
-            if name in _MADE_BY_CONFIGURATIONS:
+            if name in configured.MAKERS:
                 return bool(self.project.made_by_configurations)
             if name in self.project.linen_classes or (depth < _MAX_DEPTH and self._returns_module(source, node, depth)):
                 return True

@@ -11,6 +11,7 @@ from ...names import canonical
 from ...plan import follow_aliases
 from ...source import SourceFile
 from ...trees import said, subtree
+from . import configured
 from .programs import programs
 
 # Classes of flax.linen that are no modules.
@@ -52,7 +53,7 @@ class ClassInfo:
 class Project:
     """The files of a run by module name, with names resolved across them. File order never matters.
 
-    `unread`: modules that are there and could not be read or migrated; nothing is known of what they define. `configured`:
+    `unread`: modules that are there and could not be read or migrated; nothing is known of what they define. `made`:
     names of what configuration files construct, with the place.
     """
 
@@ -60,11 +61,11 @@ class Project:
         self,
         files: Iterable[SourceFile],
         unread: Collection[str] = (),
-        configured: Mapping[str, str] | None = None,
+        made: Mapping[str, configured.Configured] | None = None,
     ) -> None:
         self.files: dict[str, SourceFile] = {}
         self.unread = frozenset(unread)
-        self.configured = dict(configured or {})
+        self.configured = dict(made or {})
         self.aliases: dict[str, str] = {}
         self._canonical: dict[str, str] = {}  # answers of `canonical`, once all aliases are known
         self._qualnames: dict[ast.AST, str | None] = {}  # answers of `qualname`, from then on
@@ -88,17 +89,14 @@ class Project:
         return {info.node: name for name, info in self.linen_classes.items()}
 
     @functools.cached_property
-    def made_by_configurations(self) -> Mapping[str, str]:
+    def made_by_configurations(self) -> Mapping[str, configured.Configured]:
         """The Linen classes that hydra constructs, by configuration files and dicts of the code, with the place."""
-        named = {self.canonical(name): place for name, place in self.configured.items()}
-        for source in self.files.values() if self.says("hydra") else ():
-            for node in source.by_kind.get(ast.Dict, ()) if "_target_" in source.text else ():
-                assert isinstance(node, ast.Dict)
-                for key, value in zip(node.keys, node.values):
-                    target = isinstance(key, ast.Constant) and key.value == "_target_" and isinstance(value, ast.Constant)
-                    if target and isinstance(value, ast.Constant) and isinstance(value.value, str):
-                        named.setdefault(self.canonical(value.value), f"{source.path.name}:{value.lineno}")
-        return {name: place for name, place in named.items() if name in self.linen_classes}
+        return configured.find(self)
+
+    @functools.cached_property
+    def configurations_obstacle(self) -> str:
+        """Why these cannot be given sizes and rngs where the configurations are read; "" where they can."""
+        return configured.find_obstacle(self)
 
     @functools.cached_property
     def class_words(self) -> frozenset[str]:

@@ -26,10 +26,9 @@ def said(writer: ClassWriter, field: Field) -> Parts | None:
     plan = writer.text.plans.get(name) if name is not None else None
     if plan is None or plan.outcome is not Outcome.NATIVE or not isinstance(made, ast.Call):
         return None
-    sizes = adapter.said_sizes((plan,), writer.namer)
-    given = f", sizes={sizes}" if sizes else ""
-    late = ", late=True" if plan.late or plan.sown - {"intermediates"} else ""
-    return (f"{writer.namer.parity('Functional')}(", writer.source.span(made.func), f"{given}{late})")
+    options = adapter.options((plan,), writer.namer)
+    given = f", {options}" if options else ""
+    return (f"{writer.namer.parity('Functional')}(", writer.source.span(made.func), f"{given})")
 
 
 __all__ = ["said"]

@@ -34,7 +34,7 @@ from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
-from . import asking, attempts, held_state, later_sizes, stack_axes, taken_for_granted, templates
+from . import asking, attempts, configured, held_state, later_sizes, stack_axes, taken_for_granted, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 
@@ -112,6 +112,7 @@ def decide(
         outside_chains.check(plan, analyser, reasons)
         templates.check_takers(analyser, reasons)
         templates.check_handed(analyser, reasons)
+        configured.check(plan, analyser, reasons)
         plan.lifted_texts = lifted_aliases.decide(project, analyser, plan, aliases, reasons)
         holds = analyser.given_outside.holds
         if any(model.qualname in reasons for model in reached):  # initializers return them to Linen's modules or native ones

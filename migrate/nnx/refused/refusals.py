@@ -215,9 +215,12 @@ def _refuse_mixins(text: ClassText) -> None:
 
 
 def refuse(text: ClassText) -> None:
-    place = text.run.project.made_by_configurations.get(text.model.qualname)
-    if place is not None:
-        raise Unmigratable("NNX182", f"{place} makes it, which knows neither its sizes nor rngs", text.model.node)
+    made = text.run.project.made_by_configurations.get(text.model.qualname)
+    if made is not None and text.run.project.configurations_obstacle:
+        why = text.run.project.configurations_obstacle
+        raise Unmigratable(
+            "NNX182", f"{made.place} makes it, which knows neither its sizes nor rngs: {why}", text.model.node
+        )
     class_methods.refuse(text.analyser, text.model.qualname, text.model.node)
     for problem in text.run.problems:
         raise problem

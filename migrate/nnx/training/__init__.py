@@ -7,7 +7,18 @@ from ...linen.flow import self_names
 from ...linen.flow.flow import Flow
 from ...linen.project.index import Project
 from ...plan import Outcome, Plan
-from . import adapter, components, device_copies, functional, functional_gradients, module_names, native, notices, uncalled
+from . import (
+    adapter,
+    components,
+    configured,
+    device_copies,
+    functional,
+    functional_gradients,
+    module_names,
+    native,
+    notices,
+    uncalled,
+)
 
 
 def write(project: Project, plan: Plan, contexts: dict[str, FileContext]) -> None:
@@ -38,6 +49,7 @@ def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
         if component not in trees:
             functional_gradients.report(component, flow, contexts)
             adapter.write(component, flow, contexts)
+    configured.write(flow, contexts)
     uncalled.report([*native_ones, *trees], flow, contexts)
     notices.report(flow, contexts)
 

@@ -178,9 +178,7 @@ def _wrap(context: FileContext, site: ast.Call, plans: tuple[ClassPlan, ...], co
             severity=Severity.WARNING,
             help="Give these classes different names, or pass the sizes to the constructor here.",
         )
-    sizes = said_sizes(plans, context)
-    late = any(plan.late or plan.sown - {"intermediates"} for plan in plans)  # init gives what is sown, too
-    said = ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * late + _named(plans))
+    said = options(plans, context)
     text = context.source.text
     mixed = component is not None and site in component.mixed
     name = context.parity("functional_or_linen" if mixed else "Functional")
@@ -234,6 +232,13 @@ def _kept_by(component: Component | None) -> str:
         return f"What keeps it from split state: {split}{advice.to(split)}. " if split else ""
     also = f", and from split state: {split}" if split and split != component.obstacle else ""
     return f"What keeps it: {component.obstacle}{advice.to(component.obstacle)}{also}. "
+
+
+def options(plans: tuple[ClassPlan, ...], namer: Namer) -> str:
+    """What a `Functional` is told of its class beside the arguments: `sizes=lambda x, *_, **__: {...}, late=True`."""
+    sizes = said_sizes(plans, namer)
+    late = any(plan.late or plan.sown - {"intermediates"} for plan in plans)  # init gives what is sown, too
+    return ", ".join([f"sizes={sizes}"] * bool(sizes) + ["late=True"] * late + _named(plans))
 
 
 def said_sizes(plans: tuple[ClassPlan, ...], namer: Namer) -> str:
