@@ -50,7 +50,6 @@ from .execute import Execution
 from .helpers import Slot
 from .needed_sizes import needed_sizes
 from .reads import Reads
-from .side_ranks import SideRanks
 
 # Arguments with a dimension less than features have.
 _IDS = re.compile(r"mask|(^|_)(ids|positions?)$")
@@ -71,7 +70,7 @@ class Analyser:
         self.ranks: dict[str, dict[str, int]] = {k: dict(v) for k, v in (ranks or {}).items()}
         self.window_ranks: dict[str, dict[str, int]] = {}  # those that a window of any length was taken to tell
         self.changed_arguments: dict[str, set[str]] = {}  # class → what its call changes in place of what it is given
-        self.side_ranks: dict[str, SideRanks] = {}  # class → what is certain on single sides of its conditions
+        self.side_ranks: dict[str, side_ranks.SideRanks] = {}  # class → what is certain on single sides of its conditions
         self.assumed: dict[str, dict[str, int]] = {}  # of these the ones that were guessed, or seen in examples only
         self.done: dict[str, Execution | Unmigratable] = {}
         self.own_chains: dict[str, bool] = {}
@@ -84,6 +83,7 @@ class Analyser:
         self.wrapped: set[str] = set()  # the classes of these modules
         self.foreign: dict[str, set[str]] = {}  # class → those of other packages that it wraps, see `foreign`
         self.later: set[str] = set()  # classes whose constructors find sizes by a call, see `later_sizes`
+        self.shared_readings: set[tuple[ast.AST, str]] = set()  # of variables, in all classes of a family; see there
         self.by_passes: set[str] = set()  # those that find, too, how many modules their loops make, see `by_passes`
         self.never_later: set[str] = set()  # those that may not
         self.conflicts: dict[str, str] = {}

@@ -11,6 +11,7 @@ from ..values.sites import Site
 
 LATER = "later"  # it is made so
 TYPED = "typed"  # and what it starts from follows the dtypes of the call, or what its arguments hold beside arrays
+SEVERAL = "several"  # it may be more than one array: no mark, but the site's own
 NAMED = "named"  # and so does its name, or the function that makes it is called where this is not followed
 
 
@@ -30,6 +31,11 @@ def is_one(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
         if site.kind == "param" and all(shown_by_shapes.shown(run, env.method, a, typed=True) for a in given):
             return _mark(site, TYPED)
     return _is_named(run, site, node, env)
+
+
+def is_one_of_family(run: Any, site: Site, node: ast.Call, env: Any) -> bool:
+    """Is it made so since a class that shares the method has it so? See `shared_readings`."""
+    return (node, LATER) in run.analyser.shared_readings and is_one(run, site, node, env)
 
 
 def made_before(site: Site) -> bool:
@@ -85,4 +91,4 @@ def _mark(site: Site, *more: str) -> bool:
     return True
 
 
-__all__ = ["LATER", "NAMED", "TYPED", "is_named_so", "is_one", "made_before", "method_of"]
+__all__ = ["LATER", "NAMED", "SEVERAL", "TYPED", "is_named_so", "is_one", "is_one_of_family", "made_before", "method_of"]

@@ -22,7 +22,7 @@ from ..values.sites import Abs, DtypePart, Function, Localized, Make, Site, Stat
 from ..values.values import DTYPES, Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from . import made_later, own_shapes
 from .construction import name_spec
-from .made_later import LATER, NAMED
+from .made_later import LATER, NAMED, SEVERAL
 from .put_variables import put_variable
 from .settled_fields import settled
 from .variable_reads import get_variable
@@ -61,7 +61,8 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
     if init is None or any(isinstance(n, ast.Starred) for n, _ in rest):
         raise Unmigratable("NNX142", f"`{ast.unparse(node)}` has no plain initializer", node)
     localized: list[Localized] = []
-    for argument_node, given in [init, *rest[1:]]:
+    late = made_later.is_one_of_family(run, site, node, env)
+    for argument_node, given in [init, *rest[1:]] if not late else ():
         said = run.localize(argument_node, env) or _dtype_argument(run, site, argument_node, given, env)
         if said is None and made_later.is_one(run, site, node, env):
             localized = []
@@ -100,6 +101,7 @@ def self_param(run: Any, node: ast.Call, env: Any) -> Abs:
             site.shape = first
     else:
         site.several = _may_make_several(init[1].value, shape_value)
+    site.several |= (node, SEVERAL) in run.analyser.shared_readings
     site.origin = len(run.sites)
     run.sites.append(site)
     if NAMED in site.renders:  # whose name the constructor does not know: the call on shapes makes it
@@ -221,7 +223,9 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         raise Unmigratable("NNX142", f"`{ast.unparse(node)}` has no plain initializer", node)
     site.lazy = site.target in run.lazy and isinstance(name.value, Const) and not run.in_setup and not site.loops
     localized: list[Localized] = []
-    for key, argument_node in [*((None, n) for n, _ in rest), *((k, n) for k, (n, _) in options.items())]:
+    late = not site.lazy and made_later.is_one_of_family(run, site, node, env)
+    said_first = [*((None, n) for n, _ in rest), *((k, n) for k, (n, _) in options.items())]
+    for key, argument_node in said_first if not late else ():
         run.starting = True
         said = run.localize(argument_node, env) if not site.lazy else None
         run.starting = False
@@ -265,6 +269,7 @@ def _self_variable(run: Any, node: ast.Call, env: Any) -> Abs:
         run.used_streams = streams
     if site.lazy and (run.in_setup or site.loops or site.name is None or site.name.constant is None):
         raise Unmigratable("NNX112", f"the variable `{_shown(name)}` is made when called, in a loop or in setup", node)
+    site.several |= (node, SEVERAL) in run.analyser.shared_readings
     site.origin = len(run.sites)
     run.sites.append(site)
     if not run.in_setup and not site.lazy:

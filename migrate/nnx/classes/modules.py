@@ -34,7 +34,7 @@ from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
-from . import asking, attempts, configured, held_state, later_sizes, stack_axes, taken_for_granted, templates
+from . import asking, attempts, configured, held_state, later_sizes, shared_readings, stack_axes, taken_for_granted, templates
 from .class_text import ClassText
 from .class_write import ClassWriter
 
@@ -108,7 +108,11 @@ def decide(
             reasons = dict(given)
             _execute_all(analyser, asked)
             continue
-        edited = _check_edits(project, plan, texts, reasons, loaded | analyser.read_attributes)
+        try:
+            edited = _check_edits(project, plan, texts, reasons, loaded | analyser.read_attributes)
+        except shared_readings.Agreed:
+            _execute_all(analyser, asked)
+            continue
         outside_chains.check(plan, analyser, reasons)
         templates.check_takers(analyser, reasons)
         templates.check_handed(analyser, reasons)
@@ -256,7 +260,7 @@ def _decide_class(
             analyser.later.discard(name)
             analyser.forget_special([name])
             assert last is not None
-            failure = last if last.reason.startswith(failure.reason) else failure
+            failure = last if last.reason.startswith(failure.reason) else _more_telling(failure, last)
     if text is None:
         assert failure is not None
         if analyser.foreign.pop(name, None):
@@ -309,6 +313,14 @@ def _decide_class(
         details=details,
     )
     plan.classes[name].writer = text
+
+
+def _more_telling(failure: Unmigratable, beyond: Unmigratable) -> Unmigratable:
+    """What to say of a class that failed for a size, and `beyond` it for something else.
+
+    A function that makes its modules would be in the way of any size, and its text may stand in the class: see `inlining`.
+    """
+    return beyond if failure.code == "NNX110" and beyond.code == "NNX138" else failure
 
 
 def _although_wrapped(first: Unmigratable, failure: Unmigratable) -> Unmigratable:
@@ -401,6 +413,8 @@ def _check_edits(
             key = (str(edit.source.path), edit.span.start, edit.span.end)
             other = wanted.setdefault(key, (name, edit.parts))
             if other[1] != edit.parts:
+                if other[0] in texts and other[0] != name:
+                    shared_readings.agree(text, texts[other[0]])
                 shared = Unmigratable("NNX170", "a method that several classes share would have to differ between them")
                 reasons.setdefault(name, shared)
                 reasons.setdefault(other[0], shared)

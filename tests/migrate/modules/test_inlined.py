@@ -119,6 +119,93 @@ def test_findings_point_to_the_text_that_the_user_has() -> None:
     assert "class Odd(nn.Module):" in [lines[d.line - 1] for d in file.diagnostics if d.code == "NNX145"]
 
 
+NORMS = """import functools
+
+from flax import linen as nn
+import jax.numpy as jnp
+
+
+def get_norm(kind, train, dtype=jnp.float32):
+  if kind == 'batch':
+    return functools.partial(nn.BatchNorm, use_running_average=not train, dtype=dtype)
+  elif kind in ['layer', 'pre']:
+    return functools.partial(nn.LayerNorm, dtype=dtype)
+  raise ValueError(kind)
+"""
+NORMED = """from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+import inlined_norms
+
+
+def odd(x):
+  return jax.tree.leaves({'a': x, 'b': x * 2})[0]
+
+
+class Attend(nn.Module):
+  heads: int
+  dtype: Any = jnp.float32
+
+  @nn.compact
+  def __call__(self, q, kv, mask=None, train=False):
+    norm = inlined_norms.get_norm('layer', train, dtype=self.dtype)
+    query = odd(nn.DenseGeneral((self.heads, q.shape[-1]), name='query')(q))
+    key = odd(nn.DenseGeneral((self.heads, q.shape[-1]), name='key')(kv))
+    value = odd(nn.DenseGeneral((self.heads, q.shape[-1]), name='value')(kv))
+    query, key, value = norm()(query), norm(name='of_key')(key), norm()(value)
+    weights = jnp.einsum('bqhd,bkhd->bhqk', query, key)
+    if mask is not None:
+      weights = jnp.where(mask, weights, -1e9)
+    x = jnp.einsum('bhqk,bkhd->bqhd', nn.softmax(weights), value)
+    out = nn.DenseGeneral(q.shape[-1], axis=(-2, -1), name='out')(odd(x))
+    out_norm = inlined_norms.get_norm('batch', train)
+    return out_norm()(odd(out))
+
+
+class SelfAttend(Attend):
+  @nn.compact
+  def __call__(self, q, mask=None, train=False):
+    return super().__call__(q, q, mask, train=train)
+
+
+class Model(nn.Module):
+  @nn.compact
+  def __call__(self, x, y, mask=None, train=False):
+    x = SelfAttend(2)(x, mask, train)
+    x = SelfAttend(3)(nn.Dense(5)(x), train=train)
+    return Attend(2)(x, y, train=train)
+"""
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_text_of_another_file_is_taken_where_sizes_are_not_known_either(masked: bool) -> None:
+    files = {"inlined_norms": NORMS, "inlined_normed": NORMED}
+    result = _migrated(files)
+    plans = {c.qualname.rpartition(".")[2]: c for c in result.classes}
+    assert {c.outcome for c in result.classes} == {"native"}, [c.reason for c in result.classes]
+    random = np.random.RandomState(0)
+    x, y = (jnp.asarray(random.randn(2, *shape), jnp.float32) for shape in ((4, 6), (3, 7)))
+    mask = jnp.asarray(random.rand(2, 1, 4, 4) > 0.3) if masked else None
+    linen = [_load(name, text) for name, text in files.items()][-1].Model()
+    variables = linen.init(jax.random.key(0), x, y, mask)
+    for name, content in result.created.items():
+        _load(name.stem, content)
+    after = {file.path.stem: file.after or "" for file in result.files}
+    call = {"x": x, "y": y, "mask": mask, "train": False}
+    added = {a.name: eval(a.origin, {}, call) for a in plans["Model"].added_arguments}
+    native = [_load(name, after[name]) for name in files][-1].Model(**added, rngs=nnx.Rngs(0))
+    assert jax.tree.structure(compat.to_linen(native)) == jax.tree.structure(variables)
+    compat.from_linen(variables, native)
+    assert (native(x, y, mask) == linen.apply(variables, x, y, mask)).all()
+    expected, changed = linen.apply(variables, x, y, mask, train=True, mutable=["batch_stats"])
+    assert (native(x, y, mask, train=True) == expected).all()
+    state = compat.to_linen(native)["batch_stats"]
+    assert all(jax.tree.leaves(jax.tree.map(lambda a, b: (a == b).all(), state, changed["batch_stats"])))
+
+
 AROUND = """
 
 class Above(nn.Module):
