@@ -34,7 +34,17 @@ from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
-from . import asking, attempts, configured, held_state, later_sizes, shared_readings, stack_axes, taken_for_granted, templates
+from . import (
+    asking,
+    attempts,
+    configured,
+    held_state,
+    later_sizes,
+    shared_readings,
+    stack_axes,
+    taken_for_granted,
+    templates,
+)
 from .class_text import ClassText
 from .class_write import ClassWriter
 
