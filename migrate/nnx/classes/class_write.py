@@ -24,6 +24,7 @@ from ...source import SourceFile
 from ..calls import cached_properties, call_dtypes, cells, uncalled_flags
 from ..factories import choices, factories, helper_functions, wider_nothings
 from ..fields import call_fields, class_scope, kept_fields, post_init
+from ..generated import late_fields
 from ..lifted import lifted, lifted_functions
 from ..refused import class_decorators, protocols
 from ..setup import carried as carried_lists
@@ -274,7 +275,7 @@ class ClassWriter:
             return
         held = late_arguments.said(self.text, site, self.text.reference(site))
         said = uncalled_flags.written(self, site, held)
-        said = call_dtypes.written(self, site, said)
+        said = late_fields.written(self.text, site, call_dtypes.written(self, site, said))
         if LATER in site.renders:
             said = later_sizes.found(self.text, site)
         if site.kind == "param":
@@ -283,7 +284,8 @@ class ClassWriter:
             argument, node, _ = site.renders["dtype"]
             said = (f"{self.namer.parity('in_dtype')}(", *said, ", ", site.source.span(node), f", {argument!r})")
         self.put(site.node, *said, source=site.source)
-        self.moved.append((site.source, site.source.span(site.node)))
+        if not late_fields.is_remade(site):
+            self.moved.append((site.source, site.source.span(site.node)))
         call_write.write(self, site)
 
     def _lazy_variable(self, site: Site) -> None:

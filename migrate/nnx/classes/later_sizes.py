@@ -32,7 +32,7 @@ from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
 from ...linen.values.wrappers import is_wrapper
 from ...trees import subtree
 from ..calls import merged_flags
-from ..generated import bridging, foreign
+from ..generated import bridging, foreign, late_fields
 from ..text.text_parts import InitLines, joined
 from . import array_arguments, constructions, constructor_names, first_calls, late_arguments, later_stacks
 
@@ -70,7 +70,7 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     try:
         return constructions.site_lines(text, site)
     except Unmigratable as error:
-        of_call = error.code == "NNX113" and text.model.qualname in text.analyser.later and late_arguments.find(text, site)
+        of_call = error.code == "NNX113" and text.model.qualname in text.analyser.later and _may_be_given(text, site)
         if text.model.qualname not in text.analyser.later or not (of_call or _is_lacking(error, site)):
             raise
         why = _unfit(text, site)
@@ -81,6 +81,11 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     return InitLines((), _later(text, site))
 
 
+def _may_be_given(text: ClassText, site: Site) -> bool:
+    """Can the call on shapes give a module the arguments that only the call knows?"""
+    return late_fields.find(text, site) if site.foreign else late_arguments.find(text, site)
+
+
 def _in_turn(text: ClassText, site: Site) -> Parts:
     """What makes the modules of a loop whose passes the call knows."""
     why = _unfit(text, site)
@@ -89,7 +94,7 @@ def _in_turn(text: ClassText, site: Site) -> Parts:
     try:
         constructions.site_lines(text, site)
     except Unmigratable as error:
-        if error.code == "NNX113" and not late_arguments.find(text, site):
+        if error.code == "NNX113" and not _may_be_given(text, site):
             why = why or error.reason
     if why:
         reason = f"a module is made in a loop whose passes only the call knows; and it cannot be made later: {why}"
@@ -198,6 +203,8 @@ def _is_self(node: ast.expr) -> bool:
 def _later(text: ClassText, site: Site) -> Parts:
     assert site.call is not None
     wrapped = _wrapped(text, site)
+    if wrapped is not None and late_fields.by_call(site):
+        return wrapped
     if wrapped is not None and late_arguments.parameters(site):
         raise Unmigratable("NNX113", "a Linen module is given what only the call knows", site.node)
     if wrapped is not None:

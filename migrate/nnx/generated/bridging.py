@@ -297,7 +297,7 @@ def _of_modules(text: ClassText, bound: BoundArg) -> bool:
     return any(run.holds_module(v) or next(factories_in(v), None) is not None for v in values)
 
 
-def _default(text: ClassText, argument: str) -> ast.Constant | None:
+def default_of_call(text: ClassText, argument: str) -> ast.Constant | None:
     """The constant that an argument of the class's own call has where it is left out."""
     method = text.model.method("__call__")
     default = method.default(argument) if method is not None else None
@@ -305,7 +305,7 @@ def _default(text: ClassText, argument: str) -> ast.Constant | None:
 
 
 def _may_be_none(text: ClassText, argument: str) -> bool:
-    default = _default(text, argument)
+    default = default_of_call(text, argument)
     return default is not None and default.value is None
 
 
@@ -335,7 +335,7 @@ def example(text: ClassText, site: Site, name: str, value: Value) -> str:
     if isinstance(value, Static) and not value.deps:
         return text.own_text(value.text)
     given = value.why.removeprefix("argument ") if type(value) is Unknown and value.why.startswith("argument ") else ""
-    default = _default(text, given)
+    default = default_of_call(text, given)
     if default is not None and isinstance(default.value, bool | str):
         return repr(default.value)  # a flag that is handed on, as Linen's `init` has it where it is not given
     raise UnknownInput(f"its input `{name}` is not known")
@@ -381,6 +381,7 @@ __all__ = [
     "Unbridgeable",
     "UnknownInput",
     "bridged",
+    "default_of_call",
     "example",
     "mentions_partitioning",
     "traits_of",

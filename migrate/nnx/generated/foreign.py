@@ -18,7 +18,7 @@ from ...linen.values.presence import whole_argument
 from ...linen.values.sites import Site, Unmigratable
 from ...linen.values.values import Array, Value
 from ..text.text_parts import joined
-from . import bridging
+from . import bridging, late_fields
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
@@ -62,18 +62,20 @@ def _wrapped(text: ClassText, site: Site, later: bool) -> Parts:
         raise bridging.Unbridgeable("it is never called where its inputs could be seen")
     if len({_flags(node) for node, _, _ in site.calls}) > 1:
         raise bridging.Unbridgeable("it is called with other inputs the second time, for which it may make other variables")
+    named = site.in_setup or site.name is not None
+    label = "None" if named else repr(site.target.rpartition(".")[2]).replace("'", '"')
+    if late_fields.by_call(site):
+        return joined((text.namer.parity("LaterRemade"),), [(label,)])
     arguments: list[Parts] = []
     for field, bound in site.bound.items():
         if bound.node is not None and bridging.mentions_partitioning(bound.node):
             raise bridging.Unbridgeable(f"`{field}` has axes")
-        parts = text.argument(bound, field, site)
+        parts = late_fields.said(text, site, field, bound)
         arguments.append(parts if field.startswith("argument ") else (f"{field}=", *parts))
     arguments += text.handed_on(site)
     module: list[Part] = [*text.callee(site, site.target), "("]
     for position, argument in enumerate(arguments):
         module += [", " if position else "", *argument]
-    named = site.in_setup or site.name is not None
-    label = "None" if named else repr(site.target.rpartition(".")[2]).replace("'", '"')
     given: list[Parts] = [("*args",), ("rngs=rngs",), ("**kwargs",)]
     if not later:
         given = [*_examples(text, site), ("rngs=rngs",)]

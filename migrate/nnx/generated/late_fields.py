@@ -1,0 +1,106 @@
+"""Fields of wrapped Linen modules that only the call knows: `lib.Block(8, deterministic=not train)(x)`.
+
+Linen makes such a module anew in each call. What wraps it is made once, with a flag or a dtype as an example; the call makes
+the module as ever, and has it compute with the variables that are there:
+
+    self.Block_0 = linen_parity.foreign(lib.Block(8, deterministic=True), "Block", jax.ShapeDtypeStruct(...), rngs=rngs)
+    ...
+    x = linen_parity.remade(self.Block_0, lib.Block(8, deterministic=not train))(x)
+
+A field that decides which parameters there are, or their shapes, raises as it does in Linen; `foreign` checks their dtypes.
+What is no flag or dtype is found by the call on shapes, of a class that makes one (`later_sizes`): `LaterRemade("Block")`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...edits import Parts
+from ...linen.modules.self_calls import dtype_default
+from ...linen.values import default_dtypes
+from ...linen.values.sites import BoundArg, Factory, ModuleField, Site
+from ...linen.values.values import Array, DtypeOf, Unknown
+from ...trees import subtree
+from ..text.text_parts import joined
+from . import bridging
+
+if TYPE_CHECKING:
+    from ..classes.class_text import ClassText
+
+_LATE = "late fields"  # of a site: the call makes its module anew
+_BY_EXAMPLE, _BY_CALL = "by example", "by call"  # and the constructor, before that, by these
+
+
+def said(text: ClassText, site: Site, field: str, bound: BoundArg) -> Parts:
+    """An argument of the construction; an example of it where only the call knows it."""
+    if bound.localized is not None or bound.text is not None or not _stands(text, site, bound):
+        return text.argument(bound, field, site)
+    example = _example(text, field, bound)
+    if not example:
+        return text.argument(bound, field, site)
+    site.renders[_LATE] = _BY_EXAMPLE
+    return example
+
+
+def _stands(text: ClassText, site: Site, bound: BoundArg) -> bool:
+    """Does a method of the class make the module itself, with this argument in its words?"""
+    if site.in_setup or site.held or site.passed or site.choice or site.alternatives or site.through or bound.node is None:
+        return False
+    own = any(base.source is site.source and base.node in site.source.ancestors(site.node) for base in text.model.mro())
+    named = site.factory is not None and site.factory.node is site.node.func
+    return own and named and site.holder == "self" and any(node is bound.node for node in subtree(site.node))
+
+
+def _example(text: ClassText, field: str, bound: BoundArg) -> Parts:
+    """What the constructor gives instead: what a flag of this name is by default, float32 for a dtype; () for others."""
+    value = bound.abs.value
+    if isinstance(value, Array | Factory | ModuleField) or text.run.holds_module(value):
+        return ()
+    if field in bridging.FLAGS:
+        return (bridging.FLAGS[field],)
+    if isinstance(value, DtypeOf):
+        return _dtype(text, value)
+    given = value.why.removeprefix("argument ") if type(value) is Unknown and value.why.startswith("argument ") else ""
+    default = bridging.default_of_call(text, given)
+    return (repr(default.value),) if default is not None and isinstance(default.value, bool | str) else ()
+
+
+def _dtype(text: ClassText, value: DtypeOf) -> Parts:
+    """`x.dtype`, `self.dtype or x.dtype` for what the constructor takes an input to be."""
+    entry = text.run.model.method(text.run.entry)
+    default = dtype_default(text.run, entry, value.why) if entry is not None else ""
+    input_type = text.namer.name(default or "jax.numpy.float32")
+    of_field = default_dtypes.with_argument(value, input_type)
+    return text.said(of_field) if of_field is not None else (input_type,)
+
+
+def written(text: ClassText, site: Site, held: Parts) -> Parts:
+    """How the call says the module: `held`, made anew."""
+    if _LATE not in site.renders:
+        return held
+    return joined((text.namer.parity("remade"),), [held, (site.source.span(site.node),)])
+
+
+def find(text: ClassText, site: Site) -> bool:
+    """Note that the call on shapes makes a module of another package, of whose arguments the constructor has no example;
+    False where it cannot.
+    """
+    unknown = [b for b in site.bound.values() if b.localized is None and b.text is None]
+    plain = not any(isinstance(b.abs.value, Array) or text.run.holds_module(b.abs.value) for b in unknown)
+    if unknown and plain and all(_stands(text, site, bound) for bound in unknown):
+        site.renders[_LATE] = _BY_CALL
+        return True
+    return False
+
+
+def by_call(site: Site) -> bool:
+    """Does the call on shapes make the module?"""
+    return site.renders.get(_LATE) is _BY_CALL
+
+
+def is_remade(site: Site) -> bool:
+    """Does the construction stay where it stands?"""
+    return _LATE in site.renders
+
+
+__all__ = ["by_call", "find", "is_remade", "said", "written"]
