@@ -32,7 +32,7 @@ from ...linen.values.values import Array, Int, Shape, Tup, Unknown, Value
 from ...linen.values.wrappers import is_wrapper
 from ...trees import subtree
 from ..calls import merged_flags
-from ..generated import bridging, foreign, late_fields
+from ..generated import bridging, example_flags, foreign, late_fields
 from ..text.text_parts import InitLines, joined
 from . import array_arguments, constructions, constructor_names, first_calls, late_arguments, later_stacks
 
@@ -444,7 +444,7 @@ def _examples(text: ClassText) -> Iterator[Parts]:
                 yield f"{name}=", f"False if {name} is None else None"
             continue
         try:
-            if typed and not (isinstance(value, Int) or name in bridging.FLAGS):
+            if typed and not (isinstance(value, Int) or name in example_flags.FLAGS):
                 raise Unmigratable("NNX110", f"the dtype of `{name}`, or what else it holds, counts", parameter)
             said = _example(text, name, value)
             said = f"{said} if {text.sized(name, 'shape')} is not None else None" if optional else said
@@ -489,8 +489,8 @@ def _example(text: ClassText, name: str, value: Value) -> str:
         return _array(text, name)
     if isinstance(value, Int):
         return text.dim(value.dim)
-    if name in bridging.FLAGS:
-        return bridging.FLAGS[name]
+    if name in example_flags.FLAGS:
+        return example_flags.FLAGS[name]
     raise Unmigratable("NNX110", f"a size is not known, and neither is the argument `{name}` of the call", text.model.node)
 
 

@@ -24,19 +24,18 @@ from ...linen.project.classes import ClassModel
 from ...linen.values.presence import OptionalArray, whole_argument
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import BoundArg, ModuleField, Site, Static, Unmigratable
-from ...linen.values.values import Array, Const, Int, Tup, Unknown, Value
+from ...linen.values.values import Array, Const, Int, Tup, Value
 from ...trees import subtree
 from ..classes import array_arguments
 from ..linen_copies import References
 from ..setup import setup_conditions
 from ..text.text_parts import joined
+from . import example_flags, late_fields
 
 if TYPE_CHECKING:
     from ...source import SourceFile
     from ..classes.class_text import ClassText
 
-FLAGS = {"deterministic": "True", "train": "False", "training": "False", "is_training": "False",
-          "use_running_average": "True"}  # fmt: skip
 INTEGER = re.compile(r"(^|_)(ids?|tokens?|indices|index|idx|labels?|segments?|positions?|targets?)$")
 # What reads the place of a module in its tree, or that somebody else's variables are there.
 _PLACE = {"path", "name", "scope", "parent", "variables", "sow", "perturb", "put_variable", "is_mutable_collection", "bind",
@@ -215,14 +214,10 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
             raise Unbridgeable(f"it is given a module, `{field}`")
         if mentions_partitioning(bound.node):
             raise Unbridgeable(f"`{field}` has axes")
-        parts = text.argument(bound, field, site)
+        parts = late_fields.said(text, site, field, bound)
         in_place = position < positional and position < len(order) and order[position] == field
         arguments.append(parts if in_place else (f"{field}=", *parts))
-    if any(k.arg is None for k in site.node.keywords):
-        handed = text.handed_on(site)
-        if not handed:
-            raise Unbridgeable("it is constructed with **kwargs")
-        arguments += handed
+    arguments += text.handed_on(site)
     module: list[Part] = [*text.callee(site, site.target), "("]
     for position, argument in enumerate(arguments):
         module += [", " if position else "", *argument]
@@ -261,7 +256,7 @@ def _inputs(model: ClassModel, call: ast.Call) -> frozenset[tuple[str, str]]:
     given = [*zip(names, call.args), *[(k.arg or "**", k.value) for k in call.keywords]]
     left = {p: method.default(p) for p in names} if method is not None else {}
     said = {name: _said(value) for name, value in [*[(n, d) for n, d in left.items() if d is not None], *given]}
-    return frozenset((name, value) for name, value in said.items() if name not in FLAGS)
+    return frozenset((name, value) for name, value in said.items() if name not in example_flags.FLAGS)
 
 
 def _said(value: ast.expr) -> str:
@@ -297,15 +292,8 @@ def _of_modules(text: ClassText, bound: BoundArg) -> bool:
     return any(run.holds_module(v) or next(factories_in(v), None) is not None for v in values)
 
 
-def default_of_call(text: ClassText, argument: str) -> ast.Constant | None:
-    """The constant that an argument of the class's own call has where it is left out."""
-    method = text.model.method("__call__")
-    default = method.default(argument) if method is not None else None
-    return default if isinstance(default, ast.Constant) else None
-
-
 def _may_be_none(text: ClassText, argument: str) -> bool:
-    default = default_of_call(text, argument)
+    default = example_flags.default_of_call(text, argument)
     return default is not None and default.value is None
 
 
@@ -330,14 +318,13 @@ def example(text: ClassText, site: Site, name: str, value: Value) -> str:
         return repr(value.value)
     if isinstance(value, Int):
         return text.dim(value.dim)
-    if name in FLAGS:
-        return FLAGS[name]
+    if name in example_flags.FLAGS:
+        return example_flags.FLAGS[name]
     if isinstance(value, Static) and not value.deps:
         return text.own_text(value.text)
-    given = value.why.removeprefix("argument ") if type(value) is Unknown and value.why.startswith("argument ") else ""
-    default = default_of_call(text, given)
-    if default is not None and isinstance(default.value, bool | str):
-        return repr(default.value)  # a flag that is handed on, as Linen's `init` has it where it is not given
+    handed_on = example_flags.handed_on(text, value)
+    if handed_on:
+        return handed_on
     raise UnknownInput(f"its input `{name}` is not known")
 
 
@@ -375,13 +362,11 @@ def _array(text: ClassText, site: Site, name: str, value: Array) -> str:
 
 
 __all__ = [
-    "FLAGS",
     "INTEGER",
     "Traits",
     "Unbridgeable",
     "UnknownInput",
     "bridged",
-    "default_of_call",
     "example",
     "mentions_partitioning",
     "traits_of",

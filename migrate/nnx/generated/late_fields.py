@@ -7,7 +7,7 @@ the module as ever, and has it compute with the variables that are there:
     ...
     x = linen_parity.remade(self.Block_0, lib.Block(8, deterministic=not train))(x)
 
-A field that decides which parameters there are, or their shapes, raises as it does in Linen; `foreign` checks their dtypes.
+A field that decides which parameters there are, or their shapes, raises as it does in Linen; what wraps it checks dtypes.
 What is no flag or dtype is found by the call on shapes, of a class that makes one (`later_sizes`): `LaterRemade("Block")`.
 """
 
@@ -19,10 +19,9 @@ from ...edits import Parts
 from ...linen.modules.self_calls import dtype_default
 from ...linen.values import default_dtypes
 from ...linen.values.sites import BoundArg, Factory, ModuleField, Site
-from ...linen.values.values import Array, DtypeOf, Unknown
-from ...trees import subtree
+from ...linen.values.values import Array, DtypeOf
 from ..text.text_parts import joined
-from . import bridging
+from . import example_flags
 
 if TYPE_CHECKING:
     from ..classes.class_text import ClassText
@@ -44,11 +43,11 @@ def said(text: ClassText, site: Site, field: str, bound: BoundArg) -> Parts:
 
 def _stands(text: ClassText, site: Site, bound: BoundArg) -> bool:
     """Does a method of the class make the module itself, with this argument in its words?"""
-    if site.in_setup or site.held or site.passed or site.choice or site.alternatives or site.through or bound.node is None:
+    if site.in_setup or site.held or site.passed or site.choice or site.alternatives or site.through:
         return False
     own = any(base.source is site.source and base.node in site.source.ancestors(site.node) for base in text.model.mro())
     named = site.factory is not None and site.factory.node is site.node.func
-    return own and named and site.holder == "self" and any(node is bound.node for node in subtree(site.node))
+    return own and named and site.holder == "self" and bound.given and bound.node is not None
 
 
 def _example(text: ClassText, field: str, bound: BoundArg) -> Parts:
@@ -56,13 +55,12 @@ def _example(text: ClassText, field: str, bound: BoundArg) -> Parts:
     value = bound.abs.value
     if isinstance(value, Array | Factory | ModuleField) or text.run.holds_module(value):
         return ()
-    if field in bridging.FLAGS:
-        return (bridging.FLAGS[field],)
+    if field in example_flags.FLAGS:
+        return (example_flags.FLAGS[field],)
     if isinstance(value, DtypeOf):
         return _dtype(text, value)
-    given = value.why.removeprefix("argument ") if type(value) is Unknown and value.why.startswith("argument ") else ""
-    default = bridging.default_of_call(text, given)
-    return (repr(default.value),) if default is not None and isinstance(default.value, bool | str) else ()
+    flag = example_flags.handed_on(text, value)
+    return (flag,) if flag else ()
 
 
 def _dtype(text: ClassText, value: DtypeOf) -> Parts:

@@ -40,6 +40,21 @@ class Normed(nn.Module):
         return nn.Dropout(0.5)(y, deterministic=not train)
 
 
+class Configured(nn.Module):
+    """Told by fields what the call of its owner alone knows."""
+
+    width: int
+    deterministic: bool = True
+    dtype: object = None
+    param_dtype: object = jnp.float32
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(self.width, dtype=self.dtype, param_dtype=self.param_dtype)(x)
+        x = x + nn.vjp(lambda m, z: z * 2, self, x, vjp_variables=True)[1](x)[1]
+        return nn.BatchNorm(use_running_average=self.deterministic, dtype=self.dtype)(x)
+
+
 class Residual(nn.Module):
     @nn.compact
     def __call__(self, x):
@@ -76,7 +91,29 @@ class Outer(nn.Module):
         return nn.Dense(3)(x) + 1, Normed()(nn.Dense(5)(x), train=train)
 
 
+class Configuring(nn.Module):
+    dtype: object = None
+
+    @nn.compact
+    def __call__(self, x, train: bool = False):
+        dtype = self.dtype or x.dtype
+        x = Configured(4, deterministic=not train, dtype=dtype)(x)
+        for i in range(2):
+            params = dict(width=5, dtype=dtype, deterministic=not train, name=f"configured_{i}")
+            x = Configured(**params)(x)
+        return nn.Dense(3)(x)
+
+
+class Typing(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Configured(4, param_dtype=x.dtype)(x)
+
+
 CASES = [
+    ("Configuring", {}, [(2, 3)], {}),
+    ("Configuring", {"dtype": jnp.bfloat16}, [(2, 3)], {}),
+    ("Typing", {}, [(2, 3)], {}),
     ("Residual", {}, [(2, 6)], {}),
     ("Twice", {}, [(2, 3, 3)], {}),
     ("Setup", {"width": 4}, [(2, 3, 4)], {}),

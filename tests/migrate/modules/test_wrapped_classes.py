@@ -56,6 +56,26 @@ def outer(sides: tuple[Any, Any]) -> tuple[Any, Any, Any, jax.Array]:
     return linen.Outer(), variables, model, x
 
 
+@pytest.mark.parametrize("dtype", [None, jnp.bfloat16])
+def test_fields_that_the_call_alone_knows(sides: tuple[Any, Any], dtype: Any) -> None:
+    linen, x = sides[0].Configuring(dtype=dtype), jnp.asarray(np.random.RandomState(0).randn(4, 3), jnp.float32)
+    variables = linen.init(jax.random.key(0), x)
+    model = sides[1].Configuring(dtype=dtype, in_shape=x.shape, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    for train in (False, True, True, False):
+        expected, new = linen.apply(variables, x, train=train, mutable=["batch_stats"])
+        np.testing.assert_array_equal(expected, model(x, train=train))
+        variables = {**variables, **new}
+        jax.tree.map(np.testing.assert_array_equal, compat.to_linen(model), variables)
+
+
+def test_a_field_of_the_call_that_parameters_follow_is_refused_there(sides: tuple[Any, Any]) -> None:
+    model = sides[1].Typing(in_shape=(2, 3), rngs=nnx.Rngs(0))
+    model(jnp.ones((2, 3)))
+    with pytest.raises(TypeError, match="Configured makes its parameters by a field that the call gives it"):
+        model(jnp.ones((2, 3), jnp.bfloat16))
+
+
 def test_keys_go_both_ways_and_the_proof_reaches_through(outer: tuple[Any, Any, Any, jax.Array]) -> None:
     linen, variables, model, x = outer
     back = compat.to_linen(model)
