@@ -20,7 +20,7 @@ class Kinds:
         self._table: dict[str, dict[str, list[Factory]]] = {}
         self._mentions: dict[tuple[str, str], dict[ast.AST, Factory]] = {}  # every place, kinds that are known included
         self.version = 0  # counts what was learnt
-        self._dropped: set[int] = set()  # origins (nodes) whose kinds do not fit
+        self._dropped: set[tuple[int, str]] = set()  # origins (nodes) and the kinds of them that do not fit
 
     def learn(self, target: str, arguments: Mapping[str, BoundArg]) -> bool:
         """Remember what a construction of `target` is given; True where a field has got a kind that it had not."""
@@ -32,26 +32,29 @@ class Kinds:
         return self.version != before
 
     def drop(self, factory: Factory) -> None:
-        """Forget what one place outside of modules gives, wherever it has been handed on to."""
+        """Forget a kind that one place outside of modules gives, wherever it has been handed on to."""
         assert factory.origin is not None
-        self._dropped.add(id(factory.origin[1]))
+        self._dropped.add((id(factory.origin[1]), factory.target))
         for fields in self._table.values():
             for known in fields.values():
-                known[:] = [f for f in known if f.origin is None or id(f.origin[1]) not in self._dropped]
+                known[:] = [f for f in known if not self._is_dropped(f)]
 
     def mentions(self, model: ClassModel, field: str) -> Iterator[Factory]:
         """Every place that gives a class's field a factory, also those that give a kind which another place gives."""
         for owner in (model, *self.classes.derived(model)):
             for factory in self._mentions.get((owner.qualname, field), {}).values():
-                if factory.origin is None or id(factory.origin[1]) not in self._dropped:
+                if not self._is_dropped(factory):
                     yield factory
 
-    def is_dropped(self, node: object) -> bool:
-        """Is what one place outside of modules gives forgotten?"""
-        return id(node) in self._dropped
+    def is_dropped(self, node: object, target: str) -> bool:
+        """Is a kind forgotten that one place outside of modules gives?"""
+        return (id(node), target) in self._dropped
+
+    def _is_dropped(self, factory: Factory) -> bool:
+        return factory.origin is not None and self.is_dropped(factory.origin[1], factory.target)
 
     def _add(self, target: str, field: str, factory: Factory) -> None:
-        if not factory.target or (factory.origin is not None and id(factory.origin[1]) in self._dropped):
+        if not factory.target or self._is_dropped(factory):
             return
         if factory.node is not None:
             self._mentions.setdefault((target, field), {}).setdefault(factory.node, factory)

@@ -55,6 +55,10 @@ def _made(text: ClassText, site: Site) -> InitLines:
     return _under_transforms(text, site, inner)
 
 
+# What a BatchNorm without the flag is given, so that a call without it raises as in Linen; the parity module says it.
+_SAID_BY_MADE_FOR = (("use_running_average=None",), ("use_running_average=", "None"))
+
+
 def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLines:
     """The same, with the size of the input for the parity module to hand on under the name that the class has for it."""
     if site.kind == "layer":
@@ -62,7 +66,7 @@ def _made_for(text: ClassText, site: Site, size: str, features: str) -> InitLine
         sized = keywords[:1] in (["in_features"], ["num_features"]) and said[0] == (features,)
         if not sized and {"in_features", "num_features"} & set(keywords):
             raise Unmigratable("NNX163", "its size is no width of its input", site.node)
-        arguments = _as_called(site, keywords, said, 1 if sized else 0)
+        arguments = [a for a in _as_called(site, keywords, said, 1 if sized else 0) if a not in _SAID_BY_MADE_FOR]
     else:
         callee, said = class_parts(text, site)
         details: Details = text.plans[site.target].details

@@ -30,7 +30,7 @@ def write(plan: Plan, project: Project, by_path: Mapping[Any, FileContext]) -> N
     plan.handed_over.update(_for_native(plan, project, analyser.given_by_tables))
     given: dict[ast.expr, tuple[Factory, bool]] = {}
     for target, factory, where in analyser.given_layers:
-        native = not analyser.kinds.is_dropped(where) and _is_native(plan, target)
+        native = not analyser.kinds.is_dropped(where, factory.target) and _is_native(plan, target)
         if isinstance(factory.node, ast.expr):
             given[factory.node] = (factory, native and given.get(factory.node, (factory, True))[1])
     for node, (factory, native) in given.items():
