@@ -397,11 +397,11 @@ RULES = (
         "project that uses hydra, where `hydra.utils.instantiate` is handed on, called in a module or not called at all, "
         "where the class asks for more than the arguments of its call tell, or where a class that stays Linen is handed "
         "what a configuration makes. Else the class becomes native and says what it needs "
-        "(`@linen_parity.by_configuration(sizes=...)`), and `linen_parity.configured(hydra.utils.instantiate, config)` makes "
-        "a `Functional` of it.",
+        "(`@linen_parity.by_configuration(sizes=...)`), and `linen_parity.configured(hydra.utils.instantiate, config)` "
+        "makes a `Functional` of it.",
         "Hydra calls the class with the fields that the file says; an nnx.Module needs the sizes of its inputs and rngs.",
-        "call `hydra.utils.instantiate(config, ...)` where it is used, outside of modules; or write `_partial_: true` beside "
-        "`_target_`, have what is given the partial call it with sizes and `rngs=rngs`, and migrate these classes by hand.",
+        "call `hydra.utils.instantiate(config, ...)` where it is used, outside of modules; or write `_partial_: true` "
+        "beside `_target_`, have what is given the partial call it with sizes and `rngs=rngs`, and migrate these classes by hand.",
     ),
     stays(
         "NNX183",
