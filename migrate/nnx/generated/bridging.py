@@ -198,13 +198,12 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
     if traits.why_not:
         raise Unbridgeable(traits.why_not)
     site.traits = traits
-    if any(method != "__call__" for _, method, _ in site.calls) or site.renders.get("method", "__call__") != "__call__":
-        raise Unbridgeable("other methods than __call__ are called")
+    check_methods(site)
     if site.call is None:
         raise Unbridgeable("it is never called where its inputs could be seen")
     if traits.asks_for_own and (len(site.calls) > 1 or (not site.loops and _is_repeated(site))):
         raise Unbridgeable("it asks whether it has variables, and is called twice: the second time it has them")
-    if len({_inputs(model, node) for node, _, _ in site.calls}) > 1:
+    if len({_inputs(model, node) for node, method, _ in site.calls if method == "__call__"}) > 1:
         raise Unbridgeable("it is called with other inputs the second time, for which it may make other variables")
     arguments: list[Parts] = []
     order = [f.name for f in model.fields()]
@@ -226,6 +225,12 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
     if not later:
         given = [*_examples(text, site, model), ("rngs=rngs",)]
     return joined((text.namer.parity("Bridged"),), [made, *given])
+
+
+def check_methods(site: Site) -> None:
+    """Refuse a module of which another method is called before `__call__`, which makes its variables."""
+    if site.renders.get("method", "__call__") != "__call__" or not any(m == "__call__" for _, m, _ in site.calls):
+        raise Unbridgeable("another method than __call__ is called first")
 
 
 def _examples(text: ClassText, site: Site, model: ClassModel) -> Iterator[Parts]:
@@ -367,6 +372,7 @@ __all__ = [
     "Unbridgeable",
     "UnknownInput",
     "bridged",
+    "check_methods",
     "example",
     "mentions_partitioning",
     "traits_of",

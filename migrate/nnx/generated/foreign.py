@@ -54,13 +54,12 @@ def _wrapped(text: ClassText, site: Site, later: bool) -> Parts:
     site.traits = traits(text.run.project)
     if site.lifted or site.scopes or site.through or site.choice or site.alternatives or site.passed or site.adopted:
         raise bridging.Unbridgeable("it is lifted, chosen, made by a helper or handed on")
-    if any(method != "__call__" for _, method, _ in site.calls) or site.renders.get("method", "__call__") != "__call__":
-        raise bridging.Unbridgeable("other methods than __call__ are called")
+    bridging.check_methods(site)
     if may_decode(site.node) or any(may_decode(node) for node, _, _ in site.calls):
         raise bridging.Unbridgeable("it may have a cache, which Linen makes in the first call that may change it")
     if site.call is None:
         raise bridging.Unbridgeable("it is never called where its inputs could be seen")
-    if len({_flags(node) for node, _, _ in site.calls}) > 1:
+    if len({_flags(node) for node, method, _ in site.calls if method == "__call__"}) > 1:
         raise bridging.Unbridgeable("it is called with other inputs the second time, for which it may make other variables")
     named = site.in_setup or site.name is not None
     label = "None" if named else repr(site.target.rpartition(".")[2]).replace("'", '"')
