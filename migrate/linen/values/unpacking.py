@@ -72,7 +72,8 @@ def unpacked(run: Any, target: str, arguments: Arguments, env: Any) -> tuple[lis
     twice = {k for k, _, _ in found if [k for k, _, _ in found].count(k) > 1}
     if twice or len(rest) > 1:
         raise Unmigratable("NNX137", f"`{ast.unparse(arguments.node.func)}` is given keywords twice", arguments.node)
-    handed_on = target in HANDED_ON | NORMS or run.analyser.classes.get(target) is not None
+    of_package = target in run.analyser.foreign.get(run.model.qualname, ())
+    handed_on = target in HANDED_ON | NORMS or of_package or run.analyser.classes.get(target) is not None
     handed_on &= not any(_changed_later(run, mapping) for mapping in rest)
     if rest and not handed_on and not (target in _PLAIN_LAYERS and _holds_only(run, rest[0], env)):
         what = f"`{ast.unparse(arguments.node.func)}` is given `**{ast.unparse(rest[0])}`, whose keys are not known"

@@ -279,7 +279,8 @@ def _decide_class(
             assert first is not None
             failure = foreign.although(first, failure)
         elif name in analyser.bridging:
-            failure = failure if failure.code == "NNX150" or first is None else _although_wrapped(first, failure)
+            if first is not None and first.code != "NNX124" and failure.code != "NNX150":
+                failure = _although_wrapped(first, failure)
             analyser.bridging.discard(name)
             analyser.forget(name, tried)
         elif tried:

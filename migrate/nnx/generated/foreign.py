@@ -71,7 +71,7 @@ def _wrapped(text: ClassText, site: Site, later: bool) -> Parts:
             raise bridging.Unbridgeable(f"`{field}` has axes")
         parts = late_fields.said(text, site, field, bound)
         arguments.append(parts if field.startswith("argument ") else (f"{field}=", *parts))
-    arguments += text.handed_on(site)
+    arguments += late_fields.handed_on(text, site)
     module: list[Part] = [*text.callee(site, site.target), "("]
     for position, argument in enumerate(arguments):
         module += [", " if position else "", *argument]

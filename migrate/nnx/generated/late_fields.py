@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...edits import Parts
 from ...linen.modules.self_calls import dtype_default
 from ...linen.values import default_dtypes
-from ...linen.values.sites import BoundArg, Factory, ModuleField, Site
+from ...linen.values.sites import BoundArg, Factory, ModuleField, Site, Unmigratable
 from ...linen.values.values import Array, DtypeOf
 from ..text.text_parts import joined
 from . import example_flags
@@ -32,7 +32,7 @@ _BY_EXAMPLE, _BY_CALL = "by example", "by call"  # and the constructor, before t
 
 def said(text: ClassText, site: Site, field: str, bound: BoundArg) -> Parts:
     """An argument of the construction; an example of it where only the call knows it."""
-    if bound.localized is not None or bound.text is not None or not _stands(text, site, bound):
+    if bound.localized is not None or bound.text is not None or not (_makes(text, site) and _is_in_words(bound)):
         return text.argument(bound, field, site)
     example = _example(text, field, bound)
     if not example:
@@ -41,13 +41,17 @@ def said(text: ClassText, site: Site, field: str, bound: BoundArg) -> Parts:
     return example
 
 
-def _stands(text: ClassText, site: Site, bound: BoundArg) -> bool:
-    """Does a method of the class make the module itself, with this argument in its words?"""
+def _makes(text: ClassText, site: Site) -> bool:
+    """Does a method of the class make the module itself?"""
     if site.in_setup or site.held or site.passed or site.choice or site.alternatives or site.through:
         return False
     own = any(base.source is site.source and base.node in site.source.ancestors(site.node) for base in text.model.mro())
-    named = site.factory is not None and site.factory.node is site.node.func
-    return own and named and site.holder == "self" and bound.given and bound.node is not None
+    return own and site.factory is not None and site.factory.node is site.node.func and site.holder == "self"
+
+
+def _is_in_words(bound: BoundArg) -> bool:
+    """Is it an argument of the construction itself, not of a partial?"""
+    return bound.given and bound.node is not None
 
 
 def _example(text: ClassText, field: str, bound: BoundArg) -> Parts:
@@ -79,13 +83,22 @@ def written(text: ClassText, site: Site, held: Parts) -> Parts:
     return joined((text.namer.parity("remade"),), [held, (site.source.span(site.node),)])
 
 
+def handed_on(text: ClassText, site: Site) -> list[Parts]:
+    """`**mapping`, which the call on shapes has where the constructor cannot say it."""
+    try:
+        return text.handed_on(site)
+    except Unmigratable as error:
+        raise Unmigratable("NNX113", error.reason, error.node) from error
+
+
 def find(text: ClassText, site: Site) -> bool:
     """Note that the call on shapes makes a module of another package, of whose arguments the constructor has no example;
     False where it cannot.
     """
     unknown = [b for b in site.bound.values() if b.localized is None and b.text is None]
     plain = not any(isinstance(b.abs.value, Array) or text.run.holds_module(b.abs.value) for b in unknown)
-    if unknown and plain and all(_stands(text, site, bound) for bound in unknown):
+    mapping = site.renders.get("**", site) is None
+    if (unknown or mapping) and plain and _makes(text, site) and all(map(_is_in_words, unknown)):
         site.renders[_LATE] = _BY_CALL
         return True
     return False
@@ -101,4 +114,4 @@ def is_remade(site: Site) -> bool:
     return _LATE in site.renders
 
 
-__all__ = ["by_call", "find", "is_remade", "said", "written"]
+__all__ = ["by_call", "find", "handed_on", "is_remade", "said", "written"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -13,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from flax import nnx
+from flax import linen, nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
@@ -131,6 +132,37 @@ class Found(nn.Module):
     return nn.Dense(3)(Block(x.shape[-1] + 1, rate=rate, train=train)(x))
 
 
+class Mapped(nn.Module):
+  kw: Any = None
+
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return nn.Dense(3)(Block(4, deterministic=not train, **(self.kw or {"rate": 0.0}))(x))
+
+
+class MappedInSetup(nn.Module):
+  kw: Any
+
+  def setup(self):
+    self.block = Block(width=4, deterministic=True, **self.kw)
+
+  def __call__(self, x, train: bool = False):
+    return self.block(x)
+
+
+class MappedByCall(nn.Module):
+  rate: float = 0.0
+
+  @nn.compact
+  def __call__(self, x, train: bool = False, **more):
+    if self.rate > 0:
+      kw = {"rate": self.rate}
+    else:
+      kw = dict(more, rate=0.0, train=train)
+    x = Block(4, deterministic=True, name="first", **kw)(x)
+    return nn.Dense(3)(Block(4, deterministic=not train, rate=0.0, **more)(x))
+
+
 class Adding(nn.Module):
   @nn.compact
   def __call__(self, x, train: bool = False):
@@ -164,7 +196,7 @@ class OneOrOther(nn.Module):
     return Either(train, name="one")(x)
 """
 
-NATIVE = ["Plain", "Looped", "Twice", "Helped", "Derived", "Found"]
+NATIVE = ["Plain", "Looped", "Twice", "Helped", "Derived", "Found", "Mapped", "MappedByCall"]
 
 
 def module(name: str, text: str) -> types.ModuleType:
@@ -191,23 +223,23 @@ def inputs() -> jax.Array:
 
 def made(sides: tuple[Any, Any], name: str, x: Any, **fields: Any) -> tuple[Any, Any, Any]:
     """Both sides with the same variables."""
-    linen, native = getattr(sides[0], name)(**fields), getattr(sides[1], name)
-    variables = linen.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x)
+    before, native = getattr(sides[0], name)(**fields), getattr(sides[1], name)
+    variables = before.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x)
     asked = inspect.signature(native.__init__).parameters
     sizes = {p: x if p.endswith("_example") else x.shape for p in asked if p.startswith("in_")}
     model = native(**fields, **sizes, rngs=nnx.Rngs(params=0, dropout=1))
     compat.from_linen(variables, model)
-    return linen, variables, model
+    return before, variables, model
 
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_calls_with_other_flags_are_those_of_linen(sides: tuple[Any, Any], name: str) -> None:
     x = inputs()
-    linen, variables, model = made(sides, name, x)
+    before, variables, model = made(sides, name, x)
     if name not in ("Helped", "Derived"):  # of which every call changes statistics
-        assert str(compat.check_equivalence(linen, variables, model, x).verdict) == "proved"
+        assert str(compat.check_equivalence(before, variables, model, x).verdict) == "proved"
     for train in (False, True, True, False):
-        expected, new = linen.apply(variables, x, train=train, mutable=["batch_stats"])
+        expected, new = before.apply(variables, x, train=train, mutable=["batch_stats"])
         np.testing.assert_array_equal(expected, model(x, train=train))
         variables = {**variables, **new}
         back = compat.to_linen(model)
@@ -218,10 +250,10 @@ def test_calls_with_other_flags_are_those_of_linen(sides: tuple[Any, Any], name:
 @pytest.mark.parametrize("name", NATIVE)
 def test_they_are_traced_and_differentiated(sides: tuple[Any, Any], name: str) -> None:
     x = inputs()
-    linen, variables, model = made(sides, name, x)
+    before, variables, model = made(sides, name, x)
 
     def loss(params: Any) -> Any:
-        return linen.apply({**variables, "params": params}, x, train=True, mutable=["batch_stats"])[0].sum()
+        return before.apply({**variables, "params": params}, x, train=True, mutable=["batch_stats"])[0].sum()
 
     expected = jax.jit(jax.grad(loss))(variables["params"])
     state = nnx.jit(nnx.grad(lambda model: model(x, train=True).sum()))(model)
@@ -240,11 +272,11 @@ def test_masks_of_dropout_follow_the_flag_of_the_call(sides: tuple[Any, Any]) ->
 
 def test_what_they_sow_is_captured(sides: tuple[Any, Any]) -> None:
     x = inputs()
-    linen, variables, model = made(sides, "Twice", x)
+    before, variables, model = made(sides, "Twice", x)
     for outputs in (False, True):
         capture = nnx.capture(model, nnx.Intermediate, method_outputs=nnx.Intermediate if outputs else None)
         result, state = capture(x)
-        expected, sown = linen.apply(variables, x, mutable=["intermediates"], capture_intermediates=outputs)
+        expected, sown = before.apply(variables, x, mutable=["intermediates"], capture_intermediates=outputs)
         np.testing.assert_array_equal(result, expected)
         found = nnx.to_pure_dict(state)
         assert jax.tree.structure(found) == jax.tree.structure(sown["intermediates"])
@@ -254,21 +286,21 @@ def test_what_they_sow_is_captured(sides: tuple[Any, Any]) -> None:
 @pytest.mark.parametrize("dtype", [None, jnp.bfloat16, jnp.float32])
 def test_parameters_have_the_dtype_of_the_field(sides: tuple[Any, Any], dtype: Any) -> None:
     x = inputs()
-    linen, variables, model = made(sides, "OfField", x, dtype=dtype)
+    before, variables, model = made(sides, "OfField", x, dtype=dtype)
     assert model.Typed_0.scale.dtype == variables["params"]["Typed_0"]["scale"].dtype == (dtype or jnp.float32)
-    expected, found = linen.apply(variables, x), model(x)
+    expected, found = before.apply(variables, x), model(x)
     np.testing.assert_array_equal(expected, found)
     assert expected.dtype == found.dtype
 
 
 def test_in_a_linen_module(sides: tuple[Any, Any]) -> None:
     x = inputs()
-    linen, variables, _ = made(sides, "Twice", x)
+    before, variables, _ = made(sides, "Twice", x)
     bridge = nnx.bridge.ToLinen(sides[1].Twice, kwargs={"in_shape": x.shape})
     around = bridge.init({"params": jax.random.key(0)}, x)
     leaves = jax.tree.leaves(variables["params"])
     around = {**around, "params": jax.tree.unflatten(jax.tree.structure(around["params"]), leaves)}
-    np.testing.assert_array_equal(bridge.apply(around, x, train=False), linen.apply(variables, x))
+    np.testing.assert_array_equal(bridge.apply(around, x, train=False), before.apply(variables, x))
 
 
 @pytest.mark.parametrize(
@@ -286,6 +318,38 @@ def test_what_the_call_alone_decides_is_said(sides: tuple[Any, Any], name: str, 
     model(x)
     with pytest.raises(Exception, match=message):
         model(x.astype(jnp.bfloat16), train=True)
+
+
+def test_mappings_that_are_handed_on(sides: tuple[Any, Any]) -> None:
+    x = inputs()
+    for kw in ({"rate": 0.0}, {"dtype": jnp.bfloat16, "rate": 0.0}):
+        for name in ("Mapped", "MappedInSetup"):
+            before, variables, model = made(sides, name, x, kw=kw)
+            expected, found = before.apply(variables, x), model(x)
+            np.testing.assert_array_equal(expected, found)
+            assert expected.dtype == found.dtype
+
+
+@pytest.mark.parametrize(
+    ("kw", "message"),
+    [
+        ({"name": "other"}, "Block is named 'other' by what it is given"),
+        ({"dtype": nnx.Linear}, "`dtype`, which is no Linen module any more"),
+        ({"dtype": functools.partial(nnx.Linear, 3)}, "`dtype`, which is no Linen module any more"),
+        ({"dtype": linen.Dense(3)}, "`dtype`, which Linen would name by where it is made"),
+        ({"unknown": 3}, "unexpected keyword argument 'unknown'"),
+    ],
+    ids=str,
+)
+def test_mappings_that_cannot_be_handed_on(sides: tuple[Any, Any], kw: dict[str, Any], message: str) -> None:
+    x = inputs()
+    for name in ("Mapped", "MappedInSetup"):
+        with pytest.raises(TypeError, match=message):
+            getattr(sides[1], name)(kw=kw, in_shape=x.shape, rngs=nnx.Rngs(0))
+    if "name" not in kw:
+        model = sides[1].MappedByCall(in_example=x, rngs=nnx.Rngs(0))
+        with pytest.raises(TypeError, match=message):
+            model(x, **kw)
 
 
 STAYS = {
