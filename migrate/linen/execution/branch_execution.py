@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...trees import subtree
 from ..lifted.transform_choices import chosen_transform
 from ..lists import chains, conditional_items, last_pass, size_lists
-from ..modules import alternatives, fallback_factories, reentry
+from ..modules import alternatives, by_sizes, fallback_factories, reentry
 from ..modules.choices import FactoryChoice, chosen, or_raises
 from ..modules.factory_functions import returned_choice
 from ..modules.given_functions import ChosenFunction
@@ -147,6 +147,9 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
             continue  # every call that comes to its end makes it: `if x.ndim != 3: raise`
         site.conditions = (*site.conditions, (node, calltime))
         site.renders["sides"] = {**site.renders.get("sides", {}), node: holds}
+        plain = not took_rest and not (done_then or done_else)
+        if plain and calltime and not site.in_setup and by_sizes.leave(run, node, site, env):
+            continue
         if calltime and site.kind != "rng" and not site.in_setup and asks_sizes:
             reason = f"it makes modules or not by sizes that are not known: `{ast.unparse(node.test)}`"
             raise Unmigratable("NNX110", reason, node)
@@ -189,6 +192,7 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         merge_envs(run, env, env_then, env_else, then, orelse, calltime, sides)
         _choose(run, node, env, asked_in, env_then, env_else, localized, text, sides)
         joined_branches.widen(node, (env_then, env_else), env)
+        by_sizes.open_values(node, run.sites[mark:], env, (env_then, env_else))
     if calltime:  # both sides would be in the constructor, one after the other
         for step in [*steps_of(then), *steps_of(orelse)]:
             if isinstance(step, Local) and step.changes:

@@ -61,6 +61,14 @@ def _names(node: ast.AST | None) -> set[str]:
     return {n.id for n in subtree(node) if isinstance(n, ast.Name)} if node is not None else set()
 
 
+def _given(site: Site) -> set[str]:
+    """What the calls of the functions that make a module say, but for its name."""
+    calls = [passage.call for passage in site.through]
+    given = [a for call in calls for a in call.args]
+    given += [keyword.value for call in calls for keyword in call.keywords if keyword.arg != "name"]
+    return {name for argument in given for name in _names(argument)}
+
+
 def note(
     run: Any, node: ast.For | ast.comprehension, iterator: ast.expr, sites: Sequence[Site], blocks: tuple[Block, Block]
 ) -> None:
@@ -75,7 +83,7 @@ def note(
     found = [site for site in sites if made_before(site)]
     for site in found:
         once = site.name is not None and site.name.constant is not None
-        if site.kind not in ("layer", "class") or once or site.through or site.source is not source:
+        if site.kind not in ("layer", "class") or once or _given(site) & assigned:
             raise failure
         site.renders[IN_TURN], site.loops = 0, ()
         for name, bound in site.bound.items():

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ...linen.modules import by_sizes
 from ...linen.modules.module_calls import OPEN
 from ...linen.values.presence import Presence
 from ...linen.values.sites import Site
@@ -23,8 +24,13 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown: _Shown = None) -> str:
     """Why a call of the class with its defaults may not reach a call in it; "" where it does.
 
+    What shapes decide is decided for all calls: with other shapes there are other variables, in Linen too.
     `shown`: what else says that a test has the same answer in all calls.
     """
+
+    def known(part: ast.expr) -> bool:
+        return by_sizes.is_shown(run, part, source) or (shown is not None and shown(part))
+
     around = [node, *source.ancestors(node)]
     own = {method.node for method in [*run.model.methods().values(), *(m for _, m in run.super_calls)]}
     method = next((a for a in around if a in own), None)
@@ -34,7 +40,7 @@ def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown
         if child is method:
             break
         test = parent.test if isinstance(parent, ast.If | ast.IfExp | ast.While) else None
-        if test is not None and child is not test and not _is_static(run, test, shown):
+        if test is not None and child is not test and not _is_static(run, test, known):
             return f"it is called only if `{ast.unparse(test)}`"
         if isinstance(parent, ast.Try | ast.BoolOp | ast.Match):
             return "it is called in a `try` or the like"
@@ -42,7 +48,7 @@ def why_not_by_default(run: Execution, node: ast.expr, source: SourceFile, shown
         for before in body if isinstance(body, list) and child in body else []:
             if before is child:
                 break
-            if _may_leave(run, before):
+            if _may_leave(run, before, known):
                 return "the call may return before"
     return ""
 
@@ -106,9 +112,9 @@ def optional_asked(run: Execution, node: ast.Call, source: SourceFile) -> set[st
     return {value.argument for value in values if isinstance(value, Presence)}
 
 
-def _is_static(run: Execution, test: ast.expr, shown: _Shown = None) -> bool:
+def _is_static(run: Execution, test: ast.expr, known: Callable[[ast.expr], bool]) -> bool:
     """Does a call with the defaults and the optional arrays that the constructor is told of go the way that all go?"""
-    return all(_is_settled(run, part) or (shown is not None and shown(part)) for part in _parts(test))
+    return all(_is_settled(run, part) or known(part) for part in _parts(test))
 
 
 def _is_settled(run: Execution, test: ast.expr) -> bool:
@@ -131,13 +137,13 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
         yield test
 
 
-def _may_leave(run: Execution, statement: ast.stmt) -> bool:
+def _may_leave(run: Execution, statement: ast.stmt, known: Callable[[ast.expr], bool]) -> bool:
     """Does a statement return, or leave a loop, by what the constructor does not know?"""
     if isinstance(statement, _FUNCTIONS):
         return False
     leaving = [n for n in subtree(statement) if isinstance(n, ast.Return | ast.Break | ast.Continue)]
     tests = [n.test for n in subtree(statement) if isinstance(n, ast.If | ast.While)]
-    return bool(leaving) and not all(_is_static(run, test) for test in tests)
+    return bool(leaving) and not all(_is_static(run, test, known) for test in tests)
 
 
 def _reached(run: Execution) -> set[ast.AST]:

@@ -23,6 +23,7 @@ from ...edits import Overlay, Part, Parts, Span
 from ...linen.execution import entry_arguments
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
+from ...linen.modules.by_sizes import BY_SIZES
 from ...linen.modules.made_later import LATER, NAMED, TYPED
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
@@ -65,7 +66,7 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
         return InitLines((), _variable(text, site))
     if site in text.later:
         return InitLines((), _later(text, site))
-    if IN_TURN in site.renders:
+    if IN_TURN in site.renders or BY_SIZES in site.renders:
         return InitLines((), _in_turn(text, site))
     try:
         return constructions.site_lines(text, site)
@@ -87,7 +88,7 @@ def _may_be_given(text: ClassText, site: Site) -> bool:
 
 
 def _in_turn(text: ClassText, site: Site) -> Parts:
-    """What makes the modules of a loop whose passes the call knows."""
+    """What makes the modules of a loop whose passes the call knows, or one that is made or not by sizes."""
     why = _unfit(text, site)
     if site.name is not None and text.model.qualname in text.analyser.given_outside.handed:
         why = why or "the class is made by its first call"
@@ -97,7 +98,8 @@ def _in_turn(text: ClassText, site: Site) -> Parts:
         if error.code == "NNX113" and not _may_be_given(text, site):
             why = why or error.reason
     if why:
-        reason = f"a module is made in a loop whose passes only the call knows; and it cannot be made later: {why}"
+        where = "or not by sizes" if BY_SIZES in site.renders else "in a loop whose passes only the call knows"
+        reason = f"a module is made {where}; and it cannot be made later: {why}"
         raise Unmigratable("NNX123", reason, site.node)
     text.needs = set()
     text.later[site] = None

@@ -462,7 +462,7 @@ def _in_turn(run: Execution, label: str, sites: list[Site], names: Names) -> Non
 def _by_name(run: Execution, site: Site, names: Names) -> None:
     """One place of the call makes a module for each pass, under names that only this knows."""
     entry = run.model.method(site.method)
-    taken = site.loops or site.through or site.alternatives or site.choice or _LATER in run.fields
+    taken = site.loops or site.alternatives or _LATER in run.fields
     if taken or entry is None or method_of(site) is not entry.node or is_handed(run, site):
         raise Unmigratable("NNX123", "named modules are made in a loop whose passes only the call knows", site.node)
     assert site.name is not None

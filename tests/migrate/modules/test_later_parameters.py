@@ -75,7 +75,6 @@ NOT_CAUGHT: dict[str, str] = {
     ),
     "try": "try:\n  if h.shape[0] == 3:\n    raise ValueError\n  h = nn.Dense(4)(h)\nexcept ValueError:\n  pass\nreturn h",
     "both ways": "if h.shape[0] == 3:\n  h = nn.Dense(4)(h)\n  raise ValueError\nreturn h",
-    "one of several": "if h.shape[0] == 3:\n  h = nn.Dense(4)(h)\nelif h.shape[-1] == 3:\n  raise ValueError\nreturn h",
 }
 
 
