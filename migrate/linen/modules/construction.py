@@ -187,6 +187,8 @@ def _site(run: Any, factory: Factory, node: ast.Call, arguments: Arguments, env:
         site.name = factory.name
     site.origin = len(run.sites)
     site.foreign = of_package
+    if of_package:
+        foreign.check_name(run, factory.target, site.name, node)
     site.renders["made_under"] = tuple(run.path)
     site.renders["made_sized"] = tuple(run.sized)
     site.renders["spelled"] = inline

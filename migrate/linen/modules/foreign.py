@@ -1,7 +1,8 @@
 """Classes of packages that are not migrated with the project: `lib.Block(8)(x)`, whose module a native class wraps.
 
-What such a name really is no code here shows. Its first letter says that it is a class; the generated code looks at what
-was made when it runs. Only a class that would stay Linen for it is followed so.
+What such a name really is no code here shows. Its first letter says that it is a class, by which Linen names what it makes;
+what a function makes is followed in `setup`, which names it. The generated code looks at what was made when it runs. Only a
+class that would stay Linen for it is followed so.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _ROOTS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
 
 def may_be_wrapped(project: Any, source: SourceFile, qualname: str) -> bool:
-    """Is it named as a class is, by which Linen names what it makes, and of another package for certain?
+    """Is it of another package for certain?
 
     What is part of the program, only not of this run, is migrated in the next one: then it is no Linen module any more.
     """
     package = qualname.partition(".")[0]
-    if not qualname.rpartition(".")[2][:1].isupper() or any(m.partition(".")[0] == package for m in project.files):
+    if any(module.partition(".")[0] == package for module in project.files):
         return False
     return not any(is_there(folder, package) for folder in _folders(source.path.absolute().parent))
 
@@ -72,6 +73,15 @@ def factory(run: Any, qualname: str | None, node: ast.Call, env: Any) -> Factory
 def is_one(run: Any, target: str) -> bool:
     """Is what makes a module such a class?"""
     return target in run.analyser.foreign.get(run.model.qualname, ())
+
+
+def check_name(run: Any, target: str, name: Any, node: ast.Call) -> None:
+    """Refuse what a function makes, unless `setup` names it by an attribute: its class, or what is done with a name, no code
+    here shows.
+    """
+    if not _looks_like_class(target) and (name is not None or not run.in_setup):
+        made = target.rpartition(".")[2]
+        raise Unmigratable("NNX150", f"how Linen names what `{made}`, of another package, makes is not known", node)
 
 
 def check_arguments(run: Any, target: str, arguments: Arguments, env: Any) -> None:
@@ -126,4 +136,4 @@ def _is_taken_apart(site: Site) -> bool:
     return isinstance(parent, ast.Subscript | ast.Attribute | ast.Starred)
 
 
-__all__ = ["check_arguments", "factory", "is_one", "may_be_wrapped", "may_decode", "result"]
+__all__ = ["check_arguments", "check_name", "factory", "is_one", "may_be_wrapped", "may_decode", "result"]

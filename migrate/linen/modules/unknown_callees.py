@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...trees import subtree
+from ..shapes.shape_keeping import names_activation
 from ..values.sites import Static, Unmigratable
 from ..values.values import Unknown, Value
 from . import config_factories
@@ -96,7 +97,7 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
             return None if not name.startswith("linen.") or known.rpartition(".")[2][:1].islower() else ast.unparse(maker)
         if package in LIBRARIES or (of_the_project(run, known) and unknown_base(run.project, known) is None):
             return None
-        return ast.unparse(maker)
+        return None if _gives_activation(known) else ast.unparse(maker)
     if isinstance(maker, ast.Subscript) or (isinstance(maker, ast.Call) and ast.unparse(maker.func) == "getattr"):
         return ast.unparse(maker)
     if config_factories.asked(run.project, _held(maker, env)):
@@ -109,6 +110,13 @@ def made_by_unknown(run: Any, value: Value, env: Any, func: ast.expr | None = No
         return ast.unparse(maker)
     last = maker.attr if isinstance(maker, ast.Attribute) else ""
     return ast.unparse(maker) if last[:1].isupper() else None
+
+
+def _gives_activation(known: str) -> bool:
+    """Is it a function that looks up an activation, by its name? A Linen module that it gave would raise when called: it
+    is none of another, and has no variables.
+    """
+    return not any(part.lstrip("_")[:1].isupper() for part in known.split(".")) and names_activation(known)
 
 
 def _named_in_setup(run: Any, name: str) -> list[ast.expr]:
