@@ -103,7 +103,7 @@ class _Shown:
         """Is a loop's variable what it would be for other arrays: also a counter, or a key, beside an array?"""
         if self.is_shown(loop.iter, own):
             return True
-        items, target = loop.iter, loop.target
+        items, target = _in_order(loop.iter), loop.target
         if not self.typed or not isinstance(items, ast.Call) or not isinstance(target, ast.Tuple):
             return False
         first = isinstance(target.elts[0], ast.Name) and target.elts[0].id == name
@@ -284,6 +284,13 @@ class _Shown:
             return False
         helper = self.run.model.method(node.attr)
         return helper is None or _asks_module(helper)
+
+
+def _in_order(node: ast.expr) -> ast.expr:
+    """`data.items()` of `sorted(data.items())`: no order of what it gives is one of arrays, as no two keys are the same."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords or not isinstance(node.func, ast.Name):
+        return node
+    return node.args[0] if node.func.id in ("sorted", "list", "tuple") else node
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -50,14 +51,27 @@ _FLAG = re.compile(r"\b(bool|Any)\b")
 def may_find(analyser: Analyser, model: ClassModel, failure: Unmigratable) -> bool:
     """Could a class that failed so find its sizes when it is constructed?"""
     method = model.method("__call__")
-    family = [*model.mro(), *analyser.classes.derived(model)]
+    derived = analyser.classes.derived(model)
+    family = [*model.mro(), *derived]
     # What a base's setup makes its own constructor makes, which cannot call the derived class yet.
-    plain = [m for m in family if m is not model or analyser.classes.derived(model)]
-    alone = len(family) == 1 or (all(len(m.bases) < 2 for m in family) and all(m.method("setup") is None for m in plain))
+    pairs = [*((base, model) for base in model.mro() if base is not model), *((model, other) for other in derived)]
+    apart = all("setup" not in base.own_methods or _sets_up_apart(base, other) for base, other in pairs)
+    alone = len(family) == 1 or (apart and all(len(m.bases) < 2 for m in family))
     lacks = failure.code in _CODES or failure.lacks is not None
     if model.source.marked(model.source.line_span(model.node).start, "NNX1"):
         return False  # an earlier run has left it, and what uses it gives it no size
     return alone and lacks and method is not None and model.qualname not in analyser.later | analyser.never_later
+
+
+def _sets_up_apart(model: ClassModel, derived: ClassModel) -> bool:
+    """Does the constructor of a derived class not call that of one with a setup, or is it the same?"""
+    setup = derived.method("setup")
+    if setup is None:
+        return False
+    if setup.owner is not model:
+        return not any(isinstance(node, ast.Name) and node.id in ("super", model.name) for node in setup.nodes)
+    between = itertools.takewhile(lambda m: m is not model, derived.mro())
+    return not any(m.own_methods or m.own_fields or len(m.bases) != 1 for m in between)
 
 
 def site_lines(text: ClassText, site: Site) -> InitLines:
@@ -175,7 +189,13 @@ def _unfit(text: ClassText, site: Site) -> str:
     if text.model.qualname in text.analyser.given_outside.handed:
         return ""  # it is called as the program first calls it
     node, source, why = first_calls.in_method(text.run, site)
-    return why or first_calls.why_not_by_default(text.run, node, source)
+    why = why or first_calls.why_not_by_default(text.run, node, source)
+    if why and IN_TURN in site.renders:  # of passes that only an example tells
+        shown = functools.partial(_is_shown, text, site)
+        if not first_calls.why_not_by_default(text.run, node, source, shown):
+            site.renders[TYPED] = True
+            return ""
+    return why
 
 
 def _is_read(text: ClassText, site: Site) -> bool:

@@ -98,6 +98,21 @@ elif h.shape[-1] == 3:
   raise ValueError
 return h"""
 
+BY_KEY = """found = []
+for key, value in sorted(cond.items()):
+  if key.startswith('b'):
+    value = Resize((self.length, self.length), name=f'resize_{key}')(value)
+  elif key != 'a':
+    value = nn.Dense(3)(value)
+  found.append(value.mean((1, 2)))
+return nn.Dense(4)(jnp.concatenate(found, axis=-1))"""
+BY_COUNT = """ys = []
+for i, y in enumerate(xs):
+  if i % 2:
+    y = Block(3)(y)
+  ys.append(nn.Dense(2)(y).mean())
+return ys"""
+
 MAPS = {"a": array(2, 4, 4, 3), "b": array(2, 6, 5, 2), "c": array(2, 3, 3, 1)}
 FOUR = {"a": array(2, 4, 4, 3), "b": array(2, 4, 4, 2)}
 PROGRAMS: dict[str, tuple[str, list[tuple[Any, ...]], dict[str, Any]]] = {
@@ -110,6 +125,8 @@ PROGRAMS: dict[str, tuple[str, list[tuple[Any, ...]], dict[str, Any]]] = {
     ),
     "by name, of a class": (of(MAKERS, "x, cond", "padding: str"), [(array(2, 4, 4, 1), FOUR)], {"padding": "Flip"}),
     "by name, of another": (of(MAKERS, "x, cond", "padding: str"), [(array(2, 4, 4, 1), FOUR)], {"padding": "local"}),
+    "by keys of the passes": (of(BY_KEY, "cond"), [(MAPS,), (FOUR,)], {}),
+    "by numbers of the passes": (of(BY_COUNT, "xs"), [(list(MAPS.values()),), (list(FOUR.values()),)], {}),
     "outside of loops": (of(ONCE), [(array(2, 3, 3),), (array(2, 4, 3),), (array(3, 4, 3),), (array(3, 3, 3),)], {}),
     "beside one that raises": (of(GUARDED), [(array(3, 5),), (array(2, 5),), (array(3, 3),)], {}),
     "one within the other": (of(NESTED), [(array(2, 3),), (array(2, 3, 3),), (array(2, 6, 3),)], {}),
@@ -173,6 +190,7 @@ REFUSED = {  # behind `h = leaves(x)[0]`
     "a flag beside": "if train and h.shape[1] > 2:\n  h = nn.Dense(8)(h)\nreturn nn.Dense(4)(h)",
     "a flag around": "if train:\n  if h.shape[1] > 2:\n    h = nn.Dense(8)(h)\nreturn nn.Dense(4)(h)",
     "what arrays hold": "if h.shape[1] > h.max():\n  h = nn.Dense(8)(h)\nreturn nn.Dense(4)(h)",
+    "what arrays of a loop hold": "for y in x:\n  if y.sum() > 0:\n    h = nn.Dense(4)(h)\nreturn h",
     "a parameter": "if h.ndim > 2:\n  h = h * self.param('w', nn.initializers.ones, (1,))\nreturn nn.Dense(4)(h)",
     "lifted": "if h.shape[1] > 2:\n  h = nn.remat(nn.Dense)(8)(h)\nreturn nn.Dense(4)(h)",
     "in a function": "def f(h):\n  if h.ndim > 2:\n    h = nn.Dense(8)(h)\n  return h\nreturn nn.Dense(4)(f(h))",
