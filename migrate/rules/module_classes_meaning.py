@@ -401,7 +401,7 @@ RULES = (
         "makes a `Functional` of it.",
         "Hydra calls the class with the fields that the file says; an nnx.Module needs the sizes of its inputs and rngs.",
         "call `hydra.utils.instantiate(config, ...)` where it is used, outside of modules; or write `_partial_: true` "
-        "beside `_target_`, have what is given the partial call it with sizes and `rngs=rngs`, and migrate these classes by hand.",
+        "beside `_target_`, have what is given the partial call it with sizes and `rngs=rngs`, and migrate these by hand.",
     ),
     stays(
         "NNX183",

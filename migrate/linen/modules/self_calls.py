@@ -18,7 +18,7 @@ from ..values.bundles import Bundle
 from ..values.default_dtypes import with_argument
 from ..values.merging import ArrayOrModule, on_this_side
 from ..values.presence import Step
-from ..values.sites import Abs, DtypePart, Function, Localized, Make, Site, Static, Table, Unmigratable, Variable
+from ..values.sites import Abs, DtypePart, Function, Localized, Make, NameSpec, Site, Static, Table, Unmigratable, Variable
 from ..values.values import DTYPES, Array, Const, DtypeOf, Global, Int, Real, Shape, ShapeOf, Tup, Unknown, Value
 from . import made_later, own_shapes
 from .construction import name_spec
@@ -122,9 +122,10 @@ def _refuse_boxed(node: ast.Call) -> None:
 
 def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) -> Localized | None:
     """A parameter with the dtype of an array of the call: an argument of the constructor, checked where it is used."""
-    if not isinstance(given.value, DtypeOf) or site.name is None or site.name.constant is None or site.in_setup:
+    stem = _stem(site.name)
+    if not isinstance(given.value, DtypeOf) or not stem or site.in_setup:
         return None
-    argument = re.sub(r"\W", "_", site.name.constant) + "_dtype"
+    argument = f"{stem}_dtype"
     entry = run.model.method(run.entry)
     default = dtype_default(run, entry, node.id) if entry is not None and isinstance(node, ast.Name) else ""
     site.renders["dtype"] = (argument, node, default or "jax.numpy.float32")
@@ -132,6 +133,14 @@ def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) 
     if of_field is not None:
         return of_field
     return Localized(env.source.span(node), env.source, ((env.source.span(node), (DtypePart(argument),)),), frozenset())
+
+
+def _stem(name: NameSpec | None) -> str:
+    """What a constructor's argument may be called after a parameter, or after those of a loop: `scale` of `scale_{i}`."""
+    said = name.constant if name is not None else None
+    if said is None and name is not None and isinstance(name.node, ast.JoinedStr):
+        said = "_".join(str(p.value).strip("_") for p in name.node.values if isinstance(p, ast.Constant)).strip("_")
+    return re.sub(r"\W", "_", said or "")
 
 
 @frozen(eq=False)

@@ -42,7 +42,43 @@ class Around(nn.Module):
         return UnlessNone(dtype=self.dtype)(nn.relu(x))
 
 
+class InLoops(nn.Module):
+    """Parameters of a loop, each with the dtype of what it is used with."""
+
+    levels: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        b, t, d = x.shape
+        head, out = nn.Dense(4, dtype=x.dtype), []
+        for level in range(self.levels):
+            x = x * self.param(f"scale_{level}", nn.initializers.ones, (d,), x.dtype)
+        for level, y in enumerate([x, x[:, ::2]]):
+            y = head(y)
+            out.append(y + self.param(f"shift_{level}", nn.initializers.zeros, (1,), y.dtype))
+        return out
+
+
+def parts(x, n):
+    return jnp.split(x, n, axis=1)
+
+
+class InLoopsOfOthers(nn.Module):
+    n: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        b, t, d = x.shape
+        head, out = nn.Dense(4), []
+        for level, y in enumerate(parts(x, self.n)):
+            y = head(y)
+            out.append(y * self.param(f"scale_{level}", nn.initializers.ones, (1,), y.dtype))
+        return out
+
+
 CASES = [
+    ("InLoops", {"levels": 3}, [(2, 4, 3)], {}),
+    ("InLoopsOfOthers", {}, [(2, 4, 3)], {}),
     ("OfFieldOrInput", {}, [(2, 4)], {}),
     ("Around", {"dtype": jnp.bfloat16}, [(2, 4)], {}),
     ("UnlessNone", {}, [(2, 4)], {}),
