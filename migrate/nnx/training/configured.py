@@ -14,6 +14,7 @@ from ...edits import Span
 from ...linen.flow.flow import Flow
 from ...linen.project import configured
 from ...plan import Outcome
+from ..text.text_parts import first_on_its_line
 from . import adapter
 
 
@@ -34,7 +35,10 @@ def write(flow: Flow, contexts: dict[str, FileContext]) -> None:
         function = context.span(call.func)
         opening = source.text.index("(", function.end)
         context.insert(function.start, f"{context.parity(configured.WRAPPER)}(", code="NNX603", order=-1)
-        context.replace(Span(function.end, opening + 1), ", ", code="NNX603")
+        lead = first_on_its_line(source.text, opening + 1, context.span(call).end)
+        context.replace(Span(function.end, opening + 1), "," if lead else ", ", code="NNX603")
+        if lead:
+            context.insert(function.start, lead, code="NNX603")
         context.report(
             call,
             "NNX603",
