@@ -139,7 +139,10 @@ def treatment(lifted: Lifted, used: Used, apart: bool = False) -> tuple[str, Axi
         if how == "shared" and lifted.kind == "scan" and "batch_stats" in used.collections:
             return "carried", 0
         return how, axis
-    for stream in stack_axes.not_always_split(lifted, drawn):
+    unsure = stack_axes.not_always_split(lifted, drawn)
+    if how == "shared" and lifted.kind == "vmap" and len(unsure) == len(drawn) and set(unsure.values()) <= {Const(False)}:
+        return how, axis  # one module with one state for all members, its streams as well
+    for stream in unsure:
         if not (apart and how == "stacked" and is_split(lifted)):
             reason = f"every step or member of nn.{lifted.kind} draws the same numbers from the stream {stream!r}"
             raise Unmigratable("NNX168", reason, lifted.node)

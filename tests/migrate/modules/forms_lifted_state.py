@@ -247,6 +247,28 @@ class LiftedOnOneLine(nn.Module):
   def __call__(self, x): return nn.vmap(nn.Dense, variable_axes={'params': 0}, split_rngs={'params': True}, in_axes=None, axis_size=3)(4)(x)
 
 
+class Dropped(nn.Module):
+  width: int = 4
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(0.5, deterministic=False)(nn.Dense(self.width)(x))
+
+
+class VmapOneMask(nn.Module):
+  """All members drop the same."""
+  @nn.compact
+  def __call__(self, x):
+    lifted = nn.vmap(Dropped, variable_axes={'params': None}, split_rngs={'params': False, 'dropout': False})
+    return lifted()(x)
+
+
+class VmapOneMaskAround(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    lifted = nn.vmap(VmapOneMask, variable_axes={'params': None}, split_rngs={'params': False, 'dropout': False})
+    return lifted(name='inner')(x)
+
+
 STEPS = [(2, 4), (3, 2, 4)]
 CASES = [
   ('ScanStackedStatistics', {}, STEPS, {}),
@@ -277,4 +299,9 @@ STREAMS = [
   ('VmapStacked', [(8, 4)]),
   ('VmapOfScan', [(5, 8, 4), (6, 8, 4)]),
   ('ScanOfVmap', [(5, 8, 4), (6, 8, 4)]),
+]
+# With the axes along which all masks are one.
+ONE_MASK = [
+  ('VmapOneMask', [(5, 8, 4)], (True, False, False)),
+  ('VmapOneMaskAround', [(3, 5, 8, 4)], (True, True, False, False)),
 ]

@@ -86,7 +86,20 @@ def test_random_numbers_are_as_independent(name: str, shapes: list[tuple[int, ..
             assert (drawn[i] != drawn[j]).any(), "two calls drew the same numbers"
 
 
-@pytest.mark.parametrize("name,shapes", LINEN.STREAMS, ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize("name,shapes,axes", LINEN.ONE_MASK, ids=lambda v: v if isinstance(v, str) else "")
+def test_members_that_draw_the_same_numbers(name: str, shapes: list[tuple[int, ...]], axes: tuple[bool, ...]) -> None:
+    module, variables, model, inputs = _sides(name, shapes, {})
+    same = [jnp.ones_like(x) for x in inputs]
+    assert _repeated(module.apply(variables, *same, rngs=KEYS)) == [axes]
+    compiled = nnx.jit(lambda model, *inputs: model(*inputs))
+    found = [model(*same), model(*same), compiled(model, *same), compiled(model, *same)]
+    assert [_repeated(got) for got in found] == [[axes]] * 4
+    for i in range(4):
+        for j in range(i):
+            assert (found[i] != found[j]).any(), "two calls drew the same numbers"
+
+
+@pytest.mark.parametrize("name,shapes", [*LINEN.STREAMS, *[case[:2] for case in LINEN.ONE_MASK]], ids=lambda v: str(v))
 def test_with_the_same_numbers_they_compute_the_same(name: str, shapes: list[tuple[int, ...]]) -> None:
     module, variables, model, inputs = _sides(name, shapes, {})
     report = compat.check_equivalence(module, variables, model, *inputs, rngs=KEYS)
