@@ -104,8 +104,15 @@ def nnx_half(cls: Any, entry: dict[str, Any], found: tuple[Any, ...]) -> dict[st
     return result
 
 
+def asks_for_mode(found: tuple[Any, Any]) -> bool:
+    """Is this a module with the flag that a class has in place of `is_mutable_collection`?"""
+    owner = type(found[1]).__module__
+    return "use_running_average" in vars(found[1]) and not owner.startswith("flax.") and not owner.endswith("linen_parity")
+
+
 def training(linen: Any, variables: Any, model: Any, args: Any, example: Any, result: dict[str, Any]) -> dict[str, Any]:
     """The other setting of a training flag, proved with its random draws and updated collections."""
+    from flax import nnx
     from nnx_migrate import compat
 
     flag = next((name for name in TRAINING if name in example.call), None)
@@ -114,6 +121,8 @@ def training(linen: Any, variables: Any, model: Any, args: Any, example: Any, re
     if flag is None and not mutable:
         return {}
     streams = [s for s in example.streams if s != "params"]
+    if flag is None and any(map(asks_for_mode, nnx.iter_modules(model))):
+        model.train()  # which is what `mutable` says to such a class in Linen
     try:
         report = compat.check_equivalence(linen, variables, model, *args, rngs=streams, mutable=mutable, **call)
     except Exception as error:

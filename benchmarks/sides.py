@@ -13,8 +13,10 @@ from typing import Any
 
 def arrays(tree: Any) -> list[Any]:
     import jax
+    import numpy as np
 
-    found = [leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
+    numbers = (np.asarray(leaf) if isinstance(leaf, float | complex) else leaf for leaf in jax.tree.leaves(tree))
+    found = [leaf for leaf in numbers if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
     return [leaf for leaf in found if not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)]
 
 

@@ -52,11 +52,13 @@ class Call:
 
 
 def _as_jax_has_it(leaf: Any) -> Any:
-    """An array of NumPy's in the dtype that JAX computes with: float64 is float32, unless `jax_enable_x64` is set.
+    """A number, or an array of NumPy's, in the dtype that JAX computes with: float64 is float32, unless `jax_enable_x64`
+    is set.
 
-    An initializer that gives such an array leaves it one when it runs eagerly, and none under `jit` or `eval_shape`.
+    An initializer that gives one leaves it that when it runs eagerly, and makes it an array under `jit` or `eval_shape`.
     """
-    return jnp.asarray(leaf) if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufc" else leaf
+    numeric = isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufc"
+    return jnp.asarray(leaf) if numeric or isinstance(leaf, bool | int | float | complex) else leaf
 
 
 def _leaves(tree: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:

@@ -352,6 +352,7 @@ def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigr
         reasons[model.qualname] = error
         return
     own = model.own_methods.get("__call__")
+    inputs = tuple(p.arg for p in own.positional) if own is not None else ("inputs",)
     plan.classes[model.qualname] = ClassPlan(
         qualname=model.qualname,
         path=str(model.source.path),
@@ -360,7 +361,8 @@ def _decide_variant(variant: LayerVariant, plan: Plan, reasons: dict[str, Unmigr
         fields=tuple(f.name for f in model.fields()),
         collections=frozenset({"params"}),
         methods=("__call__",),
-        call_arguments=tuple(p.arg for p in own.positional) if own is not None else ("inputs",),
+        added_arguments=variant.added(inputs),
+        call_arguments=inputs,
         details=variant.details(),
         writer=variant,
     )

@@ -12,6 +12,7 @@ from ...linen.modules.layer_calls import own_call
 from ...linen.modules.layer_classes import LayerClass, super_param
 from ...linen.values.sites import Factory, Site, Unmigratable
 from ...linen.values.values import Unknown
+from ...plan import AddedArgument
 from ...trees import subtree
 from . import elsewhere
 from .text_parts import Details, MethodEdit, Namer
@@ -52,6 +53,10 @@ def takes_calls_as_they_are(run: Any, site: Site, node: ast.Call, method: str) -
     return False
 
 
+_NORMS = frozenset({"LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm", "InstanceNorm"})
+_AXES = frozenset({"axis", "feature_axes", "reduction_axes"})
+
+
 class LayerVariant:
     """The edits of one such class; plays the part of a ClassText and of its writer."""
 
@@ -64,6 +69,12 @@ class LayerVariant:
 
     def details(self) -> Details:
         return Details([], {})
+
+    def added(self, inputs: tuple[str, ...]) -> tuple[AddedArgument, ...]:
+        """What the constructor of a norm asks for beside the fields; `inputs`: the arguments of its call."""
+        axes = any(field.name in _AXES for field in self.found.defaults)
+        norm = self.found.layer.removeprefix("flax.linen.") in _NORMS and not axes
+        return (AddedArgument("num_features", f"{inputs[0]}.shape[-1]"),) if norm and inputs else ()
 
     def edits(self, namer: Namer) -> list[MethodEdit]:
         """Header, constructor for changed defaults, `param` read by the call; raises Unmigratable."""

@@ -191,3 +191,26 @@ def test_text_is_no_array_and_said_to_be_unchecked() -> None:
     report = check_equivalence(Labelled(), variables, LabelledNnx(), X)
     assert report["keys"].verdict is report["shapes"].verdict is Verdict.PROVED
     assert report["forward"].verdict is Verdict.UNCHECKED and "is not a valid JAX array type" in report["forward"].detail
+
+
+class Number(nn.Module):
+    """A parameter that starts as a number of Python's."""
+
+    @nn.compact
+    def __call__(self) -> Any:
+        return self.param("value", lambda key: 0.5)
+
+
+class NumberNnx(nnx.Module):
+    def __init__(self, value: float = 0.5) -> None:
+        self.value = nnx.Param(jnp.asarray(value))
+
+    def __call__(self) -> Any:
+        return self.value[...]
+
+
+def test_a_number_is_the_array_that_jax_makes_of_it() -> None:
+    variables = Number().init(jax.random.key(0))
+    assert variables == {"params": {"value": 0.5}}
+    assert check_equivalence(Number(), variables, NumberNnx()).proved
+    assert not check_equivalence(Number(), variables, lambda: NumberNnx(2)).proved  # an integer
