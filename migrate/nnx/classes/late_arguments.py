@@ -21,6 +21,7 @@ from ...linen.modules.made_later import TYPED
 from ...linen.values import shown_by_shapes
 from ...linen.values.sites import Site
 from ...linen.values.values import Array
+from ...trees import subtree
 from ..text.text_parts import joined
 from . import constructor_names
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 GIVEN = "given later"  # of a site: argument → (the name of the parameter, what the call says)
 # Arguments of layers that decide the shapes of their parameters.
+_OF_WIDTHS = frozenset({("flax.linen.GroupNorm", "num_groups"), ("flax.linen.GroupNorm", "group_size")})
 _SIZES = frozenset({"features", "num_embeddings", "kernel_size", "num_heads", "qkv_features", "out_features"})
 
 
@@ -46,7 +48,7 @@ def find(text: ClassText, site: Site) -> bool:
         if method is None or not stands_here or isinstance(value, Array) or text.run.holds_module(value):
             return False
         sizes = name in _SIZES if site.kind == "layer" else is_seen(text.analyser, site.target, name)
-        if not sizes or _in_function(site, node, method.node):
+        if not (sizes or _is_of_width(text, site, name, node)) or _in_function(site, node, method.node):
             return False
         if not shown_by_shapes.shown(text.run, method, node):
             if not shown_by_shapes.shown(text.run, method, node, typed=True):
@@ -55,6 +57,30 @@ def find(text: ClassText, site: Site) -> bool:
         given[name] = (_free(text, site, name, [p for p, _ in given.values()]), node)
     site.renders[GIVEN] = given
     return True
+
+
+def _is_of_width(text: ClassText, site: Site, name: str, node: ast.expr) -> bool:
+    """Does an argument of a norm follow from the width of what it is called with, which its scale has to fit?
+
+    nn.GroupNorm(num_groups=min(h.shape[-1] // 4, 32))(h)
+    """
+    call = site.source.parents.get(site.node)
+    if site.kind != "layer" or (site.target, name) not in _OF_WIDTHS:
+        return False
+    if not isinstance(call, ast.Call) or call.func is not site.node:
+        return False
+    given = call.args[0] if call.args else None
+    if not isinstance(given, ast.Name) or {"use_scale", "use_bias"} & site.bound.keys():
+        return False
+    widths = {n for n in subtree(node) if isinstance(n, ast.Subscript) and ast.unparse(n) == f"{given.id}.shape[-1]"}
+    inside = {part for width in widths for part in subtree(width)}
+    others = [n for n in subtree(node) if isinstance(n, ast.Name) and n not in inside]
+    return bool(widths) and all(n.id in ("min", "max", "int") or _is_field(text, site, n) for n in others)
+
+
+def _is_field(text: ClassText, site: Site, node: ast.Name) -> bool:
+    above = site.source.parents.get(node)
+    return node.id == "self" and isinstance(above, ast.Attribute) and above.attr in text.run.fields
 
 
 def _in_function(site: Site, node: ast.expr, method: ast.AST) -> bool:

@@ -124,6 +124,19 @@ class Pixels(nn.Module):
     return Encoder(1)(x) + Encoder(2)(x)
 
 
+class Grouped(nn.Module):
+  """Groups of a norm by the width of what it is called with."""
+  most: int = 4
+  @nn.compact
+  def __call__(self, x):
+    h = leaves(x)[0]
+    h = nn.GroupNorm(num_groups=min(h.shape[-1] // 2, self.most))(h)
+    h = nn.Dense(2 * h.shape[-1])(nn.relu(h))
+    h = nn.GroupNorm(max(int(h.shape[-1] / 4), 2), epsilon=1e-5)(h)
+    h = nn.GroupNorm(num_groups=None, group_size=h.shape[-1] // 2)(h)
+    return nn.Dense(h.shape[-1])(leaves(h)[1])
+
+
 class Merger(nn.Module):
   output_channels: int
 
@@ -158,6 +171,8 @@ CASES: list[Any] = [
     ('MergedLayers', dict(heights={'a': 4, 'b': 3}), [(2, 7, 6)], dict()),
     ('Encoder', dict(), [(2, 6, 6, 3)], dict()),
     ('Encoder', dict(learned=False), [(2, 6, 6, 3)], dict()),
+    ('Grouped', dict(), [(2, 3, 8)], dict()),
+    ('Grouped', dict(most=2), [(2, 4)], dict()),
     ('Wide', dict(), [(2, 6)], dict()),
     ('Wide', dict(), [(2, 3, 6)], dict()),
     ('Renamed', dict(), [(2, 6)], dict()),
