@@ -27,13 +27,15 @@ _MAX_DEPTH = 5
 #: Packages whose classes are no Linen modules, though they are called or have methods that are given arrays.
 _PLAIN = frozenset({
     "ml_collections", "jraph", "e3nn_jax", "tensorflow", "torch", "PIL", "absl", "pandas", "jaxtyping", "clu", "numpyro",
-    "oryx", "blackjax", "jaxopt", "dm_pix", "diffrax", "rlax", "tensorflow_datasets", "sklearn",
+    "oryx", "blackjax", "jaxopt", "dm_pix", "diffrax", "rlax", "tensorflow_datasets", "sklearn", "h5py",
 })  # fmt: skip
 #: Distributions, which many packages make under the same names; none of them has parameters of its own.
 _DISTRIBUTIONS = re.compile(
     r"(Multivariate|Masked|Tanh|Truncated|Squashed|Transformed|Log|Matrix|Relaxed|OneHot)*"
     r"(Normal|Gaussian|Categorical|Bernoulli|Beta|Gamma|Laplace|Uniform|Dirichlet|Independent|Mixture|Logistic|Poisson)\w*"
 )
+# Functions of jax.numpy that call what they are given.
+_CALLING = frozenset({"vectorize", "apply_along_axis", "apply_over_axes", "piecewise", "fromfunction", "frompyfunc"})
 # Methods of records and containers.
 _OF_RECORDS = frozenset({"replace", "append", "extend", "insert", "update", "get", "items", "keys", "values", "pop", "copy"})
 _GROWING = frozenset({"append", "extend", "insert", "add"})
@@ -90,7 +92,9 @@ def check_value(run: Any, node: ast.Call, value: Value, arguments: Arguments, en
 
 def check_handed(run: Any, called: str | None, node: ast.Call, env: Any) -> None:
     """Refuse what may be another package's module where it is given to a function of jax, which calls it."""
-    if (called or "").partition(".")[0] in ("jax", "map") and node.args:
+    module, _, name = (called or "").rpartition(".")
+    computes = module.startswith("jax.numpy") and name not in _CALLING  # with arrays, or what has the items of one
+    if (called or "").partition(".")[0] in ("jax", "map") and node.args and not computes:
         for known in _made_by(run, node.args[0], env.source):
             raise _refusal(run, env.source, known, f"what it makes is given to `{ast.unparse(node.func)}`", node)
 

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 import otherblocks
-from otherblocks import Block as B, Block, Normal, Options, Scaled
+from otherblocks import Block as B, Block, Normal, Options, Scaled, Table
 
 Small = functools.partial(B, 4)
 Base = otherblocks.Block
@@ -120,6 +120,10 @@ CALLED = {
         z = nn.Dense(3)(x)
         return jax.tree.map(Block(3), [z, z])
     """,
+    "handed to a function of jax.numpy that calls it": """
+        z = nn.Dense(3)(x)
+        return jnp.vectorize(Block(3))(z)
+    """,
     "in a function": """
         def inner(y):
             return Block(y.shape[-1])(y)
@@ -183,6 +187,12 @@ class Scaled:
     def __init__(self, by):
         self.by = by
 
+class Table:
+    def __init__(self, width):
+        self.width = width
+    def __getitem__(self, key):
+        return [1.0] * self.width
+
 class Normal:
     def __init__(self, loc, scale):
         self.loc, self.scale = loc, scale
@@ -194,6 +204,10 @@ DATA = {
     "records and their values": """
         h = nn.Dense(3)(x)
         return Options(3).replace(x=h).x * Scaled(2.0).by
+    """,
+    "what has arrays": """
+        table = Table(3)
+        return nn.Dense(3)(x) + jnp.array(table["x"]) + jnp.asarray(table["x"])
     """,
     "a distribution": """
         h = nn.Dense(3)(x)
