@@ -13,9 +13,9 @@ from typing import Any
 
 def arrays(tree: Any) -> list[Any]:
     import jax
-    import numpy as np
+    import jax.numpy as jnp
 
-    numbers = (np.asarray(leaf) if isinstance(leaf, float | complex) else leaf for leaf in jax.tree.leaves(tree))
+    numbers = (jnp.asarray(leaf) if isinstance(leaf, float | complex) else leaf for leaf in jax.tree.leaves(tree))
     found = [leaf for leaf in numbers if hasattr(leaf, "dtype") and hasattr(leaf, "shape")]
     return [leaf for leaf in found if not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)]
 
