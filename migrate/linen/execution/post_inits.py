@@ -56,6 +56,12 @@ class Computing:
     before: tuple[ast.stmt, ...]  # what changes fields, or checks ahead of that
     after: tuple[ast.stmt, ...]
     names: frozenset[str]  # local names
+    checks: tuple[Method, ...] = ()  # those of its bases that only check, behind it
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """What these read."""
+        return frozenset(name for m in self.checks for n in m.nodes if (name := own_attribute(n)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,14 +125,16 @@ def computing(model: ClassModel) -> Computing | None:
     if not more:
         return None
     others = [m for m in methods if m is not methods[0] and not all(is_nothing(s) for s in m.node.body)]
-    if others:
-        raise _refused(others[0].node, "and that of a class from which it derives does something, too")
     first = methods[0]
+    behind = is_super(first.node.body[-1])
+    for other in others:
+        if not behind or _does_more(other, other.node.body) is not None:
+            raise _refused(other.node, "and that of a class from which it derives does something, too")
     if _does_more(first, first.node.body) is None:
         raise more[0]
     if first.decorators or first.parameters:
         raise _refused(first.node, "has arguments or decorators")
-    return _Reader(model, first).read()
+    return dataclasses.replace(_Reader(model, first).read(), checks=tuple(others))
 
 
 def changed(model: ClassModel | None) -> frozenset[str]:

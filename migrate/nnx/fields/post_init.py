@@ -21,7 +21,8 @@ def lines(writer: ClassWriter) -> list[Parts]:
     """What the constructor does once its fields are stored."""
     computing = writer.run.computing
     if computing is not None:
-        return _said(writer, computing, computing.after, stored=True)
+        checks: list[Parts] = [("self.__post_init__()",)] if computing.checks else []  # that of a base: its own is gone
+        return [*_said(writer, computing, computing.after, stored=True), *checks]
     found = writer.model.method("__post_init__")
     if found is None or all(is_nothing(s) for s in found.node.body):
         return []
@@ -37,9 +38,9 @@ def before(writer: ClassWriter) -> list[Parts]:
 def read(writer: ClassWriter) -> set[str]:
     """The fields that what makes attributes reads off the module."""
     computing = writer.run.computing
-    return (
-        {name for s in computing.after for n in subtree(s) if (name := own_attribute(n))} if computing is not None else set()
-    )
+    if computing is None:
+        return set()
+    return {name for s in computing.after for n in subtree(s) if (name := own_attribute(n))} | computing.asked
 
 
 def _said(writer: ClassWriter, computing: Computing, statements: Sequence[ast.stmt], *, stored: bool) -> list[Parts]:

@@ -219,7 +219,45 @@ class Asked(nn.Module):
         return nn.Dense(2)(x) * self.scale
 
 
+class Checked(nn.Module):
+    depth: int = 2
+    sizes: tuple = (3,)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.depth < 1:
+            raise ValueError("no layers")
+
+
+class BelowChecked(Checked):
+    """Changes a field and makes an attribute, and has its base check."""
+
+    order: Any = None
+
+    def __post_init__(self):
+        if self.order is None:
+            self.order = (0, 1)
+        self.count = len(self.order)
+        super().__post_init__()
+
+    @nn.compact
+    def __call__(self, x):
+        for _ in range(self.depth):
+            x = nn.Dense(self.count)(x)
+        return x[..., jnp.asarray(self.order)]
+
+
+class FurtherBelow(BelowChecked):
+    scale: float = 2.0
+
+    @nn.compact
+    def __call__(self, x):
+        return super().__call__(x) * self.scale
+
+
 CASES = [
+    ("BelowChecked", {"depth": 3}, [(2, 3)], {}),
+    ("FurtherBelow", {"order": (2, 0, 1)}, [(2, 3)], {}),
     ("Arrays", {}, [(2, 3)], {}),
     ("Arrays", {"width": 2}, [(2, 3)], {}),
     ("OfChild", {}, [(2, 3)], {}),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from flax import nnx
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .test_forms import sides
 
 HEAD = """import dataclasses
 from typing import Any
@@ -114,3 +117,21 @@ def test_asked_of_a_model_that_is_not_made_yet(ask: str, outcome: str) -> None:
     result = migrate_project([SourceFile.parse(Path("m.py"), "m", ASKED.replace("ASK", ask))])
     (found,) = result.classes
     assert found.outcome.value == outcome and found.code == ("NNX173" if outcome == "bridged" else ""), found.reason
+
+
+def test_what_a_base_only_checks_is_checked_behind_what_a_class_computes() -> None:
+    linen, native, _ = sides("forms_post_inits")
+    for name in ("Checked", "BelowChecked", "FurtherBelow"):
+        sizes = {} if name == "Checked" else {"in_features": 3}
+        with pytest.raises(ValueError, match="no layers"):
+            getattr(linen, name)(depth=0)
+        with pytest.raises(ValueError, match="no layers"):
+            getattr(native, name)(depth=0, **sizes, rngs=nnx.Rngs(0))
+
+
+def test_a_base_that_checks_before_a_class_computes() -> None:
+    text = HEAD.replace("BODY", "assert self.width > 0") + (
+        "\n\nclass N(M):\n  def __post_init__(self):\n    super().__post_init__()\n    self.width = 8\n"
+    )
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    assert {c.qualname: c.code for c in result.classes}["m.N"] == "NNX173"
