@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import types
 from pathlib import Path
@@ -67,6 +68,16 @@ def test_fields_that_the_call_alone_knows(sides: tuple[Any, Any], dtype: Any) ->
         np.testing.assert_array_equal(expected, model(x, train=train))
         variables = {**variables, **new}
         jax.tree.map(np.testing.assert_array_equal, compat.to_linen(model), variables)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, nnx.clone])
+def test_copies_are_alike(sides: tuple[Any, Any], copied: Any) -> None:
+    model = sides[1].Configuring(in_shape=(4, 3), rngs=nnx.Rngs(0))
+    target = copied(model)
+    assert nnx.graphdef(target) == nnx.graphdef(model)
+    nnx.update(model, jax.tree.map(lambda a, b: (a + b) / 2, nnx.state(model, nnx.Param), nnx.state(target, nnx.Param)))
+    x = jnp.ones((4, 3))
+    np.testing.assert_array_equal(model(x), target(x))
 
 
 def test_a_field_of_the_call_that_parameters_follow_is_refused_there(sides: tuple[Any, Any]) -> None:
