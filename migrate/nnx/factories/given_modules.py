@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from ...edits import Parts
 from ...linen.modules.passed import attribute_name, held_modules
+from ...linen.values.merging import OptionalModule
+from ...linen.values.presence import asked
 from ...linen.values.sites import BoundArg, Module, Site, SitePart, Unmigratable
+from ...trees import subtree
 
 if TYPE_CHECKING:
     from ...linen.execution.execute import Execution
@@ -24,9 +27,41 @@ def said(text: ClassText, bound: BoundArg, site: Site) -> Parts | None:
     if site.in_setup:
         itself = alone and place is not None and bound.node is not None and ast.unparse(bound.node) == place.object
         return (place.object,) if itself and place is not None else None
+    if isinstance(value, OptionalModule) and alone and place is not None:
+        return _or_none(text, value, bound, site)
     if bound.node is value.site.node or (alone and isinstance(bound.node, ast.Name)):
         return (text.resolve(SitePart(value.site)),)
     return None
+
+
+def _or_none(text: ClassText, value: OptionalModule, bound: BoundArg, site: Site) -> Parts:
+    """A module that is made under a condition, or None: `self.LayerNorm_0 if before else None`.
+
+    Raises Unmigratable where the call may decide: Linen hands over what that call makes, and NNX what the first one made.
+    """
+    step, place = value.step, text.names.places[value.site]
+    if step is not None and not step.deps and asked(step.text) is None and not bound.abs.flags:
+        test = text.own_text(step.text if step.holds else f"not ({step.text})")
+        return (f"{text.resolve(SitePart(value.site))} if {test} else None",)
+    if bound.abs.flags or (step is not None and asked(step.text) is not None) or not _by_fields(value.site):
+        made = site.target.rpartition(".")[2]
+        raise Unmigratable(
+            "NNX113", f"{made} is given a module or None, and which of them may be another in each call", site.node
+        )
+    return (f"getattr(self, {place.attribute!r}, None)",)
+
+
+def _by_fields(site: Site) -> bool:
+    """Do the conditions around a module name nothing that its method binds?"""
+    names = site.source.names
+    for node in site.source.ancestors(site.node):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            return True
+        tests = [node.test] if isinstance(node, ast.If | ast.IfExp) else []
+        for part in (n for test in tests for n in subtree(test) if isinstance(n, ast.Name)):
+            if part.id != "self" and names.is_hidden(part.id, part):
+                return False
+    return True
 
 
 def attribute(text: ClassText, run: Execution, field: str, path: list[str]) -> str:
