@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from ...linen.execution.analyser import Analyser
 from ...linen.project.configured import MAKERS
 from ...linen.values.sites import Unmigratable
@@ -40,7 +42,11 @@ def _linen_owner(analyser: Analyser, reasons: dict[str, Unmigratable]) -> str:
     for target, source, argument in given.givers:
         if target in reasons:
             for where, value in [(source, argument), *behind(given.functions, source, argument, given.holds)]:
-                if any(project.qualname(where, node) in MAKERS for node in subtree(value) if hasattr(node, "ctx")):
+                if any(
+                    project.qualname(where, node) in MAKERS
+                    for node in subtree(value)
+                    if isinstance(node, ast.Name | ast.Attribute)
+                ):
                     return target.rpartition(".")[2]
     return ""
 

@@ -52,6 +52,7 @@ from . import (
     removals,
     shared_structures,
     spec_trees,
+    states_around,
     uncalled,
     wrapped_init,
 )
@@ -275,7 +276,7 @@ class _Functional(PassedTrees):
         kind = functional_kinds.of(self, node, value)
         same = shared_structures.name_of(self, kind, base) or functional_kinds.initialized_here(self, kind, base)
         if same or kind.several:  # a state of several classes has its own structure, whichever of them it is of
-            return same or (self._state_around(kind, node, None) if kind.joined else "")
+            return same or (states_around.name_of(self, kind, node, None) if kind.joined else "")
         if not isinstance(value, Model) or not value.sites <= set(kind.trained):
             return self._structure(kind, node, base, value)
         scope = self.flow.symbol(self.source(base), base)[1] if isinstance(base, ast.Name) else None
@@ -284,10 +285,10 @@ class _Functional(PassedTrees):
             constructed = any(self.function(made) is scope for made in kind.trained)
             found = kind.graphdefs[scope] if scope in kind.homes else found if constructed else ""
             if not found and constructed:
-                found = self._state_around(kind, node, scope)
+                found = states_around.name_of(self, kind, node, scope)
         if found or not kind.alike:
             return found
-        return self._state_around(kind, node, None) or linen_trees.structure_of_variables(self, node)
+        return states_around.name_of(self, kind, node, None) or linen_trees.structure_of_variables(self, node)
 
     def _structure(self, kind: Kind, call: ast.AST, base: ast.expr, value: Value) -> str:
         """The structure of a model that is never initialized: `nnx.graphdef(nnx.eval_shape(lambda: model(...)))`."""
@@ -311,38 +312,6 @@ class _Functional(PassedTrees):
         graphdef, abstract = context.name("flax.nnx.graphdef"), context.name("flax.nnx.eval_shape")
         keyless, end = (f"{context.parity('keyless')}(", ")") if self.streams else ("", "")
         return f"{graphdef}({abstract}(lambda: {keyless}{name}({', '.join(arguments)}){end}))"
-
-    def _state_around(self, kind: Kind, node: ast.AST, outer: ast.AST | None) -> str:
-        """`state.graphdef` of a state that a function around a call has, up to that of the model's construction."""
-        source = self.source(node)
-        inner: ast.AST = node
-        scope = self.function(node)
-        while True:
-            names: list[str] = []
-            if scope is not None:
-                arguments = scope.args  # type: ignore[attr-defined]
-                names = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
-            for (module, where, name), value in self.flow.env.items():
-                if where is not scope or module != source.module or not isinstance(value, State) or not kind.has(value):
-                    continue
-                stores = [
-                    other.lineno
-                    for other in source.by_kind.get(ast.Name, ())
-                    if isinstance(other, ast.Name) and other.id == name and not isinstance(other.ctx, ast.Load)
-                    if self.flow.symbol(source, other) == (module, where, name)
-                ]
-                block = source.tree if scope is None else scope
-                bound = name in names or (stores and self._first_statement(block, stores) and min(stores) < inner.lineno)  # type: ignore[attr-defined]
-                if bound and source.names.binding_scope(name, node) is scope:
-                    return f"{name}.graphdef"
-            if scope is None or scope is outer:
-                return ""
-            inner, scope = scope, self.function(scope)
-
-    def _first_statement(self, scope: ast.AST, lines: list[int]) -> bool:
-        """Is the first of these lines a statement of the function's own block, which is always come to?"""
-        body = scope.body if isinstance(scope, ast.FunctionDef | ast.Module) else []
-        return any(isinstance(s, ast.Assign) and s.lineno <= min(lines) <= (s.end_lineno or 0) for s in body)
 
     # init and create -------------------------------------------------------------------------------------------
     def _init(self, call: ast.Call) -> None:

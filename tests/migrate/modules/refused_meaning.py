@@ -490,98 +490,28 @@ class M(nn.Module):
     return Sum(project=up)(nn.Dense(5)(x), x)
 """,
     ),
-    "a module or None handed on, by a flag": (
-        "NNX113",
-        """class Enc(nn.Module):
-  norm: object = None
-  @nn.compact
-  def __call__(self, x):
-    return x if self.norm is None else self.norm(x)
-
-
-class M(nn.Module):
-  before: bool = True
-  @nn.compact
-  def __call__(self, x, mask=None, train: bool = False):
-    norm = None
-    norm = nn.LayerNorm() if train else None
-    return Enc(norm=norm)(nn.Dense(4)(x))
-""",
-    ),
-    "a module or None handed on, by an argument": (
-        "NNX113",
-        """class Enc(nn.Module):
-  norm: object = None
-  @nn.compact
-  def __call__(self, x):
-    return x if self.norm is None else self.norm(x)
-
-
-class M(nn.Module):
-  before: bool = True
-  @nn.compact
-  def __call__(self, x, mask=None, train: bool = False):
-    norm = None
-    norm = nn.LayerNorm() if mask is not None else None
-    return Enc(norm=norm)(nn.Dense(4)(x))
-""",
-    ),
-    "a module or None handed on, by a name for an argument": (
-        "NNX113",
-        """class Enc(nn.Module):
-  norm: object = None
-  @nn.compact
-  def __call__(self, x):
-    return x if self.norm is None else self.norm(x)
-
-
-class M(nn.Module):
-  before: bool = True
-  @nn.compact
-  def __call__(self, x, mask=None, train: bool = False):
-    norm = None
-    has = mask is not None
-    if has:
-      norm = nn.LayerNorm()
-    return Enc(norm=norm)(nn.Dense(4)(x))
-""",
-    ),
-    "a module or None handed on, by a rank": (
-        "NNX113",
-        """class Enc(nn.Module):
-  norm: object = None
-  @nn.compact
-  def __call__(self, x):
-    return x if self.norm is None else self.norm(x)
-
-
-class M(nn.Module):
-  before: bool = True
-  @nn.compact
-  def __call__(self, x, mask=None, train: bool = False):
-    norm = None
-    norm = nn.LayerNorm() if x.ndim == 3 else None
-    return Enc(norm=norm)(nn.Dense(4)(x))
-""",
-    ),
-    "a module or None handed on, by a field and an argument": (
-        "NNX113",
-        """class Enc(nn.Module):
-  norm: object = None
-  @nn.compact
-  def __call__(self, x):
-    return x if self.norm is None else self.norm(x)
-
-
-class M(nn.Module):
-  before: bool = True
-  @nn.compact
-  def __call__(self, x, mask=None, train: bool = False):
-    norm = None
-    if self.before:
-      if mask is not None:
-        norm = nn.LayerNorm()
-    return Enc(norm=norm)(nn.Dense(4)(x))
-""",
-    ),
 }
+
+_OR_NONE = """class Enc(nn.Module):
+  norm: object = None
+  @nn.compact
+  def __call__(self, x):
+    return x if self.norm is None else self.norm(x)
+
+
+class M(nn.Module):
+  before: bool = True
+  @nn.compact
+  def __call__(self, x, mask=None, train: bool = False):
+    norm = None
+    {how}
+    return Enc(norm=norm)(nn.Dense(4)(x))
+"""
+_HOW = {
+    "a flag": "norm = nn.LayerNorm() if train else None",
+    "an argument": "norm = nn.LayerNorm() if mask is not None else None",
+    "a name for an argument": "has = mask is not None\n    if has:\n      norm = nn.LayerNorm()",
+    "a rank": "norm = nn.LayerNorm() if x.ndim == 3 else None",
+    "a field and an argument": "if self.before:\n      if mask is not None:\n        norm = nn.LayerNorm()",
+}
+REFUSED |= {f"a module or None handed on, by {key}": ("NNX113", _OR_NONE.replace("{how}", how)) for key, how in _HOW.items()}

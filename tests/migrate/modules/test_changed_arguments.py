@@ -1,7 +1,6 @@
 """Arguments that hold arrays and that the call changes in place: no size is taken from what they came with."""
 
 import dataclasses
-import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 TEXT = """
 import flax.linen as nn
@@ -106,13 +107,6 @@ def sides() -> tuple[types.ModuleType, types.ModuleType, RunResult]:
     after = result.files[0].after
     assert after is not None
     return _module("changes", TEXT), _module("changes_nnx", after), result
-
-
-def _module(name: str, text: str) -> types.ModuleType:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 @pytest.mark.parametrize("name", ["Item", "Updated", "Augmented", "OfChild", "OtherName", "InLoop"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +13,10 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module as _module
+
 TEXT = (Path(__file__).parent / "forms_decoding.py").read_text()
 RESULT = migrate_project([SourceFile.parse(Path("forms_decoding.py"), "forms_decoding", TEXT)])
-
-
-def _module(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 for created, content in RESULT.created.items():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +12,8 @@ from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 HEAD = "import jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
 NORMED = """class Normed(nn.Module):
@@ -44,13 +43,6 @@ REFUSED = {
     "a key that is split": ("key = jax.random.split(self.make_rng('norms'))[0]", "key"),
     "a key under a condition": ("key = self.make_rng('norms') if x.ndim > 1 else jax.random.key(0)", "key"),
 }
-
-
-def _module(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 def _migrated(key: str, said: str) -> tuple[str, RunResult]:

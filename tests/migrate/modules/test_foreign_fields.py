@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,8 @@ from flax import linen, nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import both_sides, module
 
 LIBRARY = """
 from typing import Any
@@ -199,22 +199,10 @@ class OneOrOther(nn.Module):
 NATIVE = ["Plain", "Looped", "Twice", "Helped", "Derived", "Found", "Mapped", "MappedByCall"]
 
 
-def module(name: str, text: str) -> types.ModuleType:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
-    return made
-
-
 @pytest.fixture(scope="module")
 def sides() -> tuple[Any, Any]:
     module("otherfields", LIBRARY)
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", PROGRAM)])
-    assert {str(c.outcome) for c in result.classes} == {"native"}
-    for path, content in result.created.items():
-        module(path.stem, content)
-    assert result.files[0].after is not None
-    return module("fields_before", PROGRAM), module("fields_after", result.files[0].after)
+    return both_sides("fields", PROGRAM)
 
 
 def inputs() -> jax.Array:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,8 @@ from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import both_sides, module
 
 LIBRARY = """
 from flax import linen as nn
@@ -87,22 +87,10 @@ class Made(nn.Module):
 """
 
 
-def module(name: str, text: str) -> types.ModuleType:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
-    return made
-
-
 @pytest.fixture(scope="module")
 def sides() -> tuple[Any, Any]:
     module("otherfunctions", LIBRARY)
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", PROGRAM)])
-    assert {str(c.outcome) for c in result.classes} == {"native"}
-    for path, content in result.created.items():
-        module(path.stem, content)
-    assert result.files[0].after is not None
-    return module("functions_before", PROGRAM), module("functions_after", result.files[0].after)
+    return both_sides("functions", PROGRAM)
 
 
 def native(sides: tuple[Any, Any], name: str, **fields: Any) -> tuple[Any, jax.Array]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,8 @@ from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module
 
 HEAD = """
 from typing import Any
@@ -104,13 +104,6 @@ class Going(nn.Module):
     return head(x), head.further(x)
 """
 STAYS = "x = x + nn.vjp(lambda m, z: z * 2, self, x, vjp_variables=True)[1](x)[1]"
-
-
-def module(name: str, text: str) -> types.ModuleType:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
-    return made
 
 
 def migrated(name: str, text: str) -> tuple[Any, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ from flax.linen import logical_axis_rules
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import both_sides, module
 
 LIBRARY = """
 from flax import linen as nn, nnx
@@ -154,25 +155,13 @@ class Outer(nn.Module):
 """
 
 
-def module(name: str, text: str) -> types.ModuleType:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
-    return made
-
-
 RULES = (("embed", None), ("mlp", "model"))
 
 
 @pytest.fixture(scope="module")
 def sides() -> tuple[Any, Any]:
     module("otherlib", LIBRARY)
-    result = migrate_project([SourceFile.parse(Path("m.py"), "m", PROGRAM)])
-    assert {str(c.outcome) for c in result.classes} == {"native"}
-    for path, content in result.created.items():
-        module(path.stem, content)
-    assert result.files[0].after is not None
-    return module("foreign_before", PROGRAM), module("foreign_after", result.files[0].after)
+    return both_sides("foreign", PROGRAM)
 
 
 @pytest.mark.parametrize("name", ["Model", "Held", "Looped", "Twice", "Layout", "Outer"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,12 @@ from nnx_migrate.migrate.nnx.generated import parity
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module as _module
+
 HERE = Path(__file__).parent
 PATHS: dict[str, Any] = {}  # of `linen_parity.Functional`
 exec(parity.render({"linen_paths"}, None), PATHS)
 FILES = sorted(path.stem for path in HERE.glob("forms_*.py") if "\nCASES" in path.read_text())
-
-
-def _module(name: str, text: str) -> types.ModuleType:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 def _linen(stem: str) -> types.ModuleType:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 
 import jax
@@ -13,6 +11,8 @@ from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 BASE = """from typing import Any, Callable
 
@@ -50,13 +50,6 @@ class Derived(InheritedBase):
       x = self.act(nn.Dense(self.width, kernel_init=self.kernel_init)(self.before(x)))
     return x * self.table
 """
-
-
-def _module(name: str, text: str) -> types.ModuleType:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
-    return made
 
 
 def test_defaults_of_another_file_mean_the_same() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module
 from .outside_code import named_outside
 
 HEAD = "from typing import Any\nimport jax\nimport jax.numpy as jnp\nfrom flax import linen as nn\n\n\n"
@@ -31,13 +30,6 @@ def after(result: RunResult) -> str:
     text = result.files[0].after
     assert text is not None
     return text
-
-
-def module(name: str, text: str) -> Any:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, name, "exec"), made.__dict__)
-    return made
 
 
 def both(text: str) -> tuple[Any, Any, RunResult]:

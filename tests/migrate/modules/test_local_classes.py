@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
-import types
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -12,6 +10,8 @@ import numpy as np
 import pytest
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 # Initial values that do not depend on keys: both sides compute the same from the start.
 PROGRAM = """from flax import linen as nn
@@ -206,13 +206,6 @@ REFUSED = {
 
 def _migrated(text: str) -> RunResult:
     return migrate_project([SourceFile.parse(Path("program.py"), "program", text)])
-
-
-def _module(name: str, text: str) -> types.ModuleType:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
-    return made
 
 
 def test_both_sides_are_bitwise_equal() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 
 import jax
@@ -15,14 +13,9 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module as _module
+
 FORMS = Path(__file__).parent / "forms_module_dicts.py"
-
-
-def _module(name: str, text: str) -> types.ModuleType:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 @pytest.mark.parametrize("name", ["Values", "Sorted", "Items", "Chained", "ItemByItem", "Numbers"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +12,9 @@ from nnx_migrate.compat.equivalence import compare_migrated
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module as _module
+
 TEXT = (Path(__file__).parent / "forms_named_streams.py").read_text()
-
-
-def _module(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import sys
-import types
 from pathlib import Path
-from typing import Any
 
 import jax.numpy as jnp
 import pytest
 from nnx_migrate.migrate.linen.project.reaching import reaching
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 HEAD = """from functools import partial
 from typing import Any
@@ -73,13 +72,6 @@ RUN = {
     "a name that a function takes":
         "  size = 3\n  model = Around(partial(Small, size))\n  def size():\n    return 4\n",
 }  # fmt: skip
-
-
-def _module(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 @pytest.mark.parametrize("what", RUN)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import types
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from nnx_migrate.migrate.pipeline import migrate_project
-from nnx_migrate.migrate.source import SourceFile
+
+from .loading import both_sides
 
 TEXT = '''
 import functools
@@ -59,22 +57,9 @@ def make(kind):
 '''
 
 
-def _module(name: str, text: str) -> types.ModuleType:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, name, "exec"), module.__dict__)
-    return module
-
-
 @pytest.fixture(scope="module")
 def sides() -> tuple[types.ModuleType, types.ModuleType]:
-    result = migrate_project([SourceFile.parse(Path("by_norm.py"), "by_norm", TEXT)])
-    assert {c.qualname: c.outcome for c in result.classes} == {"by_norm.MLP": "native", "by_norm.Outer": "native"}
-    after = result.files[0].after
-    assert after is not None and "NNX163" not in after
-    for path, created in result.created.items():
-        _module(path.stem, created)
-    return _module("by_norm_linen", TEXT), _module("by_norm", after)
+    return both_sides("norms", TEXT)
 
 
 @pytest.mark.parametrize("kind", ["none", "layer", "group"])

@@ -5,8 +5,6 @@ Flax has them no longer: the Linen side is the same program with the features th
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,8 @@ from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 OLD = """import functools
 import jax
@@ -77,13 +77,6 @@ CHANGES = (
     ("nn.LSTMCell.initialize_carry(jax.random.PRNGKey(0), x.shape[:-1], 6)", "(jnp.zeros((*x.shape[:-1], 6)),) * 2"),
 )
 CASES = {"Actor": [(2, 4), (3, 2, 6), [[True, False], [False, False], [False, True]]], "Held": [(7, 3)], "Plain": [(2, 3)]}
-
-
-def _module(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 @pytest.fixture(scope="module")

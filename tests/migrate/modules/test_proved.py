@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +16,11 @@ from nnx_migrate.compat.equivalence import check_steps, compare_migrated
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module as _module
+
 TEXT = (Path(__file__).parent / "partitioned.py.txt").read_text()
 RULES = (("batch", "data"), ("hidden", "model"))
 X = jnp.ones((8, 16))
-
-
-def _module(name: str, text: str) -> types.ModuleType:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 @pytest.fixture(scope="module")

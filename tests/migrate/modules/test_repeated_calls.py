@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 
 import jax
@@ -15,13 +13,9 @@ from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module as _module
+
 FORMS = Path(__file__).with_name("forms_repeated_calls.py")
-
-
-def _module(name: str, text: str) -> types.ModuleType:
-    module = sys.modules[name] = types.ModuleType(name)
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 @pytest.mark.parametrize("name", ["Flow", "Counted"])

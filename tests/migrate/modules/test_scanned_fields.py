@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,8 @@ import pytest
 from flax import nnx
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 TEXT = """import functools
 from collections.abc import Callable
@@ -53,13 +53,6 @@ class Held(nn.Module):
     return step(self.inner)(carry, x)
 """
 NAMES = ("Scanned", "Mapped", "Held")
-
-
-def _module(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 def _migrated(split: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,8 @@ from flax import nnx
 from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module as _module
 
 TEXT = """from flax import linen as nn
 
@@ -67,13 +67,6 @@ class Draws(nn.Module):
     return drops(name='inner')(x)
 """
 RESULT = migrate_project([SourceFile.parse(Path("stack_axes.py"), "stack_axes", TEXT)])
-
-
-def _module(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    sys.modules[name] = module
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 for created, content in RESULT.created.items():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,14 @@ from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import RunResult, migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
+from .loading import module
+
 pytestmark = pytest.mark.usefixtures("sizes_by_reading")
 
 FORMS = Path(__file__).with_name("forms_wrapped_classes.py")
 HEAD = "import functools\nfrom flax import linen as nn\nimport jax.numpy as jnp\nimport jax\n\n\n"
 # A class that stays Linen, for a reason that no other class can tell.
 STAYS = "y = y + nn.vjp(lambda m, z: z * 2, self, y, vjp_variables=True)[1](y)[1]"
-
-
-def module(name: str, text: str) -> types.ModuleType:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, f"{name}.py", "exec"), made.__dict__)
-    return made
 
 
 def migrate(text: str, options: Options | None = None) -> RunResult:

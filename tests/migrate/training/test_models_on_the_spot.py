@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +10,8 @@ import numpy as np
 import pytest
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from ..modules.loading import module
 
 TEXT = """import jax
 import jax.numpy as jnp
@@ -39,13 +38,6 @@ def started(key, x):
     apply_fn=net.apply, params=Net(width=3).init(key, x)['params'], tx=optax.sgd(0.1))
   return state.apply_fn({'params': state.params}, x)
 """
-
-
-def module(name: str, text: str) -> Any:
-    made = types.ModuleType(name)
-    sys.modules[name] = made
-    exec(compile(text, name, "exec"), made.__dict__)
-    return made
 
 
 @pytest.mark.parametrize("function", ["returned", "started"])
