@@ -117,9 +117,12 @@ RULES = (
         "NNX152",
         "name-twice",
         "two modules of a class have the same name",
-        "Both would be one attribute.",
-        "Only in branches that exclude each other can two modules share one attribute.",
-        "give them different names; keep old checkpoints with `rename=`.",
+        "Both would be one attribute. Or the call decides which of two has the name: "
+        "`Block(2.0)(x) if mask is None else Block(3.0)(x)`, by an argument that is given or not, a length or a rank; or a "
+        "module that some calls leave out comes before another, which has its name then.",
+        "Only in branches that exclude each other can two modules share one attribute. Linen makes the one or the other in "
+        "each call, over the same parameters; an nnx.Module has the one that its constructor made.",
+        "give them different names, and keep old checkpoints with `rename=`; or make one module that is told in the call.",
     ),
     stays(
         "NNX153",

@@ -97,6 +97,7 @@ def test_classes_that_hydra_makes(tmp_path: Path) -> None:
     [
         ("head_config(True))", "head_config(True))\n    make = hydra.utils.instantiate", "is handed on (main.py:"),
         ("instantiate(config.network.pre_torso)", "instantiate(*config.network.pre_torso)", "the configuration first"),
+        ("instantiate(config.network.pre_torso)", "instantiate(**config.network)", "does not say the configuration"),
         ("hydra.utils.instantiate(", "config.make(", "no call of `hydra.utils.instantiate` is seen"),
     ],
 )
@@ -253,7 +254,7 @@ def main(path, read):
         "world": (hydra.utils.instantiate(WORLD, size=6), (x,)),
         "later": (hydra.utils.instantiate({**TORSO, "_partial_": True})(width=7), (x,)),
     }
-    pack = hydra.utils.instantiate(PACK)
+    pack = hydra.utils.instantiate(config=PACK)
     plain = hydra.utils.instantiate({**PACK, "_recursive_": False})
     assert pack.rate == 6 and plain.net == TORSO and hydra.utils.instantiate(None) is None
     models["pack"] = (pack.net, (x,))

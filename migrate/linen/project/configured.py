@@ -80,7 +80,9 @@ def find_obstacle(project: Project) -> str:
         if isinstance(parent, ast.Call) and parent.func is node:
             if parent in project.inside_modules:
                 return f"a module calls `{ast.unparse(node)}` ({place})"
-            if not parent.args or isinstance(parent.args[0], ast.Starred):
+            if not parent.args and not any(keyword.arg == "config" for keyword in parent.keywords):
+                return f"`{ast.unparse(parent)}` ({place}) does not say the configuration"
+            if parent.args and isinstance(parent.args[0], ast.Starred):
                 return f"`{ast.unparse(parent)}` ({place}) does not give the configuration first"
         elif not (isinstance(parent, ast.Call) and parent.args[:1] == [node] and ast.unparse(parent.func).endswith(WRAPPER)):
             return f"`{ast.unparse(node)}` is handed on ({place})"

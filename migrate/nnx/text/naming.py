@@ -25,6 +25,7 @@ from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
+from . import shared_names
 from .made_together import made_together
 from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
 from .text_parts import Namer
@@ -230,6 +231,7 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     for site, first in again.items():
         names.places[site] = names.places[first]
     _check(run, entry, names)
+    shared_names.check(run, names.places)
 
 
 def _check_again(auto: Mapping[str, list[tuple[Site, int | None]]], again: Mapping[Site, Site]) -> None:

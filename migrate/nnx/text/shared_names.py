@@ -1,0 +1,125 @@
+"""Modules of which one takes the name, and with it the parameters, of another where the call decides so.
+
+    Block(2.0)(x) if mask is None else Block(3.0)(x)     # Block_0, either way
+
+    if mask is None:                                     # Block_0 and Block_1; else the second is Block_0
+        x = Block(2.0)(x)
+    x = Block(3.0)(x)
+
+Linen makes the modules anew in each call, over the same parameters; the constructor makes them once. That is the same where
+fields decide, where both are made alike, or where their parameters cannot have one shape: then Linen raises.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...linen.modules.by_passes import IN_TURN
+from ...linen.values.sites import BoundArg, Site, Unmigratable
+from ...linen.values.values import Const
+from . import conditions_of_call
+
+if TYPE_CHECKING:
+    from ...linen.execution.execute import Execution
+
+# What decides nothing of a layer but the shapes of its parameters.
+_OF_SHAPES = frozenset({"features", "kernel_size", "num_embeddings", "num_heads", "qkv_features", "out_features"})
+
+# Which parameters it has, each by default.
+_OF_PARAMETERS = ("use_bias", "use_scale")
+
+
+def check(run: Execution, names: Mapping[Site, Any]) -> None:
+    """Refuse them. `names`: the places of the sites (`naming.Place`), in the order in which the call comes to them."""
+    groups: dict[tuple[str, ...], list[Site]] = {}
+    for site, place in names.items():
+        if IN_TURN not in site.renders and (site.conditions or place.kind == "list"):  # these are checked by the call
+            groups.setdefault(_name(place), []).append(site)
+    for sites in groups.values():
+        for number, site in enumerate(sites):
+            if any(_may_give_its_name(run, earlier, site) for earlier in sites[:number]):
+                label = site.target.rpartition(".")[2]
+                what = f"a {label} has the name of another, which is made in another way, in some calls and not in others"
+                raise Unmigratable("NNX152", what, site.node)
+
+
+def _name(place: Any) -> tuple[str, ...]:
+    """What sites have in common that may have one name."""
+    if place.kind != "dynamic":
+        return (place.kind, place.object)
+    parts = place.dynamic.values if isinstance(place.dynamic, ast.JoinedStr) else ()
+    return ("dynamic", *[str(part.value) for part in parts if isinstance(part, ast.Constant)])
+
+
+def _may_give_its_name(run: Execution, earlier: Site, later: Site) -> bool:
+    """Is it for the call to say whether the later one has a name that the earlier one else has, and are these unlike?"""
+    own = set(_sides(later))
+    apart = [condition for condition, side in _sides(earlier) if (condition, side) not in own]
+    if not apart or not any(conditions_of_call.decides(run, earlier, condition) for condition in apart):
+        return False
+    excluding = [condition for condition in apart if any(condition is other for other, _ in own)]
+    if any(not conditions_of_call.decides(run, earlier, condition) for condition in excluding):
+        return False  # fields say which of them there is
+    return _are_unlike(earlier, later, shifted=not excluding)
+
+
+def _sides(site: Site) -> Iterator[tuple[ast.AST, bool | Site]]:
+    """The conditions around a site but for flags of the call, which modules are made whatever they say; and its side."""
+    sides = site.renders.get("sides", {})
+    for condition, is_flag in site.conditions:
+        if not is_flag:
+            yield condition, sides.get(condition, _side(condition, site))
+
+
+def _side(condition: ast.AST, site: Site) -> bool | Site:
+    """The side of a conditional expression; of what is neither, one of its own."""
+    places = {site.node, *site.source.ancestors(site.node), *(passage.call for passage in site.through)}
+    places |= {above for passage in site.through for above in passage.source.ancestors(passage.call)}
+    for side, part in ((True, getattr(condition, "body", None)), (False, getattr(condition, "orelse", None))):
+        if any(statement in places for statement in (part if isinstance(part, list) else [part])):
+            return side
+    return site
+
+
+def _are_unlike(one: Site, other: Site, shifted: bool) -> bool:
+    """May two modules over the same parameters compute something else? `shifted`: the other has those of the one, and never
+    the one those of the other, which alone would leave Linen without those of the other."""
+    if {one.kind, other.kind} <= {"param", "variable"}:
+        return False
+    if one.target != other.target or [t.kind for t in one.lifted] != [t.kind for t in other.lifted]:
+        return True
+    names: Iterable[str] = (one.bound.keys() | other.bound.keys()) - (one.calltime.keys() & other.calltime.keys())
+    if one.kind != "layer":
+        return any(not _is_same(one.bound.get(name), other.bound.get(name)) for name in names)
+    if any(_differ(one.bound.get(name), other.bound.get(name)) for name in _OF_SHAPES):
+        return False
+    if shifted and any(_is_false(one.bound.get(n)) and not _may_be_false(other.bound.get(n)) for n in _OF_PARAMETERS):
+        return False
+    names = [name for name in names if name not in _OF_SHAPES and not name.endswith("_init")]  # the parameters are there
+    return any(not _is_same(one.bound.get(name), other.bound.get(name)) for name in names)
+
+
+def _is_same(one: BoundArg | None, other: BoundArg | None) -> bool:
+    return one is not None and other is not None and one.abs.value == other.abs.value
+
+
+def _differ(one: BoundArg | None, other: BoundArg | None) -> bool:
+    """Are these two literals, which are not the same?"""
+    try:
+        said = [ast.literal_eval(b.node) for b in (one, other) if b is not None and b.node is not None]
+    except ValueError:
+        return False
+    return len(said) == 2 and said[0] != said[1]
+
+
+def _is_false(bound: BoundArg | None) -> bool:
+    return bound is not None and isinstance(bound.abs.value, Const) and bound.abs.value.value is False
+
+
+def _may_be_false(bound: BoundArg | None) -> bool:
+    return bound is not None and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is True)
+
+
+__all__ = ["check"]
