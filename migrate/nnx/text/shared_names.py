@@ -57,12 +57,11 @@ def _may_give_its_name(run: Execution, earlier: Site, later: Site) -> bool:
     """Is it for the call to say whether the later one has a name that the earlier one else has, and are these unlike?"""
     own = set(_sides(later))
     apart = [condition for condition, side in _sides(earlier) if (condition, side) not in own]
-    if not apart or not any(conditions_of_call.decides(run, earlier, condition) for condition in apart):
-        return False
     excluding = [condition for condition in apart if any(condition is other for other, _ in own)]
-    if any(not conditions_of_call.decides(run, earlier, condition) for condition in excluding):
-        return False  # fields say which of them there is
-    return _are_unlike(earlier, later, shifted=not excluding)
+    if not apart or not _are_unlike(earlier, later, shifted=not excluding):
+        return False
+    by_call = {condition for condition in apart if conditions_of_call.decides(run, earlier, condition)}
+    return bool(by_call) and by_call.issuperset(excluding)  # else fields say which of them there is
 
 
 def _sides(site: Site) -> Iterator[tuple[ast.AST, bool | Site]]:
