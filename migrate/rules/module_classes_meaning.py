@@ -117,9 +117,8 @@ RULES = (
         "NNX152",
         "name-twice",
         "two modules of a class have the same name",
-        "Both would be one attribute. Or the call decides which of two has the name: "
-        "`Block(2.0)(x) if mask is None else Block(3.0)(x)`, by an argument that is given or not, a length or a rank; or a "
-        "module that some calls leave out comes before another, which has its name then.",
+        "Both would be one attribute. Or the call decides which of two has the name (NNX187), and they are wrappers, stay "
+        "Linen themselves, are made in a loop, handed to other modules, or have sizes that only the call knows.",
         "Only in branches that exclude each other can two modules share one attribute. Linen makes the one or the other in "
         "each call, over the same parameters; an nnx.Module has the one that its constructor made.",
         "give them different names, and keep old checkpoints with `rename=`; or make one module that is told in the call.",
@@ -465,6 +464,20 @@ RULES = (
         why="NNX makes its weights in the constructor. Linen finds these sizes in the same way, when `init` runs the call.",
         how_sure="The modules have the sizes that the call gives them. Where the call fails on the shapes that the "
         "constructor was given, the constructor raises; so does a module that was not reached, when it is called.",
+    ),
+    Rule(
+        "NNX187",
+        "one-name-two-modules",
+        "the call decides which of two modules has a name; one that decides otherwise than the constructor raises",
+        what="`Block(2.0)(x) if mask is None else Block(3.0)(x)`: Linen makes the one or the other in each call, over the "
+        "same parameters. The constructor makes the one that the sizes it is given tell (`mask_features=None`), and says "
+        "which: `self.Block_0 = linen_parity.made_at(1, Block(3.0, ...))`. The call says which it takes: "
+        "`linen_parity.only_at(self.Block_0, 1)(x)`, which raises where the constructor made the other.",
+        why="An nnx.Module has the module that its constructor made, with its fields. What to do: nothing where a model is "
+        "always called in one of these ways; else give the two different names, and keep old checkpoints with `rename=`, or "
+        "make one module that is told in the call; `--ignore NNX187` leaves such classes Linen.",
+        how_sure="A call that decides as the first one did has the same modules, parameters and results. Any other raises, "
+        "also one that Linen would compute.",
     ),
     stays(
         "NNX186",

@@ -86,6 +86,7 @@ class Analyser:
         self.shared_readings: set[tuple[ast.AST, str]] = set()  # of variables, in all classes of a family; see there
         self.by_passes: set[str] = set()  # those that find, too, how many modules their loops make, see `by_passes`
         self.never_later: set[str] = set()  # those that may not
+        self.never_told_apart: set[str] = set()  # those whose modules of one name must be the same in every call
         self.conflicts: dict[str, str] = {}
         self.read_attributes: set[str] = set()  # fields that the constructors of other classes read off an instance
         self.partial: set[tuple[str, str]] = set()  # (class, argument): shapes that are given in part only

@@ -172,7 +172,7 @@ def _argument_text(writer: ClassWriter, bound: BoundArg) -> Parts:
     if isinstance(bound.abs.value, Module):
         place = writer.text.names.places.get(bound.abs.value.site)
         if place is not None and place.kind == "attribute":
-            return (place.object,)
+            return writer.text.reference(bound.abs.value.site)
     if bound.node is None or bound.localized is None or bound.localized.source is not writer.source:
         return ("",)
     return (writer.source.span(bound.node),)

@@ -420,6 +420,12 @@ class ClassText:
 
     def reference(self, site: Site) -> Parts:
         """A site's object as a method says it."""
+        number = self.names.places[site].only_at
+        if number is None:
+            return self._object(site)
+        return (self.namer.parity("only_at"), "(", *self._object(site), f", {number})")
+
+    def _object(self, site: Site) -> Parts:
         place = self.names.places[site]
         if place.kind == "attribute":
             return (place.held_by(site.holder),)
@@ -442,6 +448,8 @@ class ClassText:
             self.needs -= part.inside - before
             return f"({text})" if part.factor and level_of(text) != ATOM else text
         place = self.names.places.get(part.site)
+        if place is not None and place.only_at is not None:
+            raise Unmigratable("NNX152", "one of two modules of one name is passed on", part.site.node)
         if place is not None and place.kind == "list" and not place.named_by:
             return self._of_this_pass(part.site, place.object)
         if place is None or place.kind != "attribute":

@@ -32,6 +32,7 @@ from ..fields import kept_fields
 from ..generated import foreign
 from ..lifted import lifted_aliases, lifted_functions
 from ..setup import kept_arrays
+from ..text import shared_names
 from ..text.layer_variants import LayerVariant
 from ..text.text_parts import DryNamer, Recorder
 from . import (
@@ -78,6 +79,7 @@ def decide(
         return linen_copies.Copies()
     analyser = Analyser(classes, certain_ranks(classes), seen_ranks(project, classes, options.trace))
     analyser.never_later = _not_for(classes, options, per_file or {}, later_sizes.CODE)
+    analyser.never_told_apart = _not_for(classes, options, per_file or {}, shared_names.CODE)
     outside.learn(project, analyser)
     _execute_all(analyser, asked)
     aliases = lifted_aliases.aliases_of(project)

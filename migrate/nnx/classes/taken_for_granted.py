@@ -11,6 +11,7 @@ from ...linen.modules.made_later import NAMED
 from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.modules.put_variables import PUT
 from ..lifted.lifted import used_by
+from ..text import shared_names
 from . import agreeing, asking, later_sizes, rank_checks
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ def notes(text: ClassText, analyser: Analyser) -> Iterator[tuple[str, str, ast.A
         yield later_sizes.CODE, later_sizes.note_of_handed(text), node
     elif text.later:
         yield later_sizes.CODE, later_sizes.note(text), node
+    told_apart = [site for site, place in text.names.places.items() if place.only_at is not None]
+    if told_apart:
+        yield shared_names.CODE, shared_names.note(told_apart), told_apart[-1].node
     for variable, update in updated_at_init(run):
         message = f"`{variable}` starts without this update, which Linen's init makes once: fresh models differ by it"
         yield "NNX118", message, update

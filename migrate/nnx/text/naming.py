@@ -60,6 +60,7 @@ class Place:
     iterator: str = ""
     maker: int | None = None  # which of several makes what the call asks for: the next of a list, or one by its name
     named_by: str = ""  # attribute that holds the class part of the name, where a factory's field decides it
+    only_at: int | None = None  # which place of the call it is, where the constructor may have made that of another
 
     @property
     def next(self) -> str:
@@ -231,7 +232,8 @@ def assign(run: Execution, entry: str, names: Names) -> None:
     for site, first in again.items():
         names.places[site] = names.places[first]
     _check(run, entry, names)
-    shared_names.check(run, names.places)
+    for site, number in shared_names.marks(run, names.places, names.again).items():
+        names.places[site] = dataclasses.replace(names.places[site], only_at=number)
 
 
 def _check_again(auto: Mapping[str, list[tuple[Site, int | None]]], again: Mapping[Site, Site]) -> None:

@@ -7,22 +7,27 @@
     x = Block(3.0)(x)
 
 Linen makes the modules anew in each call, over the same parameters; the constructor makes them once. That is the same where
-fields decide, where both are made alike, or where their parameters cannot have one shape: then Linen raises.
+fields decide, where both are made alike, or where their parameters cannot have one shape: then Linen raises. Else the
+constructor says of which place of the call a module is, and the call raises where another place takes it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.values.sites import BoundArg, Site, Unmigratable
 from ...linen.values.values import Const
+from ...linen.values.wrappers import is_wrapper
 from . import conditions_of_call
+from .made_where import is_handed
 
 if TYPE_CHECKING:
     from ...linen.execution.execute import Execution
+
+CODE = "NNX187"
 
 # What decides nothing of a layer but the shapes of its parameters.
 _OF_SHAPES = frozenset({"features", "kernel_size", "num_embeddings", "num_heads", "qkv_features", "out_features"})
@@ -31,18 +36,47 @@ _OF_SHAPES = frozenset({"features", "kernel_size", "num_embeddings", "num_heads"
 _OF_PARAMETERS = ("use_bias", "use_scale")
 
 
-def check(run: Execution, names: Mapping[Site, Any]) -> None:
-    """Refuse them. `names`: the places of the sites (`naming.Place`), in the order in which the call comes to them."""
+def marks(run: Execution, names: Mapping[Site, Any], again: Container[Site]) -> dict[Site, int]:
+    """The number of each site that is told from those it may share its name with.
+
+    `names`: the places of the sites (`naming.Place`), in the order in which the call comes to them. `again`: those that are
+    what others are. Raises Unmigratable where such modules cannot be told apart.
+    """
     groups: dict[tuple[str, ...], list[Site]] = {}
     for site, place in names.items():
         if IN_TURN not in site.renders and (site.conditions or place.kind == "list"):  # these are checked by the call
             groups.setdefault(_name(place), []).append(site)
+    found: dict[Site, int] = {}
     for sites in groups.values():
-        for number, site in enumerate(sites):
-            if any(_may_give_its_name(run, earlier, site) for earlier in sites[:number]):
-                label = site.target.rpartition(".")[2]
-                what = f"a {label} has the name of another, which is made in another way, in some calls and not in others"
-                raise Unmigratable("NNX152", what, site.node)
+        pairs = ((earlier, site) for number, site in enumerate(sites) for earlier in sites[:number])
+        taker = next((later for earlier, later in pairs if _may_give_its_name(run, earlier, later)), None)
+        if taker is None:
+            continue
+        told = run.model.qualname not in run.analyser.never_told_apart
+        if not told or not all(_may_be_marked(run, site, names[site]) and site not in again for site in sites):
+            label = taker.target.rpartition(".")[2]
+            what = f"a {label} has the name of another, which is made in another way, in some calls and not in others"
+            raise Unmigratable("NNX152", what, taker.node)
+        found.update((site, number) for number, site in enumerate(sites))
+    return found
+
+
+def note(sites: Iterable[Site]) -> str:
+    """What the report says of a class with modules that are told apart."""
+    lines = sorted({site.node.lineno for site in sites})
+    where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines))}"
+    return f"modules of {where} have one name: a call that takes another than the constructor made raises"
+
+
+def _may_be_marked(run: Execution, site: Site, place: Any) -> bool:
+    """Is a module made by itself, by the constructor, and does the call say it by its name alone?"""
+    if site.kind not in ("layer", "class") or site.bridged or site.foreign or is_wrapper(site) or is_handed(run, site):
+        return False
+    if site.in_setup or site.alternatives or site.through or site.holder != "self":
+        return False
+    if place.maker is not None or place.named_by:
+        return False
+    return place.kind == "attribute" or place.kind == "dynamic" or bool(place.iterator)
 
 
 def _name(place: Any) -> tuple[str, ...]:
@@ -121,4 +155,4 @@ def _may_be_false(bound: BoundArg | None) -> bool:
     return bound is not None and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is True)
 
 
-__all__ = ["check"]
+__all__ = ["CODE", "marks", "note"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from flax import nnx
 from nnx_migrate import compat
+from nnx_migrate.migrate.context import Options
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
 
@@ -73,12 +74,7 @@ def test_every_call_is_that_of_linen_or_raises_with_it(sides: Any, name: str, ma
     linen, native = (getattr(side, name) for side in sides)
     x, mask = jnp.sin(jnp.arange(12.0)).reshape(3, 4), jnp.cos(jnp.arange(12.0)).reshape(3, 4)
     inputs = [(x, mask) if has else (x,) for has in masked]
-    variables = linen().init(jax.random.key(0), *inputs[0])
-    variables = jax.tree.map(lambda leaf: jnp.sin(jnp.arange(1.0, leaf.size + 1)).reshape(leaf.shape), variables)
-    asked = inspect.signature(native.__init__).parameters
-    sizes = {"in_features": 4, "mask_features": 4 if masked[0] else None}
-    made = native(**{key: value for key, value in sizes.items() if key in asked}, rngs=nnx.Rngs(0))
-    compat.from_linen(variables, made)
+    variables, made = made_for(linen, native, *inputs[0])
     for given in inputs:
         try:
             expected = linen().apply(variables, *given)
@@ -89,25 +85,89 @@ def test_every_call_is_that_of_linen_or_raises_with_it(sides: Any, name: str, ma
         np.testing.assert_array_equal(expected, made(*given))
 
 
-REFUSED = {
-    "on the two sides of a condition": "if mask is None:\n    x = Block(2.0)(x)\nelse:\n    x = Block(3.0)(x)\nreturn x",
-    "behind a return": "if mask is None:\n    return Block(2.0)(x)\nreturn Block()(x)",
-    "in an expression": "return Block(2.0, name='b')(x) if mask is None else Block(3.0, name='b')(x)",
-    "in a loop": "for i in range(2):\n    x = Block(2.0)(x) if mask is None else Block(3.0)(x)\nreturn x",
-    "under names of a loop": (
+# The same where a call decides as the first one did; else it raises.
+TOLD_APART = {
+    "SidesOfACondition": "if mask is None:\n    x = Block(2.0)(x)\nelse:\n    x = Block(3.0)(x)\nreturn x",
+    "BehindAReturn": "if mask is None:\n    return Block(2.0)(x)\nreturn Block()(x)",
+    "InAnExpression": "return Block(2.0, name='b')(x) if mask is None else Block(3.0, name='b')(x)",
+    "UnderNamesOfALoop": (
         "for i in range(2):\n    n = f'b_{i}'\n"
         "    x = Block(2.0, name=f'b_{i}')(x) if mask is None else Block(3.0, name=f'b_{i}')(x)\nreturn x"
     ),
+    "OneThatComesFirst": "if mask is None:\n    x = Block(2.0)(x)\nreturn Block(3.0)(x)",
+    "OfThree": "if mask is None:\n    x = Block(2.0)(x)\nx = Block(2.0)(x)\nreturn Block(3.0)(x)",
+    "Layers": "return nn.LayerNorm(epsilon=0.5)(x) if mask is None else nn.LayerNorm()(x)",
+    "CalledLater": "b = Block(2.0) if mask is None else Block(3.0)\nreturn b(x) + b(2 * x)",
+    "ByALength": "if x.shape[0] > 2:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
+    "ByARank": "if x.ndim == 2:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
+    "ByAFieldAndTheCall": "if self.pre and mask is None:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
+    "ByANameForIt": "has = mask is not None\nif has:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
+    "WhatTheyAreHanded": "if mask is None:\n    return Block()(x)\nreturn Block(norm=nn.LayerNorm())(x)",
+    "UnderATransform": "return nn.remat(Block)(2.0)(x) if mask is None else nn.remat(Block)(3.0)(x)",
+    "OfALength": "if mask is None:\n    return Block(2.0)(x).sum(-1)\nif mask.shape[0] > 2:\n"
+    "    return Block(3.0)(x)\nreturn Block(4.0)(x)",
+}
+SHORT = jnp.sin(jnp.arange(8.0)).reshape(2, 4)
+TALL = jnp.sin(jnp.arange(24.0)).reshape(2, 3, 4)
+
+
+@pytest.fixture(scope="module")
+def apart() -> Any:
+    return both_sides("apart", HEAD + "".join(model(body, name=name) for name, body in TOLD_APART.items()))
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+def test_a_call_that_decides_otherwise_raises(apart: Any, name: str) -> None:
+    linen, native = (getattr(side, name) for side in apart)
+    x, mask = jnp.sin(jnp.arange(12.0)).reshape(3, 4), jnp.cos(jnp.arange(12.0)).reshape(3, 4)
+    calls = [(x,), (x, mask), (SHORT, SHORT), (TALL,)]
+    raised = 0
+    for first in calls:
+        variables, made = made_for(linen, native, *first)
+        np.testing.assert_array_equal(linen().apply(variables, *first), made(*first))
+        for other in calls:
+            try:
+                expected = linen().apply(variables, *other)
+            except Exception:  # parameters that are missing
+                continue
+            try:
+                result = made(*other)
+            except ValueError as error:
+                assert "made for another place of the call" in str(error)
+                raised += 1
+                continue
+            np.testing.assert_array_equal(expected, result)
+    assert raised
+
+
+def made_for(linen: Any, native: Any, x: Any, mask: Any = None) -> tuple[Any, Any]:
+    """The variables of Linen, and the module of NNX with them, for a first call."""
+    given = (x,) if mask is None else (x, mask)
+    variables = linen().init(jax.random.key(0), *given)
+    variables = jax.tree.map(lambda leaf: jnp.sin(jnp.arange(1.0, leaf.size + 1)).reshape(leaf.shape), variables)
+    sizes = {
+        **{"in_features": 4, "in_shape": x.shape},
+        **{"mask_features": None if mask is None else 4, "mask_shape": None if mask is None else mask.shape},
+    }
+    asked = inspect.signature(native.__init__).parameters
+    made = native(**{key: value for key, value in sizes.items() if key in asked}, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, made)
+    return variables, made
+
+
+def test_a_class_is_left_that_may_not_raise() -> None:
+    text = HEAD + model(TOLD_APART["BehindAReturn"])
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)], Options(ignore=("NNX187",)))
+    assert {c.qualname: c.code for c in result.classes}["m.Model"] == "NNX152"
+
+
+REFUSED = {
+    "in a loop": "for i in range(2):\n    x = Block(2.0)(x) if mask is None else Block(3.0)(x)\nreturn x",
     "by a helper": "return make(2.0, x) if mask is None else make(3.0, x)",
-    "one that comes first in some calls": "if mask is None:\n    x = Block(2.0)(x)\nreturn Block(3.0)(x)",
-    "layers": "return nn.LayerNorm(epsilon=0.5)(x) if mask is None else nn.LayerNorm()(x)",
-    "what is called later": "b = Block(2.0) if mask is None else Block(3.0)\nreturn b(x)",
-    "by a length": "if x.shape[0] > 2:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
-    "by a rank": "if x.ndim == 2:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
-    "by a field and the call": "if self.pre and mask is None:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
-    "by a name for it": "has = mask is not None\nif has:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
-    "what they are handed": "if mask is None:\n    return Block()(x)\nreturn Block(norm=nn.LayerNorm())(x)",
-    "under a transform": "return nn.remat(Block)(2.0)(x) if mask is None else nn.remat(Block)(3.0)(x)",
+    "around others": "d = nn.Dense(4)\n"
+    "if mask is None:\n    return nn.Sequential([d, nn.relu])(x)\nreturn nn.Sequential([d])(x)",
+    "handed to another": "if mask is None:\n    return Block(norm=nn.LayerNorm(epsilon=0.5))(x)\n"
+    "return Block(norm=nn.LayerNorm())(x)",
 }
 
 
