@@ -1,4 +1,4 @@
-"""Arguments of modules that the call computes from shapes, and that decide the sizes of their variables.
+"""Arguments of modules that the call computes from shapes, and that decide the sizes of their variables, or never change.
 
     self.Grid_0 = linen_parity.LaterGiven(lambda rngs, x, *, height, width: Grid(height, width, rngs=rngs))
     ...
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from ...edits import Parts
@@ -18,6 +19,7 @@ from ...linen.execution.needed_sizes import is_seen
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.made_later import TYPED
+from ...linen.project.classes import Method
 from ...linen.values import shown_by_shapes
 from ...linen.values.sites import Site
 from ...linen.values.values import Array
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 GIVEN = "given later"  # of a site: argument → (the name of the parameter, what the call says)
 # Arguments of layers that decide the shapes of their parameters.
 _OF_WIDTHS = frozenset({("flax.linen.GroupNorm", "num_groups"), ("flax.linen.GroupNorm", "group_size")})
+_PLAIN_FUNCTIONS = frozenset({"min", "max", "int"})
+_WIDTH = re.compile(r"\w+\.shape\[-1\]")
 _SIZES = frozenset({"features", "num_embeddings", "kernel_size", "num_heads", "qkv_features", "out_features"})
 
 
@@ -48,7 +52,9 @@ def find(text: ClassText, site: Site) -> bool:
         if method is None or not stands_here or isinstance(value, Array) or text.run.holds_module(value):
             return False
         sizes = name in _SIZES if site.kind == "layer" else is_seen(text.analyser, site.target, name)
-        if not (sizes or _is_of_width(text, site, name, node)) or _in_function(site, node, method.node):
+        if not (sizes or _is_kept(text, site, method, node) or _is_of_width(text, site, name, node)):
+            return False
+        if _in_function(site, node, method.node):
             return False
         if not shown_by_shapes.shown(text.run, method, node):
             if not shown_by_shapes.shown(text.run, method, node, typed=True):
@@ -57,6 +63,26 @@ def find(text: ClassText, site: Site) -> bool:
         given[name] = (_free(text, site, name, [p for p, _ in given.values()]), node)
     site.renders[GIVEN] = given
     return True
+
+
+def _is_kept(text: ClassText, site: Site, method: Method, node: ast.expr) -> bool:
+    """Is an argument of a class of the project one that no call of a model changes, as it follows from widths and fields?
+
+    Or it is a text that the class itself is given: `Einsum(eqn=eqn)(x)`.
+    """
+    if site.kind != "class":
+        return False
+    widths = {n for n in subtree(node) if isinstance(n, ast.Subscript) and _WIDTH.fullmatch(ast.unparse(n))}
+    inside = {part for width in widths for part in subtree(width)}
+    names = [n for n in subtree(node) if isinstance(n, ast.Name) and n not in inside]
+    return all(n.id in _PLAIN_FUNCTIONS or _is_field(text, site, n) or _is_text(method, n) for n in names)
+
+
+def _is_text(method: Method, node: ast.Name) -> bool:
+    """Is it an argument of the method that is said to be a text?"""
+    found = next((p for p in method.parameters if p.arg == node.id), None)
+    bound = any(isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store) for n in method.nodes)
+    return found is not None and not bound and found.annotation is not None and ast.unparse(found.annotation) == "str"
 
 
 def _is_of_width(text: ClassText, site: Site, name: str, node: ast.expr) -> bool:
@@ -75,7 +101,7 @@ def _is_of_width(text: ClassText, site: Site, name: str, node: ast.expr) -> bool
     widths = {n for n in subtree(node) if isinstance(n, ast.Subscript) and ast.unparse(n) == f"{given.id}.shape[-1]"}
     inside = {part for width in widths for part in subtree(width)}
     others = [n for n in subtree(node) if isinstance(n, ast.Name) and n not in inside]
-    return bool(widths) and all(n.id in ("min", "max", "int") or _is_field(text, site, n) for n in others)
+    return bool(widths) and all(n.id in _PLAIN_FUNCTIONS or _is_field(text, site, n) for n in others)
 
 
 def _is_field(text: ClassText, site: Site, node: ast.Name) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -39,6 +41,54 @@ def test_another_size_raises_as_in_linen() -> None:
         old.M().apply(variables, x[:, :1])  # it would broadcast
     with pytest.raises(ValueError, match=r"Table was made with {'rows': 4}, and this call gives it {'rows': 1}"):
         model(x[:, :1])
+
+
+OTHERS = (
+    "class Plain(nn.Module):\n  factor: float = 2.0\n  how: str = 'sum'\n  twice: Optional[bool] = None\n"
+    "  of: Tuple[int, ...] = ()\n  f: Callable = nn.relu\n  dtype: Any = None\n  @nn.compact\n  def __call__(self, x):\n"
+    "    y = self.f(nn.Dense(3, dtype=self.dtype)(x)) * self.factor\n    y = y + y.sum() if self.how == 'sum' else y\n"
+    "    return 2 * y + len(self.of) if self.twice else y\n\n\n"
+)
+HEAD = "class M(nn.Module):\n  size: int = 2\n  @nn.compact\n  def __call__(self, x, how: str):\n"
+HEAD += "    h = leaves(x)[0]\n    return "
+SAID = {
+    "a number": ("Plain(factor=1.0 / h.shape[-1])(h)", "{'factor': "),
+    "true or false": ("Plain(twice=h.shape[-1] > self.size)(h)", "{'twice': True}"),
+    "a text": ("Plain(how=how)(h)", "{'how': 'sum'}"),
+    "both": ("Plain(how=how + '', twice=h.shape[-1] == 3)(h)", "'how': 'sum'"),
+}
+
+
+@pytest.mark.parametrize("what", SAID)
+def test_what_else_the_call_gives_a_module(what: str) -> None:
+    body, said = SAID[what]
+    old, new, result = both(OTHERS + HEAD + body + "\n")
+    assert "linen_parity.given(self.Plain_0" in after(result)
+    x = jnp.arange(24.0).reshape(2, 4, 3)
+    variables = old.M().init(jax.random.key(0), x, "sum")
+    model = new.M(in_example=x, how_example="sum", rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    for one in (model, nnx.clone(model)):
+        same(one(x, "sum"), old.M().apply(variables, x, "sum"))
+        same(one(x[:, :2], "sum"), old.M().apply(variables, x[:, :2], "sum"))
+    if "how" in said:
+        with pytest.raises(ValueError, match="Plain was made with .*" + re.escape(said)):
+            model(x, "mean")
+
+
+CHANGING = {
+    "of a height": of("return Plain(factor=1.0 / h.shape[1])(h)"),
+    "a function": of("return Plain(f=lambda y: y / h.shape[-1])(h)"),
+    "a partial": of("return Plain(f=functools.partial(jnp.sum, axis=h.shape[-1] - 4, keepdims=True))(h)"),
+    "a text that is another": HEAD.replace("return ", "how = how if h.shape[1] > 2 else 'sum'\n    return ")
+    + "Plain(how=how)(h)\n",
+}
+
+
+@pytest.mark.parametrize("what", CHANGING)
+def test_what_may_be_another_at_the_next_call_stays_linen(what: str) -> None:
+    result = migrate(OTHERS + CHANGING[what])
+    assert {c.qualname: str(c.outcome) for c in result.classes}["m.M"] == "bridged"
 
 
 def test_copies_and_gradients() -> None:
