@@ -16,11 +16,13 @@ from ...linen.modules.normalize_calls import FeatureShape
 from ...linen.values.presence import NoneAtFirst, OptionalArray, whole_argument
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import (
+    Function,
     Localized,
     Site,
+    Static,
     Unmigratable,
 )
-from ...linen.values.values import Array, Const, Unknown
+from ...linen.values.values import Array, Const, Unknown, Value
 from ...plan import AddedArgument, ClassPlan
 from ...trees import subtree
 from ..calls import call_dtypes, merged_flags
@@ -96,6 +98,14 @@ def _under_transforms(text: ClassText, site: Site, inner: Parts) -> InitLines:
     return lifted.constructor(text, site, inner) if site.lifted or site.scopes else InitLines((), inner)
 
 
+def _is_taken(site: Site, name: str, value: Value) -> bool:
+    """Is a factory None, or one of functions as far as the code shows it: `linen_parity.plain_dot_general` looks at it?"""
+    if isinstance(value, Const) and value.value is None:
+        return True
+    dense = site.target in ("flax.linen.Dense", "flax.linen.DenseGeneral") and name == "dot_general_cls"
+    return dense and type(value) in (Static, Unknown, Function)
+
+
 def built_layer(text: ClassText, site: Site) -> layers.Built:
     """The NNX layer of a site; of one that is handed in, what the constructor adds to what it was made with."""
     layer = layers.lookup(site.target)
@@ -109,7 +119,7 @@ def built_layer(text: ClassText, site: Site) -> layers.Built:
         if name == call_dtypes.FIELD and call_dtypes.of_call(text, site):
             given[name] = layers.Arg(("None",), layers.AT_CALL)
             continue
-        if name.endswith("_cls") and not (isinstance(bound.abs.value, Const) and bound.abs.value.value is None):
+        if name.endswith("_cls") and not _is_taken(site, name, bound.abs.value):
             label = site.target.rpartition(".")[2]
             raise Unmigratable("NNX203", f"`{name}` of {label} has no counterpart in NNX", site.node)
         if bound.given and not site.held:
