@@ -129,7 +129,8 @@ RULES = (
         "modules of one kind are made in loops and in several methods, or several times in a helper method",
         "Linen numbers the modules of a kind in the order of creation, which runs through the methods. Or one of them is "
         "given to another module where it is made (`Residual(nn.Dense(4))(x)`), and the others are taken one by one.",
-        "The list that holds them has to give each the number that its key has.",
+        "The list that holds them has to give each the number that its key has. A method that the class alone calls takes "
+        "the iterator (`self.attend(x, attentions=attentions)`); one that others call, or that is handed on, cannot.",
         "make them in one method, or name them: `name=f'block_{i}'`.",
     ),
     stays(

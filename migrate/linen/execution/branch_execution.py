@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...trees import subtree
 from ..lifted.transform_choices import chosen_transform
 from ..lists import chains, conditional_items, last_pass, size_lists
-from ..modules import alternatives, by_sizes, fallback_factories, reentry
+from ..modules import alternatives, by_sizes, fallback_factories, reentry, settled_sides
 from ..modules.choices import FactoryChoice, chosen, or_raises
 from ..modules.factory_functions import returned_choice
 from ..modules.given_functions import ChosenFunction
@@ -143,8 +143,10 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         size_lists.broken(run, size_lists.changed_in([branch]))
     for place, site in enumerate(run.sites[mark:], mark):
         holds = rest_holds if place >= of_both else place < of_then
-        if calltime and asks_sizes and branch.raises is (not holds) and not test.flags and not _is_caught(run):
-            continue  # every call that comes to its end makes it: `if x.ndim != 3: raise`
+        if calltime and branch.raises is (not holds) and not _is_caught(run):
+            continue  # every call that comes to its end makes it: `if mode == "decode": raise`
+        if calltime and settled_sides.is_settled(run, node, site, holds):
+            continue
         site.conditions = (*site.conditions, (node, calltime))
         site.renders["sides"] = {**site.renders.get("sides", {}), node: holds}
         plain = not took_rest and not (done_then or done_else)

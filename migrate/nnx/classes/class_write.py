@@ -41,7 +41,7 @@ from ..setup import (
     setup_values,
 )
 from ..setup.frozen_lists import around
-from ..text import elsewhere, variable_places
+from ..text import elsewhere, handed_iterators, variable_places
 from ..text.text_parts import BREAK, CLOSE, MethodEdit, Namer, is_name, joined
 from . import (
     call_write,
@@ -171,6 +171,7 @@ class ClassWriter:
             setup_values.write(self, self.text.computed)
         factories.rewrite(self)
         helper_functions.write(self)
+        handed_iterators.write(self)
         wider_nothings.write(self)
         for label, (statement, name) in self.text.names.iterators.items():
             if self.text.of_wrappers(label):

@@ -6,6 +6,7 @@ See `linen.execution.helpers` for what such a function is and how its keywords a
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...edits import Part, Parts, Span
@@ -42,7 +43,7 @@ def write(writer: ClassWriter) -> None:
                 call = passage.call
                 raise Unmigratable("NNX159", f"`{ast.unparse(call)}` makes several modules from one place", call)
     for call, (source, slots) in given.items():
-        _hand_in(writer, call, source, slots)
+        hand_in(writer, call, source, slots)
     for function, source in functions.items():
         _take(writer, function, source)
 
@@ -126,7 +127,8 @@ def _reference(writer: ClassWriter, site: Site, passage: Passage) -> Parts:
     return (f"getattr({holder}, ", shown, ")")
 
 
-def _hand_in(writer: ClassWriter, call: ast.Call, source: SourceFile, slots: dict[str, Parts]) -> None:
+def hand_in(writer: ClassWriter, call: ast.Call, source: SourceFile, slots: Mapping[str, Parts]) -> None:
+    """New keyword arguments of a call."""
     end = source.span(call).end
     if source.text[end - 1] != ")":
         raise Unmigratable("NNX135", "a call that does not end in a bracket", call)
@@ -158,6 +160,11 @@ def _take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile) ->
         name if slot.required else f"{name}=None"
         for name, slot in sorted(slots.items(), key=lambda item: (not item[1].required, item[1].position))
     ]
+    take(writer, function, source, said)
+
+
+def take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile, said: Sequence[str]) -> None:
+    """New keyword-only parameters of a function."""
     own = function.args
     plain = [*own.posonlyargs, *own.args, *([own.vararg] if own.vararg else []), *own.kwonlyargs]
     defaults = [d for d in [*own.defaults, *own.kw_defaults] if d is not None]
@@ -177,4 +184,4 @@ def _take(writer: ClassWriter, function: ast.FunctionDef, source: SourceFile) ->
     writer.put(span, span, f"{lay}{star}{lay.join(said)}", source=source)
 
 
-__all__ = ["site_edit", "taken", "write"]
+__all__ = ["hand_in", "site_edit", "take", "taken", "write"]

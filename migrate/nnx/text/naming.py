@@ -18,6 +18,7 @@ from ...linen.execution.execute import Execution
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.compact_calls import group_of, made_again
 from ...linen.modules.made_later import NAMED
+from ...linen.project.classes import Method
 from ...linen.values import name_tests
 from ...linen.values.mutation import changed_anywhere
 from ...linen.values.sites import Block, Branch, Counted, For, Make, Site, Skipped, Unmigratable, steps_of
@@ -25,7 +26,7 @@ from ...names import is_attribute_name
 from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
-from . import shared_names
+from . import handed_iterators, shared_names
 from .made_together import made_together
 from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
 from .text_parts import Namer
@@ -118,6 +119,7 @@ class Names:
     iterators: dict[str, tuple[ast.stmt, str]] = dataclasses.field(default_factory=dict)  # list → before, name
     named_by: dict[str, Site] = dataclasses.field(default_factory=dict)  # attribute with a class's name → whose
     again: dict[Site, Site] = dataclasses.field(default_factory=dict)  # what is made once more → what it is
+    handed: dict[str, tuple[Method, ...]] = dataclasses.field(default_factory=dict)  # iterator → methods that take it
 
 
 def class_label(run: Execution, site: Site) -> str:
@@ -413,7 +415,8 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     if any(s.through for s in sites) and not can_iterate(run, sites):
         reason = f"{label} modules that a helper function makes cannot be numbered here"
         raise Unmigratable("NNX135", reason, sites[0].anchor()[1])
-    on_call = any(calltime for s in sites for _, calltime in s.conditions)
+    counted = sites if sites[-1].loops else sites[:-1]  # whether there is the last changes no other's number
+    on_call = any(calltime for s in counted for _, calltime in s.conditions)
     if on_call and not _interchangeable(run, sites) and not made_together(run, sites):
         which = f"whether a {label} in a loop is made" if looped else f"how many {label} modules are made before this one"
         raise Unmigratable("NNX157", f"{which} depends on how the module is called", sites[-1].node)
@@ -428,9 +431,10 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
             names.places[site] = Place("attribute", f"{label}_0")
         names.again.update(dict.fromkeys(sites[1:], sites[0]))
         return
-    if len(holders) > 1:
+    takers = handed_iterators.takers(run, entry, sites) if elsewhere and not named_by else ()
+    if len(holders) > 1 and not takers:
         raise Unmigratable("NNX153", f"{label} modules made in several methods cannot be numbered", sites[0].node)
-    if elsewhere:
+    if elsewhere and not takers:
         raise Unmigratable("NNX153", f"{label} modules made in a helper method cannot be numbered", sites[0].node)
     handed = [s for s in sites if is_handed(run, s)]
     if len(handed) == len(sites):  # the constructor gives them away, and the method takes none
@@ -439,8 +443,13 @@ def _as_list(run: Execution, label: str, sites: list[Site], names: Names, named_
     if handed:
         reason = f"{label} modules, of which one is given to another module where it is made, cannot be numbered here"
         raise Unmigratable("NNX153", reason, handed[0].node)
-    first = outermost(run, sites)
     iterator = fresh_name(run, label.lstrip("*").removesuffix("_cls").lower())
+    if takers:
+        assert entry is not None
+        names.handed[iterator] = takers
+        first = handed_iterators.first_statement(entry)
+    else:
+        first = outermost(run, sites)
     for site in sites:
         names.places[site] = dataclasses.replace(held, iterator=iterator)
     names.iterators[held.object] = (first, iterator)

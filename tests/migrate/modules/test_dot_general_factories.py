@@ -58,6 +58,9 @@ def doubled(*args: Any, **options: Any) -> jax.Array:
     return 2 * jax.lax.dot_general(*args, **options)
 
 
+MAKERS = {"none": None, "plain": lambda: doubled, "partial": lambda: functools.partial(doubled)}
+
+
 class Quant:
     def __init__(self, made: Any) -> None:
         self.made = made
@@ -72,7 +75,7 @@ def sides() -> Any:
 
 
 @pytest.mark.parametrize("name", ["OfAField", "OfSetup", "OfACall"])
-@pytest.mark.parametrize("maker", [None, lambda: doubled, lambda: functools.partial(doubled)], ids=["none", "plain", "partial"])
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
 def test_functions_compute_as_in_linen(sides: Any, name: str, maker: Any) -> None:
     linen_side, native = (getattr(side, name) for side in sides)
     given = maker if name == "OfAField" else None if maker is None else Quant(maker)
