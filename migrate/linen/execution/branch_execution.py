@@ -143,7 +143,8 @@ def run_if(run: Execution, node: ast.If, rest: Sequence[ast.stmt], env: Env, ret
         size_lists.broken(run, size_lists.changed_in([branch]))
     for place, site in enumerate(run.sites[mark:], mark):
         holds = rest_holds if place >= of_both else place < of_then
-        if calltime and branch.raises is (not holds) and not _is_caught(run):
+        unless_raised = branch.raises is (not holds) and not (asks_sizes and test.flags)
+        if calltime and unless_raised and not _is_caught(run):
             continue  # every call that comes to its end makes it: `if mode == "decode": raise`
         if calltime and settled_sides.is_settled(run, node, site, holds):
             continue

@@ -33,7 +33,7 @@ def takers(run: Execution, entry: Method | None, sites: Sequence[Site]) -> tuple
     """The methods that lead from an entry to what makes the sites; none where one may be called in another way."""
     if entry is None or entry.owner is not run.model or run.analyser.classes.derived(run.model):
         return ()
-    own = {method.node: method for method in run.model.own_methods.values()}
+    own: dict[ast.AST, Method] = {method.node: method for method in run.model.own_methods.values()}
     makers = {method_of(site) for site in sites} - {entry.node}
     if not all(maker in own for maker in makers) or any(site.through for site in sites):
         return ()
@@ -56,12 +56,14 @@ def first_statement(method: Method) -> ast.stmt:
 
 
 def _called(run: Execution, method: Method) -> list[Method]:
-    names = [n.func.attr for n in method.nodes if isinstance(n, ast.Call) and _is_own(n.func)]
+    names = [_own(n.func) for n in method.nodes if isinstance(n, ast.Call)]
     return [run.model.own_methods[name] for name in names if name in run.model.own_methods]
 
 
-def _is_own(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+def _own(node: ast.expr) -> str:
+    """`attend` of `self.attend`."""
+    of_self = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr if isinstance(node, ast.Attribute) and of_self else ""
 
 
 def _is_called_alone(run: Execution, entry: Method, method: Method, takers: set[Method]) -> bool:
@@ -74,10 +76,11 @@ def _is_called_alone(run: Execution, entry: Method, method: Method, takers: set[
         return False
     callers = {node: caller for caller in (entry, *takers) for node in caller.nodes}
     for node in subtree(source.tree):
-        named = isinstance(node, ast.Attribute) and node.attr == method.name
         if isinstance(node, ast.Constant) and node.value == method.name:
             return False
-        if named and (node not in inside or node not in callers or not _is_call(source, node, callers[node])):
+        if not isinstance(node, ast.Attribute) or node.attr != method.name:
+            continue
+        if node not in inside or node not in callers or not _is_call(source, node, callers[node]):
             return False
     return True
 
@@ -85,7 +88,7 @@ def _is_called_alone(run: Execution, entry: Method, method: Method, takers: set[
 def _is_call(source: SourceFile, node: ast.Attribute, caller: Method) -> bool:
     """`self.attend(...)`, which the method itself comes by, and no function within it."""
     call = source.parents[node]
-    if not isinstance(call, ast.Call) or call.func is not node or not _is_own(node):
+    if not isinstance(call, ast.Call) or call.func is not node or not _own(node):
         return False
     around = next((a for a in source.ancestors(call) if isinstance(a, _FUNCTIONS)), None)
     return around is caller.node
@@ -102,7 +105,7 @@ def write(writer: ClassWriter) -> None:
     for method, names in handed.items():
         helper_functions.take(writer, method.node, writer.source, names)
         for node in subtree(writer.model.node):
-            if isinstance(node, ast.Call) and _is_own(node.func) and node.func.attr == method.name:
+            if isinstance(node, ast.Call) and _own(node.func) == method.name:
                 helper_functions.hand_in(writer, node, writer.source, {name: (name,) for name in names})
 
 

@@ -256,6 +256,11 @@ def run():
     outputs.append(model.apply(params[-1], x))
   return params, outputs
 """,
+    "a layer with a factory of functions": """def run():
+  model = Deep(nn.Dense(3, kernel_init=ramp, dot_general_cls=lambda: jax.lax.dot_general))
+  params = model.init(jax.random.key(0), x)
+  return params, model.apply(params, x)
+""",
 }
 # What stays Linen gets Linen copies of what it is given, wherever that was made.
 FOUND = {
@@ -321,7 +326,7 @@ def run():
 """,
     "a layer with a name": "def run():\n  return Deep(nn.Dense(3, name='mine'))\n",
     "a layer with a function that NNX's has not": "def run():\n"
-    "  return Deep(nn.Dense(3, dot_general_cls=lambda: jax.lax.dot_general))\n",
+    "  return Deep(nn.Conv(3, (1,), conv_general_dilated_cls=lambda: jax.lax.conv_general_dilated))\n",
     "a layer and a class": "def run():\n  return Deep(nn.Dense(3)), Deep(Encoder(3))\n",
     "a layer that is used by itself, too": "head = nn.Dense(3)\nmodel = Deep(head)\ny = head.init(jax.random.key(0), x)\n",
     "a layer that two share": "def run():\n  norm = nn.LayerNorm()\n  return Deep(Deep(norm), norm)\n",
