@@ -58,7 +58,8 @@ class _Reader:
         self.inside = project.inside_modules
         self.calls: dict[str, list[tuple[SourceFile, ast.Call]]] = {}  # function → its calls, partials too
         self.aliases = {alias.qualname: alias.target for alias in lifted_aliases.find(project)}
-        self.names = project.class_words | {name.rpartition(".")[2] for name in self.aliases}
+        self.partials = set(_partials(project))
+        self.names = project.class_words | {name.rpartition(".")[2] for name in (*self.aliases, *self.partials)}
         self.factory_fields = {f for model in analyser.classes for f in _factory_fields(model)}
         model = next(iter(analyser.classes), None)
         self.run = Execution(model, analyser) if model is not None else None
@@ -87,6 +88,7 @@ class _Reader:
                     places = [f.name for f in model.fields() if not f.kw_only]
                     given |= set(places[: len(node.args) - (called is not node.func)])
                 local = model is None and isinstance(called, ast.Name) and self._scope(called, source) is not None
+                local |= name in self.partials
                 more = None in given if model is not None else local and (None in given or bool(node.args))
                 if given & self.factory_fields or more:
                     found.append((source, node))
@@ -101,6 +103,7 @@ class _Reader:
             assert model is not None
             names = [f.name for f in model.fields() if not f.kw_only]
             given = call.args[1:] if self._is_partial(source, call) else call.args
+            names = names[len(value.positional) :]  # a partial of a file has been given the first ones
             arguments = [*zip(names, given), *[(k.arg, k.value) for k in call.keywords if k.arg is not None]]
             tables = [self.tables.entries(k.value, source) for k in call.keywords if k.arg is None]
             held = [(str(key), node, home) for table in tables for key, node, home in table]
@@ -237,6 +240,15 @@ class _Reader:
             pairs = [*zip(parameters, given), *[(k.arg, k.value) for k in call.keywords]]
             found += [(value, where) for arg, value in pairs if arg == name]
         return found
+
+
+def _partials(project: Project) -> Iterator[str]:
+    """Names of files for partials: `TanhNormal = functools.partial(Normal, squash_tanh=True)`."""
+    for source in project.files.values():
+        for name, node in source.names.definitions.items() if "partial" in source.words else ():
+            value = node.value if isinstance(node, ast.Assign) else None
+            if isinstance(value, ast.Call) and value.args and project.qualname(source, value.func) == "functools.partial":
+                yield f"{source.module}.{name}"
 
 
 def _is_literal(node: ast.expr) -> bool:
