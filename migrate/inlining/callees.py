@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterator
 
 from ..linen.lifted.lifting import LIFTED
+from ..linen.project.asked_attributes import asked_by_name, asked_of_arguments
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
@@ -193,13 +194,21 @@ def calls_in(source: SourceFile, model: ast.ClassDef) -> Iterator[tuple[ast.Func
 
 
 def read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, attributes: set[str]) -> bool:
-    """May anything outside of a class read one of the attributes of such a module?"""
+    """May anything outside of a class read one of the attributes of such a module, or this one by another name for it?
+
+    No Linen module may be given an attribute from outside, and `layers.attention` of an imported file is a name of that.
+    """
     inside = {id(n) for n in subtree(model)}
+    methods = [s for s in model.body if isinstance(s, ast.FunctionDef)]
+    if any(asked_of_arguments(m, attributes) for m in methods) or asked_by_name(project, attributes):
+        return True
     for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
         for node in other.by_kind.get(ast.Attribute, ()) if attributes & other.words else ():
             assert isinstance(node, ast.Attribute)
+            if node.attr not in attributes or id(node) in inside or not isinstance(node.ctx, ast.Load):
+                continue
             own = isinstance(node.value, ast.Name) and node.value.id == "self"
-            if node.attr in attributes and id(node) not in inside and not own:
+            if not own and project.qualname(other, node.value) not in project.files:
                 return True
     return False
 

@@ -6,7 +6,8 @@ are made at the beginning of the one method that reads them, as `setup` runs whe
 is another class's looks its ids up as the layer does. `match` is `if` where its patterns are values, and
 `if w := self.width:` is two statements. A random key that a variable alone starts from is drawn in its arguments. A flag
 that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it, and what
-a base's `setup` makes for derived classes alone in theirs.
+a base's `setup` makes for derived classes alone in theirs. An attribute that is one name or another in Linen by a field
+is two.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from .layer_text import looked_up
 from .matches import as_conditions
 from .moved_params import at_the_call
 from .names_in_tests import as_statements
+from .names_of_branches import with_own_attributes
 from .steps import reparsed
 
 # What such a setup is refused with.
@@ -56,7 +58,7 @@ CODES = frozenset(
 def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     """`source` with the `setup` of the class `name` in its plainest form; raises NotInlined where that is the one it has."""
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
-    rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, at_the_call, looked_up)
+    rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, with_own_attributes, at_the_call, looked_up)
     before = source
     for plainer in (with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved):
         while isinstance(found := source.names.definitions.get(name), ast.ClassDef):

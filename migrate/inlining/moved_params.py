@@ -6,7 +6,7 @@ Likewise lists of layers whose names are no list's in NNX: `[nn.Dense(8, name=f"
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..edits import EditSet
 from ..linen.project.index import Project
@@ -18,7 +18,19 @@ from .callees import NotInlined, is_class, read_elsewhere
 
 def at_the_call(project: Project, source: SourceFile, model: ast.ClassDef, setup: ast.FunctionDef) -> str | None:
     """`self.ws = [self.param(...) for ...]` as the first lines of the one method that reads `self.ws`."""
-    found = _moved(project, source, setup)
+    text = _all_at_the_call(project, source, model, setup, _is_moved)
+    return text if text is not None else _all_at_the_call(project, source, model, setup, _has_odd_name)
+
+
+def _all_at_the_call(
+    project: Project,
+    source: SourceFile,
+    model: ast.ClassDef,
+    setup: ast.FunctionDef,
+    is_wanted: Callable[[ast.AST], bool],
+) -> str | None:
+    """The same of all that is wanted there, or None."""
+    found = _moved(project, source, setup, is_wanted)
     if found is None:
         return None
     moved, gone = found
@@ -64,7 +76,12 @@ def _names(statement: ast.AST, store: bool) -> set[str]:
 def _is_moved(statement: ast.AST) -> bool:
     """Does it make parameters, or layers under computed names that no list of NNX has?"""
     calls = (n for n in subtree(statement) if isinstance(n, ast.Call))
-    return any(ast.unparse(c.func) == "self.param" or any(_is_odd_name(k) for k in c.keywords) for c in calls)
+    return any(ast.unparse(c.func) == "self.param" for c in calls) or _has_odd_name(statement)
+
+
+def _has_odd_name(statement: ast.AST) -> bool:
+    """Does it make layers under computed names that no list of NNX has?"""
+    return any(_is_odd_name(k) for n in subtree(statement) if isinstance(n, ast.Call) for k in n.keywords)
 
 
 def _is_odd_name(keyword: ast.keyword) -> bool:
@@ -91,13 +108,15 @@ def _bound(statement: ast.AST) -> set[str]:
     return found
 
 
-def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tuple[list[ast.stmt], set[ast.stmt]] | None:
+def _moved(
+    project: Project, source: SourceFile, setup: ast.FunctionDef, is_wanted: Callable[[ast.AST], bool]
+) -> tuple[list[ast.stmt], set[ast.stmt]] | None:
     """The statements that the method says, and those of them that setup says no longer.
 
     What makes parameters moves with what needs them; what these need in turn is said in both places where setup needs it.
     """
     body = setup.body
-    core = {s for s in body if _is_moved(s)}
+    core = {s for s in body if is_wanted(s)}
     if not core or any(isinstance(n, ast.Return | ast.FunctionDef | ast.Lambda) for s in body for n in subtree(s)):
         return None
     count = 0
@@ -114,7 +133,7 @@ def _moved(project: Project, source: SourceFile, setup: ast.FunctionDef) -> tupl
         wanted = {n for s in core | needed for n in _names(s, store=False)}
         needed |= {s for s in body if s not in core and _bound(s) & wanted}
     made = {s: [n for n in subtree(s) if isinstance(n, ast.Call) and is_class(project, source, n.func)] for s in body}
-    if any(made[s] and not _is_moved(s) for s in core | needed) or any(_set_attributes(s) for s in needed):
+    if any(made[s] and not is_wanted(s) for s in core | needed) or any(_set_attributes(s) for s in needed):
         return None
     if any(all(k.arg != "name" for k in call.keywords) for s in core for call in made[s]):
         return None  # it has the attribute's name in setup, and a number in a compact method

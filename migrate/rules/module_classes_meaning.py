@@ -145,7 +145,8 @@ RULES = (
         "NNX155",
         "name-from-call",
         "a module's name is known only in the call",
-        "`name=` depends on the inputs, or is bound by `functools.partial`.",
+        "`name=` depends on the inputs, or is bound by `functools.partial`; or one attribute of setup holds variables of "
+        "several names, or a list or dict of them.",
         "Names are attributes, and are decided in the constructor.",
         "let the name follow from fields and loop variables, and give it where the module is made.",
     ),
@@ -373,7 +374,8 @@ RULES = (
         "setup-computes",
         "setup computes with parameters, or holds one under no name",
         "A call of a submodule in setup, or of a method of one, random numbers drawn there, a list of parameters, a "
-        "condition on what a parameter is, or values computed from parameters (also `self.embed.embedding`) that other "
+        "condition on what a parameter is, a `return` of setup ahead of what a compact method makes, or values computed "
+        "from parameters (also `self.embed.embedding`) that other "
         "classes read, that methods change, or in a class that others of the project derive from. "
         "(`self.scale = jnp.exp(self.w)` by itself is computed anew for every call, by a method `_computed`.)",
         "`setup` runs with every call, a constructor once: the value would never follow the parameter, which would not "

@@ -429,10 +429,15 @@ class ClassWriter:
                     read = isinstance(node.ctx, ast.Load) and method.name != "setup"
                     if isinstance(node.ctx, ast.Load) and held is not None and isinstance(held.value, SetupParam):
                         read = read or setup_params.starts_another(run, source, node)
-                    if held is not None and isinstance(held.value, SetupParam) and (read or key is not None):
-                        shown: Parts = (source.span(node),) if key is None else (f"self.{key}",)
-                        end = held.value.site.opened if held.value.site is not None else "[...]"
-                        self.put(node, *shown, *((end,) if read else ()), source=source)
+                    read = read and held is not None and isinstance(held.value, SetupParam)
+                    if (read or key is not None) and node.attr not in self.text.renamed:
+                        span: Span = source.span(node)
+                        shown: Parts = (span,)
+                        if key is not None:
+                            span, shown = setup_names.renaming(source, node, key)
+                        site = held.value.site if held is not None and isinstance(held.value, SetupParam) else None
+                        end = site.opened if site is not None else "[...]"
+                        self.put(span, *shown, *((end,) if read else ()), source=source)
             elif isinstance(node, ast.Assign) and method.name == "setup":
                 setup_containers.write(self, node, source)
             if isinstance(node, ast.Call) and _is_super_call(node, "setup") and inheritance.setup_owner(self.text):

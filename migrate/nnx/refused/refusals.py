@@ -43,6 +43,14 @@ _CONTAINERS = frozenset({"Sequence", "List", "list", "Tuple", "tuple", "Dict", "
 _NO_MODULES = frozenset({"Type", "type", "Callable", "Literal"})  # what a class makes is made by the class that holds it
 
 
+def _refuse_early_returns(text: ClassText) -> None:
+    """What compact methods make stands behind the text of setup in the constructor."""
+    setup = text.model.own_methods.get("setup")
+    behind = any(lines for entry, lines in zip(text.run.blocks, text.lines, strict=True) if entry != "setup")
+    for node in of_kind(setup.node, ast.Return) if setup is not None and behind else ():
+        raise Unmigratable("NNX180", "setup returns early, and another method makes modules or variables, too", node)
+
+
 def nothing_left(text: ClassText) -> None:
     """Whatever makes a layer or variable in the class's own methods must have been followed, or it would stay Linen."""
     run = text.run
@@ -51,6 +59,7 @@ def nothing_left(text: ClassText) -> None:
     known += [node for statement in run.uncalled for node in subtree(statement)]
     known += [n.body for n, found in run.evaluated.items() if isinstance(n, ast.Lambda) and isinstance(found.value, Factory)]
     followed = {id(node) for node in known}
+    _refuse_early_returns(text)
     for site in run.sites:
         made_once.refuse(site)
         named = _named_within(site) if not site.in_setup else None

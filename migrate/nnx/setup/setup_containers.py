@@ -10,7 +10,7 @@ from ...edits import Span
 from ...linen.lists.chains import Chain
 from ...linen.project.classes import ClassModel
 from ...linen.values.merging import Either
-from ...linen.values.sites import Module, Repeated, Table, Unmigratable
+from ...linen.values.sites import Module, Repeated, Table, Unmigratable, Variable
 from ...linen.values.values import Array, Tup, Unknown, Value
 from ...source import SourceFile
 from ...trees import subtree
@@ -212,8 +212,9 @@ def _held_function(writer: ClassWriter, attribute: str, made: ast.Assign) -> boo
 
 
 def _is_array(writer: ClassWriter, node: ast.expr, held: Value, source: SourceFile) -> bool:
-    if isinstance(held, Array):
-        return held.shape.rank != 0
+    """Is it an array, or a variable of one?"""
+    if isinstance(held, Array | Variable):
+        return isinstance(held, Variable) or held.shape.rank != 0
     name = writer.run.project.qualname(source, node.func) if isinstance(node, ast.Call) else None
     return type(held) is Unknown and (name or "").startswith(("jax.numpy.", "numpy."))
 

@@ -120,7 +120,7 @@ def _name(site: Site, many: bool, attribute: str) -> str:
     assert site.name is not None
     constant = site.name.constant
     if not many and constant is not None:
-        if is_attribute_name(constant) or (constant and site.kind in ("layer", "class")):
+        if is_attribute_name(constant) or (constant and site.kind in ("layer", "class", "variable")):
             return constant
     elif many and site.name.node is not None:
         stem = stem_of(site.name.node, site)
@@ -153,7 +153,7 @@ def edits(run: Execution, names: dict[str, str]) -> Iterator[tuple[Span, Parts]]
         for node in method.nodes:
             if _is_own(node) and node.attr in names:  # type: ignore[attr-defined]
                 assert isinstance(node, ast.Attribute)
-                yield _edit(source, node, names[node.attr])
+                yield renaming(source, node, names[node.attr])
 
 
 def _called_alike(run: Execution, member: ClassModel, attribute: str, name: str) -> bool:
@@ -168,12 +168,13 @@ def _is_own(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
-def _edit(source: SourceFile, node: ast.Attribute, name: str) -> tuple[Span, Parts]:
+def renaming(source: SourceFile, node: ast.Attribute, name: str) -> tuple[Span, Parts]:
+    """What stands in the place of `self.attribute`, or of the statement that sets it."""
     end = source.span(node).end
     if is_attribute_name(name):
         return Span(end - len(node.attr), end), (name,)
     if isinstance(node.ctx, ast.Load):
-        return source.span(node), (f"getattr(self, {name!r})",)
+        return source.span(node), ("getattr(", source.span(node.value), f", {name!r})")
     statement = source.parents.get(node)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         raise Unmigratable("NNX155", f"`self.{node.attr}` is called {name!r} in Linen, which no attribute can be", node)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from typing import Any
 
 from ...linen.modules.self_calls import SetupParam
+from ...linen.project.asked_attributes import asked_by_name, asked_of_arguments
 from ...linen.project.classes import Method
 from ...linen.values.sites import Module, Site, Unmigratable, Variable
 from ...names import is_attribute_name
 from ...source import SourceFile
+from ...trees import subtree
 from . import inner_variables
 from .inner_variables import STATIC
 
@@ -24,19 +26,20 @@ _CODE = "NNX180"
 
 
 def check(run: Any, model: Any, computed: Set[ast.AST] = frozenset()) -> dict[str, str]:
-    """Attributes that hold a parameter of another name, and that name: they are renamed.
+    """Attributes that hold a parameter or variable of another name, and that name: they are renamed.
 
     `computed`: what a method computes anew for every call, as `setup_values` has planned.
 
     Raises Unmigratable where a parameter of setup is no attribute, or setup computes with parameters or calls modules.
     """
-    renamed: dict[str, str] = {}
+    named: dict[str, str] = {}
     holders: dict[Site, str] = {}
     made = {id(site.node): site for site in run.sites if site.in_setup and site.kind in ("param", "variable")}
     for name, method in model.methods().items():
         if name == "setup" or any(id(node) in made for node in method.nodes):
-            _check_method(run, method, made, renamed, holders, computed, whole=name == "setup")
+            _check_method(run, method, made, named, holders, computed, whole=name == "setup")
     _refuse_draws(run, {site.node for site in run.sites if id(site.node) in made})
+    renamed = {attribute: key for attribute, key in named.items() if key != attribute}
     for attribute, key in renamed.items():
         _may_rename(run, model, attribute, key)
     return renamed
@@ -69,7 +72,7 @@ def _check_method(
             raise Unmigratable(_CODE, text, node)
         site = made.get(id(node))
         if site is not None:
-            _held(method, node, site, parents, renamed, holders)
+            _held(method, node, site, parents, renamed, holders, computed)
         elif _starts_another(node, parents, made) or _is_start(run, method, node):
             continue
         elif whole and isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -97,6 +100,7 @@ def _held(
     parents: dict[int, ast.AST],
     renamed: dict[str, str],
     holders: dict[Site, str],
+    computed: Set[ast.AST],
 ) -> None:
     """The attribute that a call of `self.param` or `self.variable` is assigned to."""
     target = _target(node, parents)
@@ -105,11 +109,70 @@ def _held(
         return
     if isinstance(target, ast.Name):
         loads = [n for n in method.nodes if isinstance(n, ast.Name) and n.id == target.id and n is not target]
+        for load in loads:  # it may be one thing or another
+            if isinstance(load.ctx, ast.Load) and load not in computed and _may_be(load, target, parents, method):
+                _local(load, site, parents, renamed, holders)
         if loads:
-            return  # every one is looked at by itself
+            return
+    if site.kind == "variable" and isinstance(parents.get(id(node)), _CONTAINERS):
+        raise Unmigratable("NNX155", f"the variable `{_key(site)}` is an item that has a name of its own in Linen", node)
     if site.kind == "param":
         text = f"setup makes the parameter `{_key(site)}` without an attribute of the module that holds it"
         raise Unmigratable(_CODE, text, node)
+
+
+_CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _local(
+    load: ast.Name, site: Site, parents: dict[int, ast.AST], renamed: dict[str, str], holders: dict[Site, str]
+) -> None:
+    """A read of a local name that may hold what was made at `site`, whatever else it may hold."""
+    held = _target(load, parents)
+    if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == "self":
+        _hold(site, held.attr, held, renamed, holders)
+        return
+    parent = parents.get(id(load))
+    static = isinstance(parent, ast.Attribute) and parent.attr in STATIC
+    if site.kind == "param" and not static and not isinstance(held, ast.Name):
+        shown = ast.unparse(parent) if isinstance(parent, ast.expr) else load.id
+        raise Unmigratable(_CODE, f"setup computes with a parameter or variable: `{shown}` would be computed once", load)
+
+
+def _may_be(load: ast.Name, target: ast.Name, parents: dict[int, ast.AST], method: Method) -> bool:
+    """May a name still hold what `target` gave it: is it given nothing else on every way between the two?"""
+
+    def place(node: ast.Name) -> tuple[int, int]:
+        return node.lineno, node.col_offset
+
+    around = set(map(id, _above(load, parents)))
+    for other in method.nodes:
+        stored = isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id == target.id
+        if stored and other is not target and place(target) < place(other) < place(load):  # type: ignore[arg-type]
+            statement = next((n for n in _above(other, parents) if isinstance(n, ast.stmt)), None)
+            if statement is not None and id(parents.get(id(statement))) in around and not _beside(statement, load, parents):
+                return False
+    return place(target) < place(load) or any(isinstance(n, ast.For | ast.While) for n in _above(load, parents))
+
+
+def _beside(statement: ast.stmt, load: ast.AST, parents: dict[int, ast.AST]) -> bool:
+    """Does a statement stand in a part of one whose other part has `load`: one on each side of an `if`?"""
+    block = parents.get(id(statement))
+    if not isinstance(block, ast.If | ast.For | ast.While | ast.Try):
+        return False
+    return all(statement not in part or not _holds(part, load) for part in (block.body, block.orelse))
+
+
+def _holds(part: list[ast.stmt], node: ast.AST) -> bool:
+    return any(inner is node for statement in part for inner in subtree(statement))
+
+
+def _above(node: ast.AST, parents: dict[int, ast.AST]) -> Iterator[ast.AST]:
+    """What a node stands in, from the inside."""
+    above = parents.get(id(node))
+    while above is not None:
+        yield above
+        above = parents.get(id(above))
 
 
 def _target(node: ast.AST, parents: dict[int, ast.AST]) -> ast.AST | None:
@@ -160,8 +223,11 @@ def _hold(site: Site, attribute: str, node: ast.AST, renamed: dict[str, str], ho
     if holders.setdefault(site, attribute) != attribute:
         raise Unmigratable(_CODE, f"two attributes hold the parameter `{_key(site)}`", node)
     key = _key(site)
-    if site.kind == "param" and key is not None and key != attribute:
-        renamed[attribute] = key
+    if key is None:
+        reason = f"the attribute `{attribute}` holds a {site.kind} whose name is known only when it is made"
+        raise Unmigratable("NNX155", reason, node)
+    if renamed.setdefault(attribute, key) != key:
+        raise Unmigratable("NNX155", f"`self.{attribute}` holds what Linen stores under several names", node)
 
 
 def _read(
@@ -198,14 +264,26 @@ def _may_rename(run: Any, model: Any, attribute: str, key: str) -> None:
     """Refuse where the parameter's name is taken, or where another class may ask for the attribute."""
     taken = set(run.fields) | set(model.methods()) | set(run.attributes)
     text = f"the attribute `{attribute}` holds what is called `{key}`"
-    if key in taken or not is_attribute_name(key):
+    if key in taken or not key:
         raise Unmigratable(_CODE, f"{text}, and that name cannot be given to it", model.node)
     if read_elsewhere(run, attribute):
         raise Unmigratable(_CODE, f"{text}, and another class reads `.{attribute}`", model.node)
 
 
+def said(name: str) -> str:
+    """`self.scale`; `getattr(self, 'scale.weight')` where nothing can stand so after a dot."""
+    return f"self.{name}" if is_attribute_name(name) else f"getattr(self, {name!r})"
+
+
 def read_elsewhere(run: Any, attribute: str) -> bool:
-    """Does another module class ask a submodule for the attribute, or any code ask what is bound?"""
+    """Does another module class ask a submodule for the attribute, or any code ask what is bound?
+
+    Or is it asked for by its name, as `hasattr` does, or of what a function within a method is given for the module?
+    """
+    if any(asked_of_arguments(method.node, {attribute}) for method in run.model.methods().values()):
+        return True
+    if asked_by_name(run.project, {attribute}):
+        return True
     own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
     bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
     for info in run.project.linen_classes.values():
@@ -216,4 +294,4 @@ def read_elsewhere(run: Any, attribute: str) -> bool:
     return any(bound.search(file.text) for file in files)
 
 
-__all__ = ["check", "read_elsewhere", "starts_another"]
+__all__ = ["check", "read_elsewhere", "said", "starts_another"]

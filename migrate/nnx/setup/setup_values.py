@@ -33,7 +33,7 @@ from ...source import SourceFile
 from ...trees import subtree
 from . import inner_variables
 from .inner_variables import STATIC
-from .setup_params import read_elsewhere
+from .setup_params import read_elsewhere, said
 
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
@@ -494,7 +494,7 @@ class _Text:
                     yield Edit(source.span(node), (f"computed.{name}",))
                 elif held is not None and isinstance(held.value, SetupParam):
                     opened = held.value.site.opened if held.value.site is not None else "[...]"
-                    yield Edit(source.span(node), (f"self.{self.writer.text.setup_params.get(name, name)}{opened}",))
+                    yield Edit(source.span(node), (f"{said(self.writer.text.setup_params.get(name, name))}{opened}",))
 
     def _with_comments(self, statement: ast.stmt) -> int:
         """Where the comment lines right above a statement begin, or the statement."""
@@ -513,7 +513,7 @@ class _Text:
             if isinstance(statement, ast.If) and statement not in self.found.moved:
                 for block in (statement.body, statement.orelse):
                     if block and all(s in self.found.moved for s in block):
-                        self.writer.put(block[0], "pass", source=self.source)
+                        self.writer.put(block[0], "pass", source=self.source, in_place=True)
                         self._take_away(block[1:])
                     else:
                         self._take_away(block)

@@ -91,6 +91,38 @@ class Zipped(nn.Module):
         return x
 
 
+class Gated(nn.Module):
+    """Beside parameters that another method reads."""
+
+    depth: int = 3
+    gate: str = ""
+
+    def setup(self):
+        init = nn.initializers.he_normal()
+        layers = []
+        for i in range(0, self.depth - 1):
+            layer = nn.Dense(4, kernel_init=init, name=f"hidden{i}")
+            layers.append(layer)
+        self.hidden = layers
+        self.out = nn.Dense(3, kernel_init=init)
+        gate_init = nn.initializers.normal(stddev=0.1)
+        if self.gate == "bias":
+            self.gate_bias = self.param("gate_bias", gate_init, (3,))
+        elif self.gate:
+            self.gate_layer = nn.Dense(3, bias_init=gate_init)
+
+    def gated(self, x, y):
+        if not self.gate:
+            return y
+        return y + (self.gate_bias if self.gate == "bias" else self.gate_layer(x))
+
+    def __call__(self, x):
+        y = x
+        for layer in self.hidden:
+            y = nn.relu(layer(y))
+        return self.gated(x, self.out(y))
+
+
 CASES = [
     ("MLP", {}, [(2, 3)], {}),
     ("MLP", {"depth": 1}, [(2, 3)], {}),
@@ -99,5 +131,8 @@ CASES = [
     ("Kinds", {"kind": "rms"}, [(2, 3)], {}),
     ("Attention", {}, [(2, 5, 3)], {}),
     ("Stack", {}, [(2, 5, 3)], {}),
+    ("Gated", {}, [(2, 3)], {}),
+    ("Gated", {"gate": "bias"}, [(2, 3)], {}),
+    ("Gated", {"gate": "full", "depth": 2}, [(2, 3)], {}),
     ("Zipped", {}, [(2, 3)], {}),
 ]
