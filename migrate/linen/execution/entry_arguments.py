@@ -56,6 +56,8 @@ def _argument(run: Any, method: Method, parameter: ast.arg) -> Abs:
         named = [f"{name}[{i}]" for i in range(count)]
         shapes = [Shape.ranked(n, run.ranks[n]) if n in run.ranks else Shape.argument(n) for n in named]
         return Abs(given_carries.of_argument(run, name, Tup(tuple(Array(shape) for shape in shapes))))
+    if method.name == "__call__" and name in run.analyser.given_trees.get(run.model.qualname, ()):
+        return Abs(Unknown(f"argument {name}"))
     if method.name == "__call__" and default is None and not is_shape and by_passes.is_gone_through(run, method, parameter):
         return Abs(Unknown(f"argument {name}"))
     shape = Shape.argument(name)

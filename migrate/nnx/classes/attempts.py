@@ -15,6 +15,7 @@ from .. import linen_copies
 from ..factories.field_kinds import Misfit, OtherSizes
 from . import asking, rank_checks, templates
 from .class_text import ClassText
+from .given_trees import TreeGiven
 
 _AS_IT_IS = None
 _AS_TOLD = 0  # the ranks that single sides of conditions tell, for all of them; other numbers are ranks that are guessed
@@ -36,7 +37,7 @@ def attempt(
             text = _text(model, analyser, plan, inner, references)
             if ways.is_well(text):
                 break
-        except (Misfit, OtherSizes, asking.TakenBack):
+        except (Misfit, OtherSizes, asking.TakenBack, TreeGiven):
             raise
         except Exception as caught:  # one class that cannot be followed takes no other down
             why = caught if isinstance(caught, Unmigratable) else internal_error(caught)

@@ -36,7 +36,7 @@ from ...trees import subtree
 from ..calls import merged_flags
 from ..generated import bridging, example_flags, foreign, late_fields
 from ..text.text_parts import InitLines, joined
-from . import array_arguments, constructions, constructor_names, first_calls, late_arguments, later_stacks
+from . import array_arguments, constructions, constructor_names, first_calls, given_trees, late_arguments, later_stacks
 
 if TYPE_CHECKING:
     from ...linen.execution.analyser import Analyser
@@ -328,6 +328,8 @@ def _class(text: ClassText, site: Site) -> tuple[Parts, list[str], list[str]]:
             raise Unmigratable("NNX110", reason, site.node)
         names = {n.id for n in subtree(ast.parse(argument.origin, mode="eval")) if isinstance(n, ast.Name)}
         if names <= others.keys():
+            if not argument.whole:
+                given_trees.check(text, site, names, dict(zip(parameters, call.args)) | dict(call.keywords))
             read |= names
             said = re.sub(r"(?<![\w.])[A-Za-z_]\w*", lambda m: others.get(m[0], m[0]), argument.origin)
             added.append((argument.name, said))

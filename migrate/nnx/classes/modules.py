@@ -39,6 +39,7 @@ from . import (
     asking,
     attempts,
     configured,
+    given_trees,
     held_state,
     later_sizes,
     shared_readings,
@@ -111,6 +112,12 @@ def decide(
             continue
         except asking.TakenBack as taken:
             asking.take_back(analyser, taken.qualname)
+            continue
+        except given_trees.TreeGiven as tree:
+            analyser.given_trees.setdefault(tree.target, set()).add(tree.parameter)
+            analyser.unasked.add(tree.target)
+            analyser.again(tree.target)
+            _execute_all(analyser, asked)
             continue
         except OtherSizes as other:
             analyser.wanted_sizes.update(other.wanted)
