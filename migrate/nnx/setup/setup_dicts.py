@@ -38,15 +38,15 @@ def write(writer: ClassWriter) -> None:
         ordered = [pair for pair in uses if _asks_for_order(*pair)] if not _is_sorted(found.value) else []
         if not ordered:
             continue
-        keys = f"{name}_keys"
+        keys, held = f"{name}_keys", writer.text.renamed.get(name, name)
         if not made or setup is None or keys in {*writer.run.fields, *writer.run.attributes, *writer.model.methods()}:
             raise _order(f"self.{name}", ordered[0][1])
         for statement in made:
             source = setup.source
-            line = f"{source.indent_of(statement)}self.{keys} = tuple(self.{name}){source.newline}"
+            line = f"{source.indent_of(statement)}self.{keys} = tuple(self.{held}){source.newline}"
             writer.insert(source.line_span(statement).end, line)
         for method, node in ordered:
-            _rewrite(writer, method, node, name, keys)
+            _rewrite(writer, method, node, held, keys)
     for method in writer.model.own_methods.values():
         if method.name != "setup":
             _check_aliases(writer, method)

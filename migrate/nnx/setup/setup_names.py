@@ -123,12 +123,28 @@ def _name(site: Site, many: bool, attribute: str) -> str:
         if is_attribute_name(constant) or (constant and site.kind in ("layer", "class", "variable")):
             return constant
     elif many and site.name.node is not None:
-        stem = stem_of(site.name.node, site)
+        stem = stem_of(site.name.node, site) or _stem_by_key(site, site.name.node)
         if stem is not None and is_attribute_name(stem):
             return stem
         if _number_alone(site.name.node):
             return attribute  # the numbers are enough to find them
     raise Unmigratable("NNX155", f"`self.{attribute}` has a name in Linen that an attribute cannot have", site.node)
+
+
+def _stem_by_key(site: Site, name: ast.expr) -> str | None:
+    """`head` of `{k: nn.Dense(n, name=f"head_{k}") for k, n in ...}`: the dict has each under its key."""
+    around = site.source.parents.get(site.node)
+    if not isinstance(around, ast.DictComp) or around.value is not site.node:
+        return None
+    if not isinstance(name, ast.JoinedStr) or len(name.values) != 2:
+        return None
+    head, tail = name.values
+    if not isinstance(head, ast.Constant) or not isinstance(tail, ast.FormattedValue):
+        return None
+    key = tail.value if tail.conversion == -1 and tail.format_spec is None else None
+    if not isinstance(key, ast.Name) or not isinstance(around.key, ast.Name) or around.key.id != key.id:
+        return None
+    return str(head.value)[:-1] if str(head.value).endswith("_") else None
 
 
 def _number_alone(node: ast.expr) -> bool:
