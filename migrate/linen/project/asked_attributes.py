@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from ...source import SourceFile
 from ...trees import subtree
 from .index import Project
 
@@ -14,15 +15,25 @@ _ASK = frozenset({"hasattr", "getattr", "setattr", "delattr"})
 def asked_by_name(project: Project, attributes: Iterable[str]) -> bool:
     """`hasattr(model, "scale")`, anywhere."""
     asked = frozenset(attributes)
-    for file in project.files.values():
-        if file.words.isdisjoint(asked) or file.words.isdisjoint(_ASK):
-            continue
-        for node in file.by_kind.get(ast.Call, ()):
-            assert isinstance(node, ast.Call)
-            if isinstance(node.func, ast.Name) and node.func.id in _ASK and len(node.args) > 1:
-                if isinstance(node.args[1], ast.Constant) and node.args[1].value in asked:
-                    return True
-    return False
+    files = (file for file in project.files.values() if _may_ask(file, asked))
+    return any(_asks(node, asked) for file in files for node in file.by_kind.get(ast.Call, ()))
+
+
+def asked_by_classes(project: Project, attributes: Iterable[str]) -> bool:
+    """`hasattr(self, "scale")`, and whatever else is asked so in the text of a module class."""
+    asked = frozenset(attributes)
+    classes = (info for info in project.linen_classes.values() if _may_ask(info.source, asked))
+    return any(_asks(node, asked) for info in classes for node in subtree(info.node))
+
+
+def _may_ask(file: SourceFile, asked: frozenset[str]) -> bool:
+    return not (file.words.isdisjoint(asked) or file.words.isdisjoint(_ASK))
+
+
+def _asks(node: ast.AST, asked: frozenset[str]) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in _ASK:
+        return False
+    return len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value in asked
 
 
 def asked_of_arguments(method: ast.FunctionDef, attributes: Iterable[str]) -> bool:
@@ -36,4 +47,4 @@ def asked_of_arguments(method: ast.FunctionDef, attributes: Iterable[str]) -> bo
     return not read.isdisjoint(given - {"self"})
 
 
-__all__ = ["asked_by_name", "asked_of_arguments"]
+__all__ = ["asked_by_classes", "asked_by_name", "asked_of_arguments"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from ...linen.modules.self_calls import SetupParam
-from ...linen.project.asked_attributes import asked_by_name, asked_of_arguments
+from ...linen.project.asked_attributes import asked_by_classes, asked_of_arguments
 from ...linen.project.classes import Method
 from ...linen.values.sites import Module, Site, Unmigratable, Variable
 from ...names import is_attribute_name
@@ -278,11 +278,11 @@ def said(name: str) -> str:
 def read_elsewhere(run: Any, attribute: str) -> bool:
     """Does another module class ask a submodule for the attribute, or any code ask what is bound?
 
-    Or is it asked for by its name, as `hasattr` does, or of what a function within a method is given for the module?
+    Or does a class ask for it by its name, as `hasattr` does, or of what a function within a method is given for the module?
     """
     if any(asked_of_arguments(method.node, {attribute}) for method in run.model.methods().values()):
         return True
-    if asked_by_name(run.project, {attribute}):
+    if asked_by_classes(run.project, {attribute}):
         return True
     own = re.compile(rf"\bself\.\w+(\[[^\]]*\])?\.{re.escape(attribute)}\b")
     bound = re.compile(rf"\.bind\([^)]*\)\.{re.escape(attribute)}\b")
