@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from typing import Any
 
+from ..values import kept_by_modules
 from ..values.replacing import replace_dims
 from ..values.sites import Abs, BoundArg, Factory, Module, Repeated, Site, Unmigratable
 from ..values.substitution import Substitution, argument_value
@@ -22,6 +23,8 @@ def module_attribute(run: Any, node: ast.Attribute, base: Abs, env: Any) -> Abs:
     )
     if of_linen and not any(isinstance(n, ast.Raise | ast.Assert) for n in env.source.ancestors(node)):
         raise Unmigratable("NNX164", f"`{ast.unparse(node)}` is used, which modules of NNX do not have", node)
+    if isinstance(value, Module):
+        kept_by_modules.mark(run, value.site, node.attr)
     if isinstance(value, Module) and not value.element:
         site = value.site
         if node.attr in site.bound:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ...trees import subtree
+from . import kept_by_modules
 from .arguments import is_self
 from .dims import Dim
 from .sites import (
@@ -147,7 +148,11 @@ def is_said_by_parts(run: Any, node: ast.AST, value: Value, env: Any) -> bool:
         return is_plain_call(run, node, env)
     if isinstance(value, Array):
         return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript | ast.IfExp)
-    return not isinstance(value, Unknown) or isinstance(node, _PARTS) or _is_of_plain_object(run, node, env)
+    return not isinstance(value, Unknown) or isinstance(node, _PARTS) or _is_of_setup(run, node, env)
+
+
+def _is_of_setup(run: Any, node: ast.AST, env: Any) -> bool:
+    return _is_of_plain_object(run, node, env) or kept_by_modules.is_kept(run, node, env)
 
 
 def _is_of_plain_object(run: Any, node: ast.AST, env: Any) -> bool:

@@ -13,7 +13,7 @@ from .call_sizes import rounded
 from .dims import Dim
 from .nothing_made import GivesBack
 from .presence import Known, OptionalArray, Step, asked, certain, with_none
-from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Static, Table
+from .sites import Abs, AnyFactory, Factory, Function, Module, Repeated, Site, Static, Table, Variable
 from .values import Array, Const, Global, Int, Led, NeedsRank, Shape, Tup, Unknown, Value
 
 
@@ -245,6 +245,9 @@ def merge(a: Value, b: Value) -> Value:
             return x  # made here, or handed in through a field: what is known of the one made here holds
         if isinstance(x, Module | Either) and isinstance(y, Function | Global):
             return Either(members(x), functions=(*functions_of(x), y), absent=may_be_none(x))
+    if isinstance(a, Variable) and isinstance(b, Variable) and _is_one_attribute(a.site, b.site):
+        a.site.several = b.site.several = True  # whatever it holds is read as a whole
+        return a
     if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
         return a
     if isinstance(a, AnyFactory) or isinstance(b, AnyFactory):
@@ -264,6 +267,13 @@ def merge(a: Value, b: Value) -> Value:
     if all(isinstance(v, Static | Global | Function) for v in chosen):
         return Choice("it differs between branches", tuple(chosen))
     return _needing((a, b), "it differs between branches")
+
+
+def _is_one_attribute(a: Site, b: Site) -> bool:
+    """Do both ways of a condition in setup make one variable, from one or another first value?"""
+    named = a.name is not None and b.name is not None and a.name.constant is not None and a.name.constant == b.name.constant
+    alike = (a.target, a.kind, a.container, a.number) == (b.target, b.kind, b.container, b.number)
+    return named and alike and a.in_setup and b.in_setup and not (a.loops or b.loops or a.lazy or b.lazy)
 
 
 def any_of(values: Sequence[Value]) -> Array | None:

@@ -74,7 +74,7 @@ class _Shown:
             together = _one_object(part)
             for name in together:
                 self.same.setdefault(name, set()).update(together)
-        self.asked: set[str] = set()
+        self.asked: dict[tuple[str, frozenset[ast.AST]], bool] = {}
 
     def _is_of_a_pass(self, part: ast.AST) -> bool:
         around = itertools.takewhile(lambda a: a is not self.method.node, [part, *self.method.source.ancestors(part)])
@@ -147,10 +147,32 @@ class _Shown:
         name = node.id
         if name in self.within and name not in self.bound:
             return False
-        if name == "self" or name in self.asked:
-            return name != "self"  # asked about already: what it depends on else decides
-        self.asked.add(name)
-        makers = self.bound.get(name, [])
+        if name == "self":
+            return False
+        makers = [maker for maker in self.bound.get(name, []) if self._may_reach(maker, node)]
+        asked = (name, frozenset(makers))
+        if asked not in self.asked:
+            before = set(self.asked)
+            self.asked[asked] = True  # asked about within itself: what it depends on else decides
+            if not self._is_name_shown(name, makers):
+                self.asked = {known: said for known, said in self.asked.items() if known in before}
+                self.asked[asked] = False  # and what was found of others while this was taken for granted is forgotten
+        return self.asked[asked]
+
+    def _may_reach(self, maker: ast.AST, node: ast.Name) -> bool:
+        """May a name hold, where it is read, what a statement gives it? Not what one further down does, in no loop of both.
+
+        Functions read names when they are called. Changes in place are not asked about here: what has been given a list
+        sees them, too.
+        """
+        if not isinstance(maker, ast.Assign | ast.AnnAssign | ast.For) or maker.lineno <= (node.end_lineno or 0):
+            return True
+        ancestors = self.method.source.ancestors
+        around = list(itertools.takewhile(lambda a: a is not self.method.node, ancestors(node)))
+        loops = {a for a in around if isinstance(a, ast.For | ast.AsyncFor | ast.While)}
+        return any(isinstance(a, _FUNCTIONS) for a in around) or not loops.isdisjoint(ancestors(maker))
+
+    def _is_name_shown(self, name: str, makers: list[ast.AST]) -> bool:
         left_out = bool(makers) and name in self.parameters and self._is_left_out(name)
         if name in self.parameters and not left_out:
             return self._parameter(name) and not makers

@@ -67,12 +67,18 @@ def _changes(run: Any, node: ast.AST, held: str, site: Site) -> bool:
     """Does a node give a variable a value, or hand it to something that may?"""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == "value":
         changed = run.evaluated[node.value].value if node.value in run.evaluated else None
-        return not isinstance(changed, Variable) or changed.site is site
+        return not isinstance(changed, Variable) or changed.site is site or _is_other_way(changed.site, site)
     if isinstance(node, ast.Call):
         given = [*node.args, *[k.value for k in node.keywords]]
         put = isinstance(node.func, ast.Attribute) and node.func.attr == "put_variable"
         return put or any(ast.unparse(argument) == held for argument in given)
     return False
+
+
+def _is_other_way(a: Site, b: Site) -> bool:
+    """Are both one variable, of which a condition of setup says from what it starts?"""
+    named = a.name is not None and b.name is not None and a.name.constant == b.name.constant
+    return named and a.target == b.target and a.in_setup and b.in_setup
 
 
 __all__ = ["is_unchanged", "made_by_calls"]

@@ -25,7 +25,7 @@ from ...linen.execution import entry_arguments
 from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
-from ...linen.modules.made_later import LATER, NAMED, TYPED
+from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
@@ -142,7 +142,10 @@ def _variable(text: ClassText, site: Site) -> Parts:
         return ("None",)  # nothing is written for it
     if site.kind == "variable":
         return (f"{text.namer.parity('LaterVariable')}({text.variable_type(site.target)}, drawn=False)",)
-    return (f"{text.namer.parity('LaterVariable')}({text.namer.name('flax.nnx.Param')})",)
+    made: Parts = (f"{text.namer.parity('LaterVariable')}({text.namer.name('flax.nnx.Param')}",)
+    if INIT in site.renders:
+        made = (*made, ", init=", *text.expression(site.renders[INIT], site))
+    return (*made, ")")
 
 
 def _is_shown(text: ClassText, site: Site, test: ast.expr) -> bool:

@@ -21,6 +21,7 @@ from ...linen.modules.bridged_results import told
 from ...linen.modules.lost_factories import factories_in
 from ...linen.project import own_name
 from ...linen.project.classes import ClassModel
+from ...linen.values.kept_by_modules import READ
 from ...linen.values.presence import OptionalArray, whole_argument
 from ...linen.values.replacing import sayable
 from ...linen.values.sites import BoundArg, ModuleField, Site, Static, Unmigratable
@@ -199,6 +200,8 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
         raise Unbridgeable(traits.why_not)
     site.traits = traits
     check_methods(site)
+    if READ in site.renders:
+        raise Unbridgeable(f"`{site.renders[READ]}` of it is read, which is no field")
     if site.call is None:
         raise Unbridgeable("it is never called where its inputs could be seen")
     if traits.asks_for_own and (len(site.calls) > 1 or (not site.loops and _is_repeated(site))):

@@ -7,10 +7,11 @@ them, asks for the tuple or the FrozenDict, one is made.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...linen.values.sites import Repeated, Static, Table
-from ...linen.values.values import Tup, Value
+from ...linen.values.values import Tup, Unknown, Value
 from ...source import SourceFile
 from ..fields import handed_values
 from ..fields.frozen_fields import needs_frozen_dict
@@ -18,6 +19,7 @@ from ..fields.frozen_fields import needs_frozen_dict
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
 
+_LISTS = ("list", "sorted")
 _ASKS = ("isinstance", "hash", "type")
 
 
@@ -29,14 +31,18 @@ def around(writer: ClassWriter, node: ast.Attribute, source: SourceFile) -> tupl
     return ("tuple(", ")") if any(writer.run.modules_in(held.value)) else ("", "")
 
 
-def is_asked_for(writer: ClassWriter, attribute: str, held: Value) -> str:
+def is_asked_for(writer: ClassWriter, attribute: str, held: Value, value: ast.expr) -> str:
     """What code of the class's family needs of a list or dict without modules: "tuple", "frozen" (deep down) or ""."""
     sequence = _is_sequence(held) and not (isinstance(held, Tup) and held.kind != "list")
+    if not sequence and type(held) in (Static, Unknown):  # `sorted(sizes)`
+        function = value.func if isinstance(value, ast.Call) else None
+        sequence = isinstance(value, ast.ListComp) or (isinstance(function, ast.Name) and function.id in _LISTS)
     if not sequence and not isinstance(held, Table | Tup | Repeated):
         return ""
     classes = writer.run.analyser.classes.lineage(writer.model.qualname)
     methods = [method for model in classes for method in model.own_methods.values()]
     said = [(node, m.source) for m in methods for node in m.asked.get(attribute, ()) if isinstance(node.ctx, ast.Load)]
+    said += _of_others(writer, attribute)
     reads = [one for node, source in said for one in handed_values.everywhere(writer, node, source)]
     items = [(item, source) for node, source in reads for item in handed_values.items(node, source)]
     asked = [one for item, source in items for one in handed_values.everywhere(writer, item, source)]
@@ -45,6 +51,15 @@ def is_asked_for(writer: ClassWriter, attribute: str, held: Value) -> str:
     if sequence:
         return "tuple" if any(_needs_tuple(node, source) for node, source in reads) else ""
     return "frozen" if any(needs_frozen_dict(node, source) for node, source in reads) else ""
+
+
+def _of_others(writer: ClassWriter, attribute: str) -> Iterator[tuple[ast.Attribute, SourceFile]]:
+    """Where anything but `self` is asked for an attribute of this name: `self.stats.shape + (3,)`."""
+    for source in writer.run.project.files.values():
+        for node in source.by_kind.get(ast.Attribute, ()) if attribute in source.words else ():
+            if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Load):
+                if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                    yield node, source
 
 
 def _asks_for_a_kind(node: ast.expr, source: SourceFile) -> bool:

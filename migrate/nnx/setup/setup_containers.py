@@ -50,7 +50,7 @@ def _write_one(writer: ClassWriter, node: ast.Assign, target: ast.expr, value: a
             _write_data(writer, value, source)
         return
     if next(writer.run.modules_in(found.value), None) is None:
-        asked = is_asked_for(writer, target.attr, found.value)
+        asked = is_asked_for(writer, target.attr, found.value, value)
         if asked:
             _write_frozen(writer, value, asked, source)
             return

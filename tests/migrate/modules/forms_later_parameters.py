@@ -96,6 +96,33 @@ class Grown(nn.Module):
     return x + self.param('table', nn.initializers.ones, shape)
 
 
+class Spread(nn.Module):
+  width: int
+  @nn.compact
+  def __call__(self, x):
+    h = leaves(x)[1]
+    scale = 1.0 / jnp.sqrt(self.width)
+    table = self.param('table', nn.initializers.normal(stddev=scale), (h.shape[1], self.width), h.dtype)
+    low = jnp.asarray(-0.5)
+    shift = self.param('shift', lambda key, n: jax.random.uniform(key, (n,), minval=low), h.shape[-1])
+    return (h * shift)[..., None] * table[:, None, : self.width]
+
+
+class Reused(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    h = leaves(x)[0]
+    size = h.shape[-1]
+    name = 'first'
+    total = 0.0
+    for size, kind in [(h.shape[1], 'rows'), (size, 'columns')]:
+      total = total + self.param(f'{name}_{kind}', nn.initializers.normal(), (1, size)).sum()
+    for size, name in zip(leaves(h), ('a', 'b')):
+      total = total + size.mean() * len(name)
+    kind = h.sum()
+    return h * total + kind
+
+
 class Written(nn.Module):
   @nn.compact
   def __call__(self, eqn: str, x):
@@ -115,10 +142,14 @@ def started(x):
   Grown().init(key, x)
   Says().init(key, x)
   Renamed().init(key, x)
+  Reused().init(key, x)
+  Spread(4).init(key, x)
   return Around(4).init(key, x), Stack().init(key, x)
 
 
 CASES: list[Any] = [
+    ('Spread', dict(width=4), [(2, 5, 3)], dict()),
+    ('Reused', dict(), [(2, 5, 3)], dict()),
     ('Token', dict(), [(2, 5, 3)], dict()),
     ('Positions', dict(width=4), [(2, 5, 3)], dict()),
     ('Positions', dict(width=4), [(2, 5, 3)], dict(train=False)),
