@@ -173,7 +173,7 @@ class _Shown:
         return any(isinstance(a, _FUNCTIONS) for a in around) or not loops.isdisjoint(ancestors(maker))
 
     def _is_name_shown(self, name: str, makers: list[ast.AST]) -> bool:
-        left_out = bool(makers) and name in self.parameters and self._is_left_out(name)
+        left_out = name in self.bound and name in self.parameters and self._is_left_out(name)
         if name in self.parameters and not left_out:
             return self._parameter(name) and not makers
         names, more = {name}, self.same.get(name, set())
