@@ -14,13 +14,14 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...trees import subtree
 from ..values.sites import Site
 
 
 def is_settled(run: Any, node: ast.AST, site: Site, holds: bool) -> bool:
     """Does a condition come out as it must, wherever the conditions within it lead to the site?"""
     test = getattr(node, "test", None)
-    if not isinstance(test, ast.BoolOp):
+    if not isinstance(test, ast.BoolOp) or not _is_of_method(run, test):
         return False
     known = dict(_known(run, site))
     return bool(known) and _answer(test, known) is holds
@@ -31,11 +32,20 @@ def _known(run: Any, site: Site) -> Iterator[tuple[str, object]]:
     sides = site.renders.get("sides", {})
     for node, _ in site.conditions:
         test = getattr(node, "test", None)
+        if test is None or not _is_of_method(run, test):
+            continue
         parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
         for part in parts if sides.get(node) is True else ():
             found = _compared(part)
             if found is not None and found[0] in run.fields and found[2]:
                 yield found[0], found[1]
+
+
+def _is_of_method(run: Any, test: ast.expr) -> bool:
+    """Does a condition stand in a method of the class, so that its `self` is the module? It may be put together anew."""
+    asked = next((node for node in subtree(test) if isinstance(node, ast.Attribute)), None)
+    methods = run.model.methods().values() if asked is not None else ()
+    return any(asked in method.source.parents and method.node in method.source.ancestors(asked) for method in methods)
 
 
 def _compared(test: ast.expr | None) -> tuple[str, object, bool] | None:
