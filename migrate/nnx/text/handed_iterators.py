@@ -33,6 +33,8 @@ def takers(run: Execution, entry: Method | None, sites: Sequence[Site]) -> tuple
     """The methods that lead from an entry to what makes the sites; none where one may be called in another way."""
     if entry is None or entry.owner is not run.model or run.analyser.classes.derived(run.model):
         return ()
+    if any(_own(node) == "variables" for node in run.model.nodes if isinstance(node, ast.Attribute)):
+        return ()  # it asks for them by the names that Linen numbers
     own: dict[ast.AST, Method] = {method.node: method for method in run.model.own_methods.values()}
     makers = {method_of(site) for site in sites} - {entry.node}
     if not all(maker in own for maker in makers) or any(site.through for site in sites):

@@ -50,29 +50,10 @@ class Twice(nn.Module):
         return self.heads["u"](x) + self.heads["v"](x)
 
 
-class Two(nn.Module):
-    """Several dicts, and a method that reads one."""
-
-    names: tuple[str, ...] = ("left", "right")
-
-    def setup(self):
-        self.before = {k: nn.Dense(3, name=f"inner_{k}") for k in self.names}
-        self.after = {k: nn.Dense(2, name=f"out_{k}") for k in self.names}
-
-    def embed(self, x):
-        return {k: layer(x) for k, layer in self.before.items()}
-
-    def __call__(self, x):
-        embedded = self.embed(x)
-        return {k: layer(embedded[k]) for k, layer in self.after.items()}
-
-
 CASES = [
     ("Heads", {}, [(2, 3)], {}),
     ("Heads", {"outputs": FrozenDict({"value": 1})}, [(2, 3)], {}),
     ("Same", {}, [(2, 3)], {}),
     ("Twice", {}, [(2, 3)], {}),
     ("Numbers", {}, [(2, 3)], {}),
-    ("Two", {}, [(2, 3)], {}),
-    ("Two", {"names": ("one",)}, [(2, 3)], {}),
 ]
