@@ -247,6 +247,8 @@ def merge(a: Value, b: Value) -> Value:
             return Either(members(x), functions=(*functions_of(x), y), absent=may_be_none(x))
     if isinstance(a, Variable) and isinstance(b, Variable) and _is_one_attribute(a.site, b.site):
         a.site.several = b.site.several = True  # whatever it holds is read as a whole
+        if isinstance(a.site.shape, Array) and isinstance(b.site.shape, Array) and a.site.shape != b.site.shape:
+            a.site.shape = b.site.shape = merge(a.site.shape, b.site.shape)  # no size is that of one way
         return a
     if isinstance(a, Factory) and isinstance(b, Factory) and _same_text(a, b):
         return a

@@ -78,3 +78,29 @@ def test_what_may_be_otherwise_stays_linen(what: str) -> None:
     more, made, read = REFUSED[what]
     result = migrate(PARTS.format(more=more, made=made, read=read))
     assert {r.qualname: r.outcome.value for r in result.classes}["m.Whole"] == "bridged"
+
+
+TWO_SHAPES = """class M(nn.Module):
+  big: bool = False
+  def setup(self):
+    if self.big:
+      self.q = self.variable('stats', 'q', jnp.zeros, (4,))
+    else:
+      self.q = self.variable('stats', 'q', jnp.zeros, (3,))
+    self.dense = nn.Dense(2)
+  def __call__(self, x):
+    q = jnp.broadcast_to(self.q.value, (x.shape[0], self.q.value.shape[0]))
+    return self.dense(jnp.concatenate([x, q], -1))
+"""
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_a_variable_of_one_of_two_shapes_tells_no_size(big: bool) -> None:
+    old, new, result = both(TWO_SHAPES)
+    (plan,) = result.classes
+    assert [a.name for a in plan.added_arguments] == ["dense_input_features"]
+    x = jnp.ones((2, 5))
+    variables = old.M(big).init(jax.random.key(0), x)
+    model = new.M(big, dense_input_features=9 if big else 8, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    assert jnp.array_equal(model(x), old.M(big).apply(variables, x))
