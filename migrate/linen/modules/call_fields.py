@@ -10,12 +10,11 @@ import ast
 from typing import Any
 
 from ...trees import subtree
-from ..project.classes import ClassModel, Field
+from ..project.classes import PLAIN_DECORATORS, ClassModel, Field
 from ..values.sites import Factory, Site, Unmigratable
 
 _FOLLOWED = frozenset({"scan", "vmap", "remat", "jit"})  # what they lift is called in a function of the method's own
 _DROPOUT = "flax.linen.Dropout"  # has no variables
-_KEPT = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
 
 
 def note(run: Any, site: Site) -> None:
@@ -74,7 +73,7 @@ def movable(analyser: Any, model: ClassModel, name: str) -> bool:
     if not given and not _may_have_default(model, field):
         return False
     arguments = method.node.args
-    if arguments.vararg or arguments.kwarg or arguments.posonlyargs or not set(method.decorators) <= _KEPT:
+    if arguments.vararg or arguments.kwarg or arguments.posonlyargs or not set(method.decorators) <= PLAIN_DECORATORS:
         return False
     inside = set(subtree(method.node))
     called = {n.id for n in inside if isinstance(n, ast.Name)} | {n.arg for n in inside if isinstance(n, ast.arg)}

@@ -13,6 +13,9 @@ from . import own_name
 from .index import ClassInfo, Project
 from .layer_fields import SELDOM, said_somewhere, stub, takes_fields_only
 
+#: What methods are decorated with that says how Linen runs them, and nothing else.
+PLAIN_DECORATORS = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
+
 
 @dataclasses.dataclass(frozen=True)
 class Field:

@@ -420,10 +420,8 @@ class ClassText:
 
     def reference(self, site: Site) -> Parts:
         """A site's object as a method says it."""
-        number = self.names.places[site].only_at
-        if number is None:
-            return self._object(site)
-        return (self.namer.parity("only_at"), "(", *self._object(site), f", {number})")
+        number, held = self.names.places[site].only_at, self._object(site)
+        return held if number is None else (self.namer.parity("only_at"), "(", *held, f", {number})")
 
     def _object(self, site: Site) -> Parts:
         place = self.names.places[site]

@@ -13,7 +13,7 @@ from ...linen.execution import class_methods
 from ...linen.execution.type_tests import asked_classes
 from ...linen.modules import applied_models, detached_cells
 from ...linen.modules.self_calls import SELF_CALLS
-from ...linen.project.classes import Field
+from ...linen.project.classes import PLAIN_DECORATORS, Field
 from ...linen.project.layer_fields import WHOLE
 from ...linen.project.plain_dataclasses import gives_fields
 from ...linen.values.sites import Factory, Site, Unmigratable
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ..classes.class_text import ClassText
 
 
-_DECORATORS = {"flax.linen.compact", "flax.linen.nowrap"}
 
 
 # What every Linen module has, and is looked at elsewhere.
@@ -252,7 +251,7 @@ def refuse(text: ClassText) -> None:
         if "flax.linen.compact_name_scope" in method.decorators:
             raise Unmigratable("NNX162", "`nn.compact_name_scope` is used", method.node)
         for decorator, known in zip(method.node.decorator_list, method.decorators):
-            if known not in _DECORATORS and decorator not in text.run.decorators and _mentions_linen(text, decorator):
+            if known not in PLAIN_DECORATORS and decorator not in text.run.decorators and _mentions_linen(text, decorator):
                 raise Unmigratable("NNX130", f"the method {method.name} is lifted by a decorator", method.node)
     for decorator in text.model.node.decorator_list:
         if _mentions_linen(text, decorator) or lifts(text.run.project, text.source, decorator):

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...linen.execution.execute import Execution
-from ...linen.project.classes import Method
+from ...linen.project.classes import PLAIN_DECORATORS, Method
 from ...linen.values.sites import Site
 from ...source import SourceFile
 from ...trees import subtree
@@ -25,7 +25,6 @@ from .made_where import method_of
 if TYPE_CHECKING:
     from ..classes.class_write import ClassWriter
 
-_DECORATORS = frozenset({"flax.linen.compact", "flax.linen.nowrap"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -70,7 +69,7 @@ def _own(node: ast.expr) -> str:
 
 def _is_called_alone(run: Execution, entry: Method, method: Method, takers: set[Method]) -> bool:
     """Is a method named only where the entry, or another of these, calls it at once?"""
-    if method.name.startswith("__") or method.name in run.blocks or set(method.decorators) - _DECORATORS:
+    if method.name.startswith("__") or method.name in run.blocks or set(method.decorators) - PLAIN_DECORATORS:
         return False
     word = re.compile(rf"\b{method.name}\b")
     source, inside = run.model.source, set(subtree(run.model.node))
