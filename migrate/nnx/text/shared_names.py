@@ -92,7 +92,7 @@ def _may_give_its_name(run: Execution, earlier: Site, later: Site) -> bool:
     own = set(_sides(later))
     apart = [condition for condition, side in _sides(earlier) if (condition, side) not in own]
     excluding = [condition for condition in apart if any(condition is other for other, _ in own)]
-    if not apart or not _are_unlike(earlier, later, shifted=not excluding):
+    if not apart or not _are_unlike(run, earlier, later, shifted=not excluding):
         return False
     by_call = {condition for condition in apart if conditions_of_call.decides(run, earlier, condition)}
     return bool(by_call) and by_call.issuperset(excluding)  # else fields say which of them there is
@@ -116,7 +116,7 @@ def _side(condition: ast.AST, site: Site) -> bool | Site:
     return site
 
 
-def _are_unlike(one: Site, other: Site, shifted: bool) -> bool:
+def _are_unlike(run: Execution, one: Site, other: Site, shifted: bool) -> bool:
     """May two modules over the same parameters compute something else? `shifted`: the other has those of the one, and never
     the one those of the other, which alone would leave Linen without those of the other."""
     if {one.kind, other.kind} <= {"param", "variable"}:
@@ -125,7 +125,8 @@ def _are_unlike(one: Site, other: Site, shifted: bool) -> bool:
         return True
     names: Iterable[str] = (one.bound.keys() | other.bound.keys()) - (one.calltime.keys() & other.calltime.keys())
     if one.kind != "layer":
-        return any(not _is_same(one.bound.get(name), other.bound.get(name)) for name in names)
+        pairs = ((name, one.bound.get(name), other.bound.get(name)) for name in names)
+        return not all(_is_same(a, b) or _is_left_out(run, one.target, name, a, b) for name, a, b in pairs)
     if any(_differ(one.bound.get(name), other.bound.get(name)) for name in _OF_SHAPES):
         return False
     if shifted and any(_is_false(one.bound.get(n)) and not _may_be_false(other.bound.get(n)) for n in _OF_PARAMETERS):
@@ -136,6 +137,20 @@ def _are_unlike(one: Site, other: Site, shifted: bool) -> bool:
 
 def _is_same(one: BoundArg | None, other: BoundArg | None) -> bool:
     return one is not None and other is not None and one.abs.value == other.abs.value
+
+
+def _is_left_out(run: Execution, target: str, name: str, one: BoundArg | None, other: BoundArg | None) -> bool:
+    """Does one of two constructions say the default of a field, and the other leave it out: `Block(1.0)`, `Block()`?"""
+    model = run.analyser.classes.get(target)
+    field = next((f for f in model.fields() if f.name == name), None) if model is not None else None
+    said = [b.node for b in (one, other) if b is not None and b.given]
+    if field is None or field.default is None or len(said) != 1 or said[0] is None:
+        return False
+    try:
+        values = [ast.literal_eval(node) for node in (field.default, said[0])]
+    except ValueError:
+        return False
+    return type(values[0]) is type(values[1]) and bool(values[0] == values[1])
 
 
 def _differ(one: BoundArg | None, other: BoundArg | None) -> bool:

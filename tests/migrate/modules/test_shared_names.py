@@ -51,6 +51,7 @@ NATIVE = {
     "Before": "x = Block(1.0)(x)\nif mask is not None:\n    x = Block(2.0)(x)\nreturn x",
     "Together": "if mask is not None:\n    x = Block(2.0)(x)\n    x = Block(3.0)(x)\nreturn x",
     "Alike": "if mask is not None:\n    return Block(2.0)(x)\nreturn Block(2.0)(x)",
+    "Default": "if mask is not None:\n    return Block(1.0)(x)\nreturn Block()(x)",
     "Shifted": "if mask is not None:\n    x = nn.Dense(4, kernel_init=nn.initializers.ones)(x)\nreturn nn.Dense(4)(x)",
     "ByWidth": "if mask is not None:\n    x = nn.Dense(4)(x)\nreturn nn.Dense(x.shape[-1])(x)",
     "ByField": "if self.pre:\n    return Block(2.0)(x)\nreturn Block(3.0)(x)",
