@@ -11,6 +11,8 @@ from ..edits import Edit, EditSet, Span
 from ..source import SourceFile
 from ..trees import subtree
 from .callees import Callee, NotInlined
+from .pure import is_pure
+from .strings import has_long_string
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Bindings:
     constants: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # parameters that are given a constant
     assigned: list[tuple[str, Given]] = dataclasses.field(default_factory=list)  # names that are given a value first
     rest: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # `args` and `kwargs` → what is in them
+    inner: dict[ast.FunctionDef, str] = dataclasses.field(default_factory=dict)  # its own functions → their names there
 
     def text(self, node: ast.AST) -> str:
         """The text of a part of the function as the caller says it."""
@@ -82,6 +85,9 @@ class Bindings:
                     found.append(Edit(source.span(node), (parts,)))
             elif isinstance(node, ast.Call):
                 found += self._handed_on(node)
+            elif isinstance(node, ast.FunctionDef) and node in self.inner:
+                start = source.text.index(node.name, source.text.index("def", source.span(node).start) + len("def"))
+                found.append(Edit(Span(start, start + len(node.name)), (self.inner[node],)))
         for node in reversed(self.function.nodes):  # what is inside comes first
             if isinstance(node, ast.If | ast.IfExp | ast.While):
                 found += self._folded(node, found)
@@ -128,9 +134,9 @@ class Bindings:
     def _is_fixed(self, block: list[ast.stmt]) -> bool:
         """Do the lines of a block mean something else, or lose a comment, where they move?"""
         source = self.function.source
-        texts = (n for s in block for n in subtree(s) if isinstance(n, ast.Constant | ast.JoinedStr))
+        nodes = (n for s in block for n in subtree(s))
         above = source.lines[block[0].lineno - 2].strip() if block[0].lineno > 1 else ""
-        return above.startswith("#") or any(n.lineno != n.end_lineno for n in texts)
+        return above.startswith("#") or any(has_long_string(source, n) for n in nodes)
 
     def _handed_on(self, call: ast.Call) -> list[Edit]:
         """`*args` and `**kwargs` of a call in its text."""
@@ -175,24 +181,30 @@ def given_by(function: Callee, call: ast.Call, source: SourceFile) -> tuple[dict
     """Each parameter's argument in the order of evaluation, and what is left for `*args` and `**kwargs`."""
     spec = function.node.args
     positional = [a.arg for a in [*spec.posonlyargs, *spec.args]]
-    given = list(call.args)
+    given = [Given(a, source) for a in call.args]
+    for bound in reversed(function.bound):
+        given[:0] = [Given(a, bound.source, bound.of_file) for a in bound.call.args[1:]]
     if function.kind == "method":
         positional = positional[1:]
-    elif function.kind == "of an object" and isinstance(call.func, ast.Attribute):
-        given.insert(0, call.func.value)  # as its `self`
+    elif function.kind in ("of an object", "class method") and isinstance(function.said, ast.Attribute):
+        given.insert(0, Given(function.said.value, *_stands(function, source)))  # as its `self`, or its `cls`
     only = [a.arg for a in spec.kwonlyargs]
-    named = {k.arg for k in call.keywords if k.arg is not None} | {*positional[: len(given)]}
+    keywords = [(k, Given(k.value, source)) for k in call.keywords]
+    for bound in reversed(function.bound):
+        later = {k.arg for k, _ in keywords}
+        keywords[:0] = [(k, Given(k.value, bound.source, bound.of_file)) for k in bound.call.keywords if k.arg not in later]
+    named = {k.arg for k, _ in keywords if k.arg is not None} | {*positional[: len(given)]}
     whole = spec.kwarg is not None and named >= {*positional, *only}  # a mapping holds nothing but what is handed on
     if any(isinstance(a, ast.Starred) for a in call.args) or (not whole and any(k.arg is None for k in call.keywords)):
         raise NotInlined("it is given *args or **kwargs")
     rest: dict[str, list[ast.AST]] = {a.arg: [] for a in (spec.vararg, spec.kwarg) if a is not None}
-    found = {name: Given(node, source) for name, node in zip(positional, given)}
+    found = dict(zip(positional, given))
     more = given[len(positional) :]
     if more:
         if spec.vararg is None:
             raise NotInlined("it is given too many arguments")
-        rest[spec.vararg.arg] += more
-    for keyword in call.keywords:
+        rest[spec.vararg.arg] += [_handed_on(one, one.node, source) for one in more]
+    for keyword, one in keywords:
         if keyword.arg is None:
             assert spec.kwarg is not None
             rest[spec.kwarg.arg].append(keyword)
@@ -200,9 +212,9 @@ def given_by(function: Callee, call: ast.Call, source: SourceFile) -> tuple[dict
         if keyword.arg in found:
             raise NotInlined("it is given an argument twice")
         if keyword.arg in (*positional, *only):
-            found[keyword.arg] = Given(keyword.value, source)
+            found[keyword.arg] = one
         elif spec.kwarg is not None:
-            rest[spec.kwarg.arg].append(keyword)
+            rest[spec.kwarg.arg].append(_handed_on(one, keyword, source))
         else:
             raise NotInlined("it is given an unknown argument")
     defaults = dict(zip(positional[::-1], spec.defaults[::-1]))
@@ -215,26 +227,17 @@ def given_by(function: Callee, call: ast.Call, source: SourceFile) -> tuple[dict
     return found, rest
 
 
-def is_simple(node: ast.expr) -> bool:
-    """May it be said in several places: a name, an attribute of one, a constant, a tuple of these?"""
-    if isinstance(node, ast.Tuple):
-        return all(is_simple(item) for item in node.elts)
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.operand, ast.Constant)
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name | ast.Constant)
+def _stands(function: Callee, source: SourceFile) -> tuple[SourceFile, bool]:
+    """Where what names the function stands: in the caller's text, or in a partial at the top of a file."""
+    bound = function.bound[0] if function.bound else None
+    return (bound.source, bound.of_file) if bound is not None else (source, False)
 
 
-_PURE = (
-    ast.Name, ast.Constant, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Tuple,
-    ast.Subscript, ast.Slice, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop,
-)  # fmt: skip
-
-
-def is_pure(node: ast.expr) -> bool:
-    """Does it give the same wherever in a statement it is evaluated, and do nothing else?"""
-    return all(isinstance(n, _PURE) for n in subtree(node))
+def _handed_on(one: Given, node: ast.AST, source: SourceFile) -> ast.AST:
+    """What is left for `*args` or `**kwargs`, as the caller's text has it."""
+    if one.default or one.source is not source:
+        raise NotInlined("a partial in a file gives it *args or **kwargs")
+    return node
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -257,4 +260,4 @@ def names_in(method: ast.FunctionDef) -> set[str]:
     return found | {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
 
 
-__all__ = ["Bindings", "Given", "free_name", "given_by", "is_pure", "is_simple", "moved", "names_in"]
+__all__ = ["Bindings", "Given", "free_name", "given_by", "moved", "names_in"]

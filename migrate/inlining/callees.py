@@ -13,6 +13,9 @@ from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .object_methods import method_of_object
+from .partials import partial_of
+from .plain_classes import KINDS, method_of_class
+from .strings import has_long_string
 
 # Statements and expressions that mean something else, or nothing, in the text of a caller.
 _BOUND_TO_A_FUNCTION = (
@@ -21,8 +24,20 @@ _BOUND_TO_A_FUNCTION = (
 )  # fmt: skip
 
 
+Key = tuple[str, ...]  # a function, in every version of the project's files
+
+
 class NotInlined(Exception):
     """A call that the function's text cannot stand in for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """A `functools.partial` through which a function is called, in the caller's text or at the top of a file."""
+
+    call: ast.Call
+    source: SourceFile
+    of_file: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,11 +46,13 @@ class Callee:
 
     node: ast.FunctionDef
     source: SourceFile
-    kind: str  # function | method | static | nested | of an object
+    kind: str  # function | method | static | nested | of an object | class method | static method
+    said: ast.expr  # what names it in the caller's text
+    bound: tuple[Bound, ...] = ()  # the innermost first
 
     @property
-    def key(self) -> tuple[str, ...]:
-        """The same for the function in every version of the project's files."""
+    def key(self) -> Key:
+        """The function's."""
         around = [a.name for a in self.source.ancestors(self.node) if isinstance(a, ast.ClassDef | ast.FunctionDef)]
         return (self.source.module, *reversed(around), self.node.name)
 
@@ -61,6 +78,10 @@ class Callee:
     def is_own(self, node: ast.Name) -> bool:
         """Does a name in its text mean one of its own?"""
         return self.source.names.binding_scope(node.id, node) is self.node
+
+    def is_in(self, node: ast.FunctionDef) -> bool:
+        """Is a function one of its own, and not of another one in it?"""
+        return self.source.names.bound_by(node) is self.node
 
     @functools.cached_property
     def free(self) -> list[ast.Name]:
@@ -97,61 +118,76 @@ class Callee:
 
     def check(self) -> None:
         """Raises NotInlined for a function whose text means something only where it stands."""
-        if not self.body or (self.node.decorator_list and self.kind not in ("method", "static")):
+        if not self.body or (self.node.decorator_list and self.kind not in ("method", "static", *KINDS.values())):
             raise NotInlined("it is decorated")
+        hidden = (n.attr for n in self.nodes if isinstance(n, ast.Attribute))
+        if self.kind not in ("function", "method") and any(n.startswith("__") and not n.endswith("__") for n in hidden):
+            raise NotInlined("it says a private name of its class")
         for inner in self.nodes:
             if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
                 raise NotInlined("it has a decorated function")
             if isinstance(inner, _BOUND_TO_A_FUNCTION):
                 raise NotInlined("its text means something only in a function")
-            if isinstance(inner, ast.Constant | ast.JoinedStr) and inner.end_lineno != inner.lineno:
+            if has_long_string(self.source, inner):
                 raise NotInlined("it has a text of several lines")
             if isinstance(inner, ast.Name) and inner.id in ("super", "__class__", "locals", "globals", "vars"):
                 raise NotInlined("it asks where it is")
 
 
-def callee(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.Call) -> Callee | None:
-    """The function of the project that a call in a method of `model`, a class of `source`, runs; None for any other."""
-    func = call.func
+def callee(project: Project, source: SourceFile, model: ast.ClassDef, func: ast.expr) -> Callee | None:
+    """The function of the project that is called by `func` in a method of `model`, a class of `source`; else None."""
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
-        around = next((a for a in source.ancestors(call) if isinstance(a, ast.ClassDef)), model)
-        return _method(source, model, func.attr) if around.name == model.name else None  # else an object's own `self`
+        around = next((a for a in source.ancestors(func) if isinstance(a, ast.ClassDef)), model)
+        return _method(source, model, func) if around.name == model.name else None  # else an object's own `self`
     if isinstance(func, ast.Name):
         scope = source.names.binding_scope(func.id, func)
         if scope is not None:
             binders = [n for n in source.names.binders(func.id) if source.names.bound_by(n) is scope]
             nested = binders[0] if len(binders) == 1 else None
-            return Callee(nested, source, "nested") if isinstance(nested, ast.FunctionDef) else None
+            if isinstance(nested, ast.FunctionDef):
+                return Callee(nested, source, "nested", func)
+            return _by_partial(project, source, model, func)
     if isinstance(func, ast.Attribute) and (known := method_of_object(project, source, model, func)) is not None:
-        return Callee(*known, "of an object")
+        return Callee(*known, func)
     qualname = project.qualname(source, func)
     module, _, name = (qualname or "").rpartition(".")
     if module == f"{source.module}.{model.name}":  # `Model.make_head(self)`, which no other class's can stand for
-        own = _method(source, model, name)
+        own = _method(source, model, func)
         return dataclasses.replace(own, kind="static") if own is not None else None
     home = source if module == source.module else project.files.get(module)
     found = home.names.definitions.get(name) if home is not None else None
     if home is None or not isinstance(found, ast.FunctionDef):
-        return None
+        of_class = method_of_class(project, source, func)
+        return Callee(*of_class, func) if of_class is not None else _by_partial(project, source, model, func)
     if len([n for n in home.names.binders(name) if home.names.bound_by(n) is None]) != 1:
         return None
-    return Callee(found, home, "function")
+    return Callee(found, home, "function", func)
 
 
-def _method(source: SourceFile, model: ast.ClassDef, name: str) -> Callee | None:
+def _by_partial(project: Project, source: SourceFile, model: ast.ClassDef, func: ast.expr) -> Callee | None:
+    """The function that is called through a partial of it."""
+    found = partial_of(project, source, func)
+    if found is None:
+        return None
+    inner = callee(project, found[1], model, found[0].args[0])
+    of_file = found[1].names.scope_of(found[0]) is None
+    return dataclasses.replace(inner, bound=(*inner.bound, Bound(*found, of_file))) if inner is not None else None
+
+
+def _method(source: SourceFile, model: ast.ClassDef, func: ast.expr) -> Callee | None:
     """`self.make_layer()`, of a class's own that nothing else in it is called."""
-    found = [s for s in model.body if getattr(s, "name", "") == name]
+    found = [s for s in model.body if isinstance(func, ast.Attribute) and getattr(s, "name", "") == func.attr]
     if len(found) != 1 or not isinstance(found[0], ast.FunctionDef):
         return None
     method = found[0]
     decorators = [ast.unparse(d).rpartition(".")[2] for d in method.decorator_list]
     if decorators == ["staticmethod"]:
-        return Callee(method, source, "static")
+        return Callee(method, source, "static", func)
     if decorators not in ([], ["nowrap"]):
         return None
     spec = method.args
     first = [*spec.posonlyargs, *spec.args][:1]
-    return Callee(method, source, "method") if first and first[0].arg == "self" else None
+    return Callee(method, source, "method", func) if first and first[0].arg == "self" else None
 
 
 def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: Callee, seen: set[ast.AST]) -> bool:
@@ -160,6 +196,10 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
         return False
     seen.add(function.node)
     for node in function.nodes:
+        if isinstance(node, ast.Return):
+            given = (callee(project, function.source, model, said) for said in _returned(node.value))
+            if any(makes(project, source, model, inner, seen) for inner in given if inner is not None):
+                return True
         if not isinstance(node, ast.Call):
             continue
         if isinstance(node.func, ast.Call):  # `norm()(x)`, of whatever it is given
@@ -170,10 +210,19 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
             return True
         if project.qualname(function.source, node.func) in LIFTED:
             return True
-        inner = callee(project, function.source, model, node)
+        inner = callee(project, function.source, model, node.func)
         if inner is not None and makes(project, source, model, inner, seen):
             return True
     return False
+
+
+def _returned(node: ast.expr | None) -> Iterator[ast.expr]:
+    """The functions that may be given back: `return wide if kind else narrow`."""
+    if isinstance(node, ast.IfExp):
+        yield from _returned(node.body)
+        yield from _returned(node.orelse)
+    elif isinstance(node, ast.Name | ast.Attribute):
+        yield node
 
 
 def is_class(project: Project, source: SourceFile, node: ast.expr) -> bool:
@@ -213,4 +262,4 @@ def read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, at
     return False
 
 
-__all__ = ["Callee", "NotInlined", "callee", "calls_in", "is_class", "makes"]
+__all__ = ["Callee", "Key", "NotInlined", "callee", "calls_in", "is_class", "makes"]

@@ -30,7 +30,7 @@ from .matches import as_conditions
 from .moved_params import at_the_call
 from .names_in_tests import as_statements
 from .names_of_branches import with_own_attributes
-from .steps import reparsed
+from .rewritten import reparsed
 
 # What such a setup is refused with.
 CODES = frozenset(

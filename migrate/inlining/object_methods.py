@@ -5,30 +5,36 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..linen.modules.made_by_text import kind_of
 from ..linen.project.index import Project
 from ..source import SourceFile
 
-_DATACLASSES = frozenset({"dataclasses.dataclass", "flax.struct.dataclass", "chex.dataclass"})
+DATACLASSES = frozenset({"dataclasses.dataclass", "flax.struct.dataclass", "chex.dataclass"})
 
 
 def method_of_object(
     project: Project, source: SourceFile, model: ast.ClassDef, func: ast.Attribute
-) -> tuple[ast.FunctionDef, SourceFile] | None:
-    """The method that `func` names, where the object's class is known and nobody else's method can stand for it."""
+) -> tuple[ast.FunctionDef, SourceFile, str] | None:
+    """The method that `func` names, where the object's class is known and nobody else's method can stand for it.
+
+    With how it is called: a static method is not given the object.
+    """
     found = _class_of(project, source, model, func.value)
     if found is None:
         return None
     cls, home = found
     named = [s for s in cls.body if getattr(s, "name", "") == func.attr]
-    if len(named) != 1 or not isinstance(named[0], ast.FunctionDef) or named[0].decorator_list:
+    if len(named) != 1 or not isinstance(named[0], ast.FunctionDef) or _is_derived_from(project, home, cls):
         return None
     method = named[0]
+    if kind_of(method) == "staticmethod":
+        return method, home, "static method"
     first = [*method.args.posonlyargs, *method.args.args][:1]
-    if not first or first[0].arg != "self" or _is_derived_from(project, home, cls):
+    if not first or first[0].arg != "self" or method.decorator_list:
         return None
     if any(isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load) for n in ast.walk(method)):
         return None
-    return method, home
+    return method, home, "of an object"
 
 
 def _class_of(
@@ -65,7 +71,7 @@ def _annotated(
     if home is None or not isinstance(found, ast.ClassDef) or found.bases or found.keywords:
         return None
     decorators = [d.func if isinstance(d, ast.Call) else d for d in found.decorator_list]
-    return (found, home) if all(project.qualname(home, d) in _DATACLASSES for d in decorators) else None
+    return (found, home) if all(project.qualname(home, d) in DATACLASSES for d in decorators) else None
 
 
 def _bound(statement: ast.Assign | ast.FunctionDef) -> list[str]:
@@ -94,4 +100,4 @@ def _is_derived_from(project: Project, home: SourceFile, cls: ast.ClassDef) -> b
     return False
 
 
-__all__ = ["method_of_object"]
+__all__ = ["DATACLASSES", "method_of_object"]

@@ -7,8 +7,8 @@ import dataclasses
 import itertools
 
 from ..source import SourceFile
-from .bindings import is_pure
 from .callees import NotInlined
+from .pure import is_pure
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

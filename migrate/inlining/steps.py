@@ -12,13 +12,14 @@ from ..nnx.generated.imports import finish_imports
 from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name, given_by, names_in
-from .callees import Callee, NotInlined, callee, calls_in
+from .callees import Callee, Key, NotInlined, callee, calls_in
+from .chosen import Choice, by_conditions, choice_of, keys_of
 from .place import Place, first_before, place_of
+from .rewritten import class_of, reparsed
 from .text import Writer, bind, closed, expression, is_expression
+from .unused import without_unused
 
 MAX_STEPS = 60  # functions that call themselves never come to an end
-
-Key = tuple[str, ...]
 
 
 class _Stays(Exception):
@@ -31,42 +32,34 @@ class _Stays(Exception):
 
 def inlined(project: Project, source: SourceFile, name: str, wanted: Collection[Key]) -> SourceFile:
     """`source`, in which the class `name` has the text of the functions in place of their calls."""
-    left = set(wanted)
+    left, before = set(wanted), class_of(source, name)
     for _ in range(MAX_STEPS):
         try:
-            text = _step(project, source, _class(source, name), left)
+            text = _step(project, source, class_of(source, name), left)
         except _Stays as stays:  # the others may be what it takes
             left.discard(stays.key)
             if not left:
                 raise NotInlined(str(stays)) from stays
             continue
         if text is None:
-            return _without_unused(project, source, name, left)
+            return without_unused(project, before, source, name, left)
         source = reparsed(source, text)
     raise NotInlined("it calls itself")
-
-
-def reparsed(source: SourceFile, text: str) -> SourceFile:
-    """The file with another text."""
-    try:
-        return SourceFile.parse(
-            source.path, source.module, text, is_package=source.is_package, resolve=source.resolve, prefix=source.prefix
-        )
-    except SyntaxError as error:
-        raise NotInlined("its text cannot stand there") from error
-
-
-def _class(source: SourceFile, name: str) -> ast.ClassDef:
-    found = source.names.definitions.get(name)
-    if not isinstance(found, ast.ClassDef):
-        raise NotInlined("the class is not one of its module")
-    return found
 
 
 def _step(project: Project, source: SourceFile, model: ast.ClassDef, wanted: Collection[Key]) -> str | None:
     """The text after one call; None where there is no more."""
     for method, call in calls_in(source, model):
-        function = callee(project, source, model, call)
+        choice = choice_of(project, source, call.func)
+        if choice is not None:
+            key = next((k for k in keys_of(project, source, model, call.func) if k in wanted), None)
+            if key is None:
+                continue
+            try:
+                return _chosen(source, method, call, choice)
+            except NotInlined as error:
+                raise _Stays(key, str(error)) from error
+        function = callee(project, source, model, call.func)
         if function is None or function.key not in wanted or function.node is method:
             continue
         if _within(source, call, function):
@@ -106,6 +99,14 @@ def _replaced(project: Project, source: SourceFile, method: ast.FunctionDef, cal
         return _with_imports(source, edits.render(), imports)
     assert refused is not None
     return _unfolded(source, method, call, refused)
+
+
+def _chosen(source: SourceFile, method: ast.FunctionDef, call: ast.Call, choice: Choice) -> str:
+    try:
+        place = place_of(source, method, call)
+    except NotInlined as refused:
+        return _unfolded(source, method, call, refused)
+    return by_conditions(source, place, call, choice)
 
 
 def _is_operand(source: SourceFile, call: ast.Call) -> bool:
@@ -254,74 +255,6 @@ def _with_imports(source: SourceFile, text: str, imports: dict[str, str]) -> str
         return finish_imports(source, text, imports, keep=frozenset(source.names.imports))
     except SyntaxError as error:
         raise NotInlined("its text cannot stand there") from error
-
-
-# what is left --------------------------------------------------------------------------------------------------
-def _without_unused(project: Project, source: SourceFile, name: str, wanted: Collection[Key]) -> SourceFile:
-    """The class without the methods and nested functions whose text stands elsewhere now."""
-    model = _class(source, name)
-    edits = EditSet(source.text)
-    for node in subtree(model):
-        if not isinstance(node, ast.FunctionDef):
-            continue
-        parent = source.parents[node]
-        kind = "method" if parent is model else "nested"
-        if Callee(node, source, kind).key not in wanted:
-            continue
-        if kind == "method" and _is_said(project, source, model, node):
-            continue
-        if kind == "nested" and any(isinstance(n, ast.Name) and n.id == node.name for n in subtree(model)):
-            continue
-        if len(parent.body) > 1:  # type: ignore[attr-defined]
-            edits.replace(_with_blank_lines(source, node))
-    text = edits.render()
-    return reparsed(source, text) if text != source.text else source
-
-
-def _is_said(project: Project, source: SourceFile, model: ast.ClassDef, method: ast.FunctionDef) -> bool:
-    """Does anything else in the project name the method: a string, or an attribute of what may be such a module?
-
-    One that makes modules without being compact runs only while a compact method of its own class does: what others of that
-    name is, is another method.
-    """
-    inside = {id(n) for n in subtree(method)}
-    for other in [source, *[s for module, s in project.files.items() if module != source.module]]:
-        if method.name not in other.words:
-            continue
-        for node in other.nodes:
-            said = isinstance(node, ast.Constant) and node.value == method.name
-            if not said and not (isinstance(node, ast.Attribute) and node.attr == method.name and id(node) not in inside):
-                continue
-            owner = next((a for a in other.ancestors(node) if isinstance(a, ast.ClassDef)), None)
-            if owner is model or (owner is not None and _derives(project, other, owner, f"{source.module}.{model.name}")):
-                return True
-            own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-            if method.decorator_list and not (own and owner is not None):
-                return True
-    return False
-
-
-def _derives(project: Project, source: SourceFile, owner: ast.ClassDef, qualname: str) -> bool:
-    """Does a class inherit from the one called `qualname`, or may it?"""
-    info = project.linen_classes.get(f"{source.module}.{owner.name}")
-    bases, seen = list(info.bases) if info is not None else [], set[str]()
-    while bases:
-        name = bases.pop()
-        if name == qualname:
-            return True
-        if name not in seen and name in project.linen_classes:
-            bases += project.linen_classes[name].bases
-        seen.add(name)
-    return False
-
-
-def _with_blank_lines(source: SourceFile, node: ast.FunctionDef) -> Span:
-    """The lines of a function, and the blank ones below it."""
-    span = source.line_span(node)
-    end = span.end
-    while end < len(source.text) and not source.text[end : source.line_end(end)].strip():
-        end = source.line_end(end)
-    return Span(span.start, end)
 
 
 __all__ = ["inlined", "reparsed"]

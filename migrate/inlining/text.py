@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from ..edits import Edit, EditSet
 from ..source import SourceFile
 from ..trees import subtree
-from .bindings import Bindings, Given, free_name, given_by, is_pure, is_simple, moved, names_in
+from .bindings import Bindings, Given, free_name, given_by, moved, names_in
 from .callees import Callee, NotInlined
 from .place import Place
+from .pure import is_pure, is_simple
 
 MAX_PASSES = 4  # of a loop that is said pass by pass
 
@@ -41,7 +42,7 @@ def bind(function: Callee, call: ast.Call, place: Place | None, caller: SourceFi
     given, rest = given_by(function, call, caller)
     bindings = Bindings(function)
     names = Names(method, function)
-    _bind_rest(bindings, rest, caller)
+    _bind_rest(bindings, rest, caller, names if place is not None else None)
     target = _takes_over(function, given, place, method)
     for name in [*given]:
         one = given[name]
@@ -63,27 +64,29 @@ def bind(function: Callee, call: ast.Call, place: Place | None, caller: SourceFi
         ):
             bindings.words[name] = names.fresh(name)
             bindings.assigned.append((bindings.words[name], one))
-    inner = {n.name for n in function.nodes if isinstance(n, ast.FunctionDef)}
+    named = [n for n in function.nodes if isinstance(n, ast.FunctionDef) and function.is_in(n)]
+    inner = {n.name for n in named}
     own = {n.id for n in function.nodes if isinstance(n, ast.Name) and function.is_own(n)} - {*given, *rest, *inner}
     own -= {"self"} if function.kind == "method" else set()
-    if inner & names.taken:
-        raise NotInlined("a function in its text has a name of the caller's")
+    for nested in named:
+        said = names.fresh(nested.name)
+        if said != nested.name:
+            bindings.words[nested.name] = bindings.inner[nested] = said
     if own and place is None:
         raise NotInlined("it has names of its own")
     if place is not None and place.in_loop and function.captured & function.stored:
         raise NotInlined("functions in its text keep names of a loop")
     for name in sorted(own):
         bindings.words[name] = names.fresh(name)
+    bindings.assigned.sort(key=lambda held: (not held[1].default, held[1].node.lineno, held[1].node.col_offset))
     _check_capture(function, bindings)
     return bindings
 
 
-def _bind_rest(bindings: Bindings, rest: dict[str, list[ast.AST]], caller: SourceFile) -> None:
+def _bind_rest(bindings: Bindings, rest: dict[str, list[ast.AST]], caller: SourceFile, names: Names | None) -> None:
+    """What is left for `*args` and `**kwargs`; what is computed is given a name first, for which there must be a place."""
     function = bindings.function
     for name, items in rest.items():
-        values = [i.value if isinstance(i, ast.keyword) else i for i in items]
-        if not all(isinstance(v, ast.expr) and is_pure(v) for v in values):
-            raise NotInlined("what it hands on is computed")
         uses = [n for n in function.nodes if isinstance(n, ast.Name) and n.id == name and function.is_own(n)]
         for use in uses:
             star = function.source.parents[use]
@@ -91,7 +94,20 @@ def _bind_rest(bindings: Bindings, rest: dict[str, list[ast.AST]], caller: Sourc
             kind = ast.keyword if name == getattr(function.node.args.kwarg, "arg", "") else ast.Starred
             if not isinstance(star, kind) or getattr(star, "arg", None) is not None or not isinstance(call, ast.Call):
                 raise NotInlined("it reads what it is given in *args or **kwargs")
-        bindings.rest[name] = [caller.text_of(item) for item in items]
+        bindings.rest[name] = [_handed_on(bindings, item, caller, names) for item in items]
+
+
+def _handed_on(bindings: Bindings, item: ast.AST, caller: SourceFile, names: Names | None) -> str:
+    value = item.value if isinstance(item, ast.keyword) else item
+    assert isinstance(value, ast.expr)
+    if is_pure(value):
+        return caller.text_of(item)
+    word = item.arg if isinstance(item, ast.keyword) else "item"
+    if names is None or word is None or isinstance(value, ast.Starred):
+        raise NotInlined("what it hands on is computed")
+    held = names.fresh(word)
+    bindings.assigned.append((held, Given(value, caller)))
+    return f"{word}={held}" if isinstance(item, ast.keyword) else held
 
 
 def _takes_over(function: Callee, given: dict[str, Given], place: Place | None, method: ast.FunctionDef) -> str:
@@ -145,6 +161,7 @@ def _check_capture(function: Callee, bindings: Bindings) -> None:
         for n in function.nodes
         if isinstance(n, ast.arg) or (isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and not function.is_own(n))
     }
+    inner |= {n.name for n in function.nodes if isinstance(n, ast.FunctionDef) and not function.is_in(n)}
     said = [*bindings.words.values(), *itertools.chain(*bindings.rest.values())]
     for text in said:
         tree = ast.parse(f"f({text})", mode="eval")

@@ -9,13 +9,16 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ..linen.execution.class_methods import is_called
+from ..linen.modules.made_by_text import method_of
 from ..linen.project.index import Project
 from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile, lines_of
 from ..trees import subtree
 from . import forms
-from .callees import Callee, NotInlined, callee, calls_in, makes
-from .steps import Key, inlined
+from .callees import Callee, Key, NotInlined, calls_in, makes
+from .chosen import CHOSEN, functions_of, keys_of
+from .steps import inlined
 
 if TYPE_CHECKING:
     from ..pipeline import Decided, RunResult
@@ -69,8 +72,9 @@ def _tried(
     now: Decided | None = None
     rounds, whole = 0, False
     users = _Users(project)
+    form = project
     while True:
-        if rounds < MAX_ROUNDS and _more_wanted(project, plan, wanted, given_up, why):
+        if rounds < MAX_ROUNDS and _more_wanted(project, form, plan, wanted, given_up, why):
             rounds += 1
             sources = _rewritten(project, wanted, given_up, why)
             if not wanted:
@@ -153,15 +157,19 @@ class _Users:
         return _without(plan.classes, using | (seen - kept))
 
 
-def _more_wanted(project: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str], why: dict[str, str]) -> bool:
+def _more_wanted(
+    project: Project, form: Project, plan: Plan, wanted: dict[str, set[Key]], given_up: set[str], why: dict[str, str]
+) -> bool:
     """Want more of the functions that stand behind what `plan` leaves Linen, and give up where that leads nowhere; is
-    anything else to be tried than before?"""
+    anything else to be tried than before? `form`: the project as it was tried, in which text that was put in place may
+    call others."""
     more = False
     bridged = [found for found in plan.reported() if found.outcome is Outcome.BRIDGED]
     for found in bridged:
         if found.qualname in given_up or found.code not in ALL_CODES:
             continue
         keys = _makers(project, found) if found.code in CODES else set()
+        keys |= _makers(form, found) if keys and form is not project else set()
         keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
         if keys <= wanted.get(found.qualname, set()):
             given_up.add(found.qualname)
@@ -195,8 +203,9 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
     if not _is_own_class(project, plan):
         return set()
     found: dict[Key, Callee] = {}
+    by_lambdas = any(CHOSEN in keys_of(project, source, model, call.func) for _, call in calls_in(source, model))
     stack = [
-        function for _, call in calls_in(source, model) if (function := callee(project, source, model, call)) is not None
+        function for _, call in calls_in(source, model) for function in functions_of(project, source, model, call.func)
     ]
     if plan.code == "NNX110" and not any(function.kind == "static" for function in stack):
         return set()  # sizes are followed through all but methods that are called by their class's name
@@ -207,9 +216,9 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
         if function.kind in ("method", "static") and _is_shared(project, plan.qualname, function.node.name):
             continue
         found[function.key] = function
-        inner = (callee(project, function.source, model, n) for n in function.nodes if isinstance(n, ast.Call))
-        stack += [f for f in inner if f is not None]
-    return set(found)
+        for call in (n for n in function.nodes if isinstance(n, ast.Call)):
+            stack += functions_of(project, function.source, model, call.func)
+    return {*found, CHOSEN} if by_lambdas else set(found)
 
 
 def _is_own_class(project: Project, plan: ClassPlan) -> bool:
@@ -260,13 +269,18 @@ def _other_form(project: Project, source: SourceFile, name: str, wanted: Collect
 
 
 def _not_called(project: Project, keys: Collection[Key]) -> Iterator[ast.AST]:
-    """The calls in module-level functions whose text stands elsewhere, and that nothing but each other names."""
+    """The calls in module-level functions and class methods whose text stands elsewhere, and that nothing but each other
+    names."""
+    for module, owner, name in (key for key in keys if len(key) == 3):
+        found = method_of(project, f"{module}.{owner}.{name}")
+        if found is not None and not is_called(project, found[1], set()):
+            yield from (n for n in subtree(found[1]) if isinstance(n, ast.Call))
     functions: dict[str, ast.stmt] = {}
     for module, name in (key for key in keys if len(key) == 2):
         source = project.files.get(module)
-        found = source.names.definitions.get(name) if source is not None else None
-        if found is not None:
-            functions[f"{module}.{name}"] = found
+        defined = source.names.definitions.get(name) if source is not None else None
+        if defined is not None:
+            functions[f"{module}.{name}"] = defined
     last = {name.rpartition(".")[2] for name in functions}
     named = [
         (node, name)

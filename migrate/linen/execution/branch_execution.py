@@ -488,8 +488,7 @@ def _merge_tracked(
     merged = run.merge_pair(a, b)
     if static and isinstance(merged.value, Unknown):
         conditional_items.note_count(run, name, a.value, b.value, sides)
-    named = isinstance(merged.value, Choice) and not any(isinstance(o, Function) for o in merged.value.options)
-    if static and named and isinstance(merged.value, Choice):  # functions of fields and libraries, which make nothing here
+    if static and isinstance(merged.value, Choice):  # what they make is asked where it is called
         return Abs(ChosenFunction(name, frozenset({name}), choice=merged.value), True, flags)
     if static and isinstance(merged.value, Unknown):
         return Abs(Static(name, frozenset({name})), True, flags)

@@ -103,8 +103,8 @@ def call(run: Any, node: ast.Call, env: Any) -> Abs:
     target = run.evaluate(func, env)
     value = target.value
     objects_of_others.check(run, node, value, env)
-    if qualname is not None:
-        class_methods.check(run, qualname, node)
+    if (said := qualname or (value.name if isinstance(value, Global) else None)) is not None:
+        class_methods.check(run, said, node)
     if isinstance(value, Transformed):
         return call_transformed(run, value, node, env)
     if isinstance(value, FactoryChoice):

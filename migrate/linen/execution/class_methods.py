@@ -5,8 +5,8 @@
       def create(cls, x):
         return Bounds(name='bounds')(x)
 
-Static methods and methods of objects are followed (`plain_objects`). Class methods are not: what is looked for is a module
-that is called where it was constructed, in them and in what they call by name.
+Static methods and methods of objects are followed (`plain_objects`). Class methods are not: what they make, by themselves
+and by what they call by name, keeps whoever calls them Linen, unless their text can stand there (`inlining`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from ...source import SourceFile
 from ...trees import subtree
+from ..modules.made_by_text import kind_of, makes_modules, method_of
 from ..project.index import Project
 from ..values.sites import Unmigratable
 
@@ -33,7 +34,10 @@ def check(run: Any, qualname: str, node: ast.Call) -> None:
     """Raises Unmigratable where what is called makes modules so."""
     known = run.analyser.class_methods.makes
     if qualname not in known:
-        known[qualname] = _makes(run, qualname, set())
+        found = method_of(run.project, qualname)
+        known[qualname] = False
+        if found is not None and kind_of(found[1]) == "classmethod":  # static methods are followed
+            known[qualname] = makes_modules(run.project, found[0], found[1], set(), owner=found[2])
     if known[qualname]:
         what = f"`{ast.unparse(node.func)}` makes submodules for the module that calls it, in a class method of what is none"
         raise Unmigratable("NNX135", what, node)
@@ -59,50 +63,34 @@ def _made(project: Project) -> dict[str, str]:
             if owner in project.linen_names:
                 continue
             for function in owner.body:
-                if not isinstance(function, ast.FunctionDef) or not _is_class_method(function):
+                if not isinstance(function, ast.FunctionDef) or kind_of(function) != "classmethod":
                     continue
-                for call in subtree(function):
-                    name = _constructed(project, source, function, call.func) if isinstance(call, ast.Call) else ""
-                    if name:
-                        found.setdefault(name, f"{owner.name}.{function.name}")
+                calls = [n for n in subtree(function) if isinstance(n, ast.Call)]
+                names = [name for call in calls if (name := _constructed(project, source, function, call.func))]
+                # Of one that is not called the text stands where it was, or nothing here calls it.
+                for name in names if names and is_called(project, function, set()) else ():
+                    found.setdefault(name, f"{owner.name}.{function.name}")
     return found
 
 
-def _is_class_method(function: ast.FunctionDef) -> bool:
-    return any(ast.unparse(d) == "classmethod" for d in function.decorator_list)
-
-
-def _makes(run: Any, qualname: str, seen: set[str]) -> bool:
-    found = _function(run, qualname)
-    if found is None or qualname in seen or len(seen) > 200:
-        return False
-    seen.add(qualname)
-    source, function, owner = found
-    calls = [n for n in subtree(function) if isinstance(n, ast.Call)]
-    if owner and any(_constructed(run.project, source, function, call.func) for call in calls):
-        return True
-    return any(_makes(run, name, seen) for call in calls if (name := _called(run, source, call.func, owner)) is not None)
-
-
-def _function(run: Any, qualname: str) -> tuple[SourceFile, ast.FunctionDef, str] | None:
-    """A function of the project, or a class method with the class that has it."""
-    known = run.project.definition(qualname)
-    if known is not None:
-        return (known[0], known[1], "") if isinstance(known[1], ast.FunctionDef) else None
-    owner, _, name = qualname.rpartition(".")
-    known = run.project.definition(owner) if owner and owner not in run.project.linen_classes else None
-    if known is None or not isinstance(known[1], ast.ClassDef):
-        return None
-    for statement in known[1].body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == name:
-            return (known[0], statement, owner) if _is_class_method(statement) else None
-    return None
-
-
-def _called(run: Any, source: SourceFile, func: ast.expr, owner: str) -> str | None:
-    if owner and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "cls":
-        return f"{owner}.{func.attr}"
-    return run.project.qualname(source, func)  # type: ignore[no-any-return]
+def is_called(project: Project, function: ast.FunctionDef, seen: set[ast.AST]) -> bool:
+    """May code of the project run a function: does anything say its name but functions of which nothing does?"""
+    seen.add(function)
+    for other in project.files_saying(function.name):
+        for node in other.nodes:
+            said = isinstance(node, ast.Attribute) and node.attr == function.name
+            said = said or (isinstance(node, ast.Constant) and node.value == function.name)
+            said = said or (isinstance(node, ast.Name) and node.id == function.name and isinstance(node.ctx, ast.Load))
+            if not said:
+                continue
+            around = [a for a in other.ancestors(node) if isinstance(a, ast.FunctionDef)]
+            outer = around[-1] if around else None
+            owner = other.parents[outer] if outer is not None else None
+            if outer is None or not (isinstance(owner, ast.Module) or kind_of(outer) == "classmethod"):
+                return True
+            if outer not in seen and is_called(project, outer, seen):
+                return True
+    return False
 
 
 def _constructed(project: Project, source: SourceFile, function: ast.FunctionDef, func: ast.expr) -> str:
@@ -125,4 +113,4 @@ def _module(project: Project, source: SourceFile, node: ast.expr) -> str:
     return name if name in project.linen_classes else ""
 
 
-__all__ = ["Memo", "check", "refuse"]
+__all__ = ["Memo", "check", "is_called", "refuse"]

@@ -7,13 +7,14 @@ constructor, and the sizes that they give are either's.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from ...frozen import frozen
 from ...trees import subtree
 from ..values.arguments import Arguments, arguments_of
 from ..values.presence import Step
-from ..values.sites import Abs, Block, Branch, Function, Localized
+from ..values.sites import Abs, Block, Branch, Function, Localized, Unmigratable
 from ..values.values import Value
 from .functions import follow
 
@@ -67,11 +68,24 @@ def call_choice(run: Any, choice: FunctionChoice, node: ast.Call, env: Any, argu
     run.block = outer
     for site in run.sites[mark:]:
         site.conditions = (*site.conditions, (choice.node, False))
+    handed = {frozenset(run.analyser.slots.get(option.node, ())) for option in _options(choice)}
+    if len(handed) > 1:  # layers that only some of them have parameters for
+        what = f"`{ast.unparse(node.func)}` is one of several functions, which make different submodules for their caller"
+        raise Unmigratable("NNX135", what, node)
     a, b = results
     if a == b:
         return a
     merged: Abs = run.merge_tracked(a, b, then, orelse, choice.sides) or run.merge_pair(a, b)
     return merged
+
+
+def _options(value: Value) -> Iterator[Function]:
+    """Every function that it may be."""
+    if isinstance(value, FunctionChoice):
+        yield from _options(value.then)
+        yield from _options(value.orelse)
+    elif isinstance(value, Function):
+        yield value
 
 
 __all__ = ["FunctionChoice", "call_choice", "chosen_function"]

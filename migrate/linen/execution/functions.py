@@ -12,7 +12,7 @@ from ..lifted.higher_order import TRANSPARENT, refuse_making
 from ..lifted.lifting import LIFTED, OTHER_LIFTED, decorator_lift, lift_method, run_method
 from ..modules import compact_calls, layer_calls, maker_functions, own_methods, setup_helpers
 from ..modules.choices import FactoryChoice
-from ..modules.given_functions import PartialFunction
+from ..modules.given_functions import ChosenFunction, PartialFunction
 from ..modules.layer_classes import layer_class
 from ..modules.module_calls import Transformed
 from ..outside.held_classes import held_class
@@ -204,17 +204,25 @@ def follow(run: Any, function: Function, node: ast.Call, env: Any, arguments: Ar
     static = pure and result.static
     if pure and function.method is None and isinstance(result.value, Static | Int) and env.source is run.model.source:
         if dependencies_of(result.value) & stored_names(target) and run.localize(node, env) is not None:
-            found: Abs = run._static_text(node, True, arguments.flags, env)  # `round_up(8 * n)`: called there, too
-            return found
+            return _said_again(run, node, arguments.flags, env, result)  # `round_up(8 * n)`: called there, too
     if isinstance(result.value, Static | Int | Const) and static and function.env is not None:
         # A pure helper of static arguments can be called in the constructor too; its own names mean nothing there.
-        return run._static_text(node, True, arguments.flags, env) if not isinstance(result.value, Int | Const) else result
+        again = not isinstance(result.value, Int | Const)
+        return _said_again(run, node, arguments.flags, env, result) if again else result
     one_of = isinstance(result.value, Choice | FactoryChoice | Several) or _from_outside(result.value)
     if pure and one_of and function.method is None and run.localize(node, env) is not None:
         return Abs(result.value, True, result.flags)  # `get_dtype(self.precision)`: one of several things from outside
     if isinstance(result.value, Function) and static_arguments and function.method is None:
         return Abs(result.value, True, result.flags)  # an initializer that a helper of the project makes
     return Abs(result.value, False, result.flags)
+
+
+def _said_again(run: Any, node: ast.Call, flags: frozenset[str], env: Any, result: Abs) -> Abs:
+    """The text of a call as what it gives; of a choice between functions it is known which they are."""
+    said: Abs = run._static_text(node, True, flags, env)
+    if isinstance(result.value, ChosenFunction) and type(said.value) is Static:
+        return dataclasses.replace(said, value=ChosenFunction(said.value.text, said.value.deps, choice=result.value.choice))
+    return said
 
 
 def _from_outside(value: Value) -> bool:

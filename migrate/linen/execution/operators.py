@@ -365,8 +365,7 @@ class Operators(Evaluation):
             return Abs(found, static, flags)
         if static and isinstance(merged.value, Unknown):
             said: Abs = self._static_text(node, True, flags, env)
-            plain = isinstance(merged.value, Choice) and not any(isinstance(o, Function) for o in merged.value.options)
-            if plain and isinstance(merged.value, Choice) and type(said.value) is Static:
+            if isinstance(merged.value, Choice) and type(said.value) is Static:
                 return dataclasses.replace(said, value=ChosenFunction(said.value.text, said.value.deps, choice=merged.value))
             return said
         return Abs(merged.value, static, flags)

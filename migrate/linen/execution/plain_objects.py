@@ -18,6 +18,7 @@ from ...source import SourceFile
 from ...trees import said, subtree
 from ..lifted.higher_order import TRANSPARENT
 from ..modules.lost_factories import factories_in
+from ..modules.made_by_text import kind_of, makes_modules
 from ..outside.made_outside import outside
 from ..project.classes import Field
 from ..values.arguments import Arguments, defaults_of, parameters_of, stored_names
@@ -213,8 +214,10 @@ def attribute(run: Any, value: PlainObject | CallObject, node: ast.Attribute, st
         if isinstance(value, PlainObject):
             return Abs(PlainMethod(f"{value.stem}.{name}", value.deps, made=value.made, name=name), static)
         return Abs(CallMethod(f"{value.why}.{name}", made=value.made, name=name))
-    if method is not None and [ast.unparse(d) for d in method[1].decorator_list] == ["staticmethod"]:
+    if method is not None and kind_of(method[1]) == "staticmethod":
         return Abs(CallMethod(f"`{name}`", made=value.made, name=name))
+    if method is not None:  # a property, a class method, or what is decorated in another way
+        _unseen(run, method, node)
     if isinstance(value, PlainObject):  # the module's own code reads it off the object, which the constructor has
         return Abs(Static(f"{value.stem}.{name}", value.deps), static)
     if value.made.text:
@@ -271,14 +274,18 @@ def call_plain(run: Any, value: Value, arguments: Arguments, env: Any) -> Abs | 
     found = made.method(name)
     given = [a.value for _, a in arguments.positional] + [a.value for _, _, a in arguments.keywords]
     held = any(run.holds_module(v) or next(factories_in(v), None) is not None for v in given)
-    if found is None or held or arguments.starred():
+    if found is None:
         return None
     source, function = found
+    if held or arguments.starred():
+        _unseen(run, found, arguments.node)
+        return None
     positional = [run.plain(a.value) for _, a in arguments.positional]
     keywords = {k: run.plain(a.value) for k, _, a in arguments.keywords if k is not None}
     own: list[Value] = [] if _is_static(function) else [CallObject("self", made=made)]
     bound = _bound(run, function, source, [*own, *positional], keywords)
     if bound is None or not _may_be_followed(run, function, source):
+        _unseen(run, found, arguments.node)
         return None
     key = (function, *[(k, v.value) for k, v in bound.items()], *made.given.items(), made.text)
     known_result: dict[Any, Value] = run.analyser.plain_results
@@ -315,8 +322,18 @@ def _may_be_followed(run: Any, function: ast.FunctionDef, source: SourceFile) ->
     return run.depth < 20 and not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in subtree(function))
 
 
-def _makes(node: ast.Call) -> Unmigratable:
-    what = f"`{ast.unparse(node.func)}` makes or lifts submodules for the module that calls it, in a class that is none"
+def _unseen(run: Any, found: tuple[SourceFile, ast.FunctionDef], node: ast.expr) -> None:
+    """Raises Unmigratable for a method that is not followed and makes modules, as its text says."""
+    source, function = found
+    owner = source.parents[function]
+    name = f"{source.module}.{owner.name}" if isinstance(owner, ast.ClassDef) else ""
+    if makes_modules(run.project, source, function, set(), owner=name):
+        raise _makes(node)
+
+
+def _makes(node: ast.expr) -> Unmigratable:
+    called = node.func if isinstance(node, ast.Call) else node
+    what = f"`{ast.unparse(called)}` makes or lifts submodules for the module that calls it, in a class that is none"
     return Unmigratable("NNX135", what, node)
 
 

@@ -10,7 +10,7 @@ from ...source import SourceFile
 from ..values.apart import run_apart
 from ..values.arguments import function_env, parameters_of
 from ..values.merging import Choice
-from ..values.sites import Abs, Function, Static
+from ..values.sites import Abs, Function, Static, Unmigratable
 from ..values.values import Array, Global, Value
 from . import shapes
 
@@ -93,6 +93,10 @@ def _entry_keeps(run: Any, entry: ast.expr, source: SourceFile, argument: Array)
     if isinstance(value, Function) and value.method is None:
         names = parameters_of(value.node)
         if len(names) == 1:
-            given = function_env(run, value, {names[0]: Abs(argument)})
-            return run_apart(run, value.node, given).value == argument
+            given, before = function_env(run, value, {names[0]: Abs(argument)}), len(run.sites)
+            kept = run_apart(run, value.node, given).value == argument
+            if len(run.sites) > before:
+                what = f"a table holds `{ast.unparse(entry)}`, which makes modules, and which of its functions is called"
+                raise Unmigratable("NNX138", f"{what} is not known", entry)
+            return kept
     return False

@@ -11,7 +11,8 @@ from ...catalog import layers
 from ...catalog.functions import function as function_name
 from ...linen.execution import class_methods
 from ...linen.execution.type_tests import asked_classes
-from ...linen.modules import applied_models, detached_cells
+from ...linen.modules import applied_models
+from ...linen.modules.made_by_text import function_of, makes_modules, method_of
 from ...linen.modules.self_calls import SELF_CALLS
 from ...linen.project.classes import PLAIN_DECORATORS, Field
 from ...linen.project.layer_fields import WHOLE
@@ -65,6 +66,7 @@ def nothing_left(text: ClassText) -> None:
         if named is not None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
     applying = applied_models.methods(text.model)
+    project = run.project
     _refuse_applied(text, applying)
     for method in text.model.own_methods.values():
         for node in of_kind(method.node, ast.Call):
@@ -89,22 +91,25 @@ def nothing_left(text: ClassText) -> None:
                 for home, maker in tables_of_makers.functions(text.run.project, text.source, read):
                     if maker in run.executed or not tables_of_makers.is_called(text.source, method.node, read):
                         continue
-                    if _makes_modules(text, home, maker, set()):
+                    if makes_modules(project, home, maker, set()):
                         what = f"`{short(read)}` holds functions that make modules, and which of them is called is not known"
                         raise Unmigratable("NNX138", what, read)
-                found = _helper(text, text.source, read)
+                found = function_of(project, text.source, read)
                 of_class = _class_method(text, read) if found is None else None
-                found = found or of_class
+                of_plain = method_of(project, name) if found is None and of_class is None else None
+                found = found or of_class or (of_plain[:2] if of_plain is not None else None)
                 if found is None or found[1] in run.executed:
                     continue
-                if _makes_modules(text, *found, set(), of_class is not None):
+                owner = of_plain[2] if of_plain is not None else ""
+                if makes_modules(project, *found, set(), of_class=of_class is not None, owner=owner):
                     raise Unmigratable("NNX135", f"`{short(read)}` makes submodules where it is not followed", read)
 
 
 def _is_of_project(text: ClassText, name: str) -> bool:
-    """Does a dotted name mean something at the top of a module of the project, or in a module class of it?"""
+    """Does a dotted name mean something at the top of a module of the project, or in a class of it?"""
     owner = name.rpartition(".")[0]
-    return text.run.project.definition(name) is not None or text.analyser.classes.get(owner) is not None
+    project = text.run.project
+    return any(project.definition(n) is not None for n in (name, owner)) or text.analyser.classes.get(owner) is not None
 
 
 def _refuse_applied(text: ClassText, applying: frozenset[str]) -> None:
@@ -130,55 +135,12 @@ def _named_within(site: Site) -> ast.NamedExpr | None:
     return None
 
 
-def _helper(text: ClassText, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
-    """The function of the project that a name means."""
-    name = text.run.project.qualname(source, node)
-    found = text.run.project.definition(name) if name else None
-    return (found[0], found[1]) if found is not None and isinstance(found[1], ast.FunctionDef) else None
-
-
 def _class_method(text: ClassText, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
     """The method of a module class of the project that `Encoder.from_config` means."""
     owner, _, name = (text.run.project.qualname(text.source, node) or "").rpartition(".")
     method = found.method(name) if (found := text.analyser.classes.get(owner)) is not None else None
     made = method is not None and {"classmethod", "staticmethod"} & set(method.decorators)
     return (method.source, method.node) if method is not None and made else None
-
-
-def _makes_modules(
-    text: ClassText,
-    source: SourceFile,
-    function: ast.FunctionDef | ast.Lambda,
-    seen: set[ast.AST],
-    of_class: bool = False,
-) -> bool:
-    """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?
-
-    `of_class`: it is a class method of a module class, whose `cls(...)` makes one; whole models are made by those of mixins.
-    """
-    seen.add(function)
-    for node in subtree(function):
-        if not isinstance(node, ast.Call):
-            continue
-        name = text.run.project.qualname(source, node.func) or ""
-        if detached_cells.is_detached(source, node, name):
-            continue  # zeros, whoever asks for them
-        own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
-        if own or layers.lookup(name) is not None or name in text.run.project.linen_classes:
-            return not _is_whole_model(source, function, node)
-        inner = _helper(text, source, node.func)
-        if inner is not None and inner[1] not in seen and _makes_modules(text, *inner, seen):
-            return True
-    return False
-
-
-def _is_whole_model(source: SourceFile, function: ast.FunctionDef | ast.Lambda, node: ast.Call) -> bool:
-    """`Model(...).apply(...)`, `model = Model(...); model.init(...)`: a model of the function's own, no submodule."""
-    parent = source.parents.get(node)
-    held = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
-    asked = ("init", "apply", "init_with_output")
-    used = [n for n in subtree(function) if isinstance(n, ast.Attribute) and n.attr in asked]
-    return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
 
 
 def _refuse_metaclass(text: ClassText) -> None:
@@ -217,7 +179,7 @@ def _refuse_mixins(text: ClassText) -> None:
         for function in (n for n in node.body if isinstance(n, ast.FunctionDef)):
             asked = [n for n in subtree(function) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self"]
             own = any(n.attr in _MODULE and n.attr not in here for n in asked)
-            if own or _makes_modules(text, source, function, set()):
+            if own or makes_modules(text.run.project, source, function, set()):
                 what = f"`{function.name}` of {node.name}, which is no module, makes submodules, or asks what Linen has"
                 raise Unmigratable("NNX135", what, text.model.node)
 

@@ -396,23 +396,6 @@ class Both(nn.Module):
     return nn.Dense(3)(x) + cell.initialize_carry(jax.random.key(0), x.shape)
 """,
     ),
-    "methods of which one is handed out, draws and makes a parameter": (
-        "NNX134",
-        """class M(nn.Module):
-  kind: str = 'a'
-  def pick(self):
-    if self.kind == 'a':
-      return self._a
-    return self._b
-  def _b(self, x):
-    return x * 2
-  def _a(self, x):
-    return x * self.param('w', nn.initializers.ones, (1,)) + jax.random.normal(self.make_rng('noise'), x.shape)
-  @nn.compact
-  def __call__(self, x):
-    return self.pick()(nn.Dense(3)(x))
-""",
-    ),
     "modules that read their names, numbered in a loop": (
         "NNX164",
         """class Named(nn.Module):

@@ -28,18 +28,6 @@ class M(nn.Module):
     return x
 """,
     ),
-    "a lambda that makes a layer, looked up in a compact method": (
-        "NNX138",
-        """MAKERS = {"small": lambda n: nn.Dense(n), "biased": lambda n: nn.Dense(n, use_bias=False)}
-
-
-class M(nn.Module):
-  kind: str = "small"
-  @nn.compact
-  def __call__(self, x):
-    return MAKERS[self.kind](4)(x)
-""",
-    ),
     "a layer picked from a dict by an argument of the call": (
         "NNX132",
         """class M(nn.Module):

@@ -57,7 +57,7 @@ class M(nn.Module):
 """,
     ),
     "functions chosen by a local of the call": (
-        "NNX110",
+        "NNX135",
         """class M(nn.Module):
   @nn.compact
   def __call__(self, x):

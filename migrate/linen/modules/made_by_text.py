@@ -1,0 +1,96 @@
+"""Do functions make modules for whoever calls them, as their text says? Of functions that are not followed."""
+
+from __future__ import annotations
+
+import ast
+
+from ...catalog import layers
+from ...source import SourceFile
+from ...trees import subtree
+from ..project.index import Project
+from . import detached_cells
+
+
+def function_of(project: Project, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.FunctionDef] | None:
+    """The function of the project that a name means."""
+    found = project.definition(project.qualname(source, node) or "")
+    return (found[0], found[1]) if found is not None and isinstance(found[1], ast.FunctionDef) else None
+
+
+def method_of(project: Project, qualname: str) -> tuple[SourceFile, ast.FunctionDef, str] | None:
+    """The class method or static method of a class that is no module, by its whole name, with the name of the class.
+
+    It may be that of a base, where the class has but one.
+    """
+    owner, _, name = qualname.rpartition(".")
+    for _ in range(8):
+        known = project.definition(owner) if owner and owner not in project.linen_classes else None
+        if known is None or not isinstance(known[1], ast.ClassDef):
+            return None
+        source, statement = known[0], known[1]
+        for function in statement.body:
+            if isinstance(function, ast.FunctionDef) and function.name == name:
+                return (source, function, owner) if kind_of(function) else None
+        if len(statement.bases) != 1:
+            return None
+        owner = project.qualname(source, statement.bases[0]) or ""
+    return None
+
+
+def kind_of(function: ast.FunctionDef) -> str:
+    """"classmethod", "staticmethod", or "" for any other function."""
+    said = {ast.unparse(d) for d in function.decorator_list}
+    return next((kind for kind in ("classmethod", "staticmethod") if said == {kind}), "")
+
+
+def makes_modules(
+    project: Project,
+    source: SourceFile,
+    function: ast.FunctionDef | ast.Lambda,
+    seen: set[ast.AST],
+    *,
+    of_class: bool = False,
+    owner: str = "",
+) -> bool:
+    """Does a function construct layers or modules for whoever calls it, by itself or by others that it calls?
+
+    `of_class`: it is a class method of a module class, whose `cls(...)` makes one; whole models are made by those of mixins.
+    `owner`: the class, which is no module, of which it is a class method or static method.
+    """
+    seen.add(function)
+    for node in subtree(function):
+        if not isinstance(node, ast.Call):
+            continue
+        name = project.qualname(source, node.func) or ""
+        if detached_cells.is_detached(source, node, name):
+            continue  # zeros, whoever asks for them
+        own = of_class and isinstance(node.func, ast.Name) and node.func.id == "cls"
+        if own or layers.lookup(name) is not None or name in project.linen_classes:
+            return not _is_whole_model(source, function, node)
+        if _others_make(project, source, node.func, seen, owner):
+            return True
+    return False
+
+
+def _others_make(project: Project, source: SourceFile, func: ast.expr, seen: set[ast.AST], owner: str) -> bool:
+    """Does a function or class method that is called make modules?"""
+    inner = function_of(project, source, func)
+    if inner is not None:
+        return inner[1] not in seen and makes_modules(project, *inner, seen)
+    name = project.qualname(source, func) or ""
+    if owner and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "cls":
+        name = f"{owner}.{func.attr}"
+    found = method_of(project, name)
+    return found is not None and found[1] not in seen and makes_modules(project, *found[:2], seen, owner=found[2])
+
+
+def _is_whole_model(source: SourceFile, function: ast.FunctionDef | ast.Lambda, node: ast.Call) -> bool:
+    """`Model(...).apply(...)`, `model = Model(...); model.init(...)`: a model of the function's own, no submodule."""
+    parent = source.parents.get(node)
+    held = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+    asked = ("init", "apply", "init_with_output")
+    used = [n for n in subtree(function) if isinstance(n, ast.Attribute) and n.attr in asked]
+    return any(n.value is node or (isinstance(held, ast.Name) and ast.unparse(n.value) == held.id) for n in used)
+
+
+__all__ = ["function_of", "kind_of", "makes_modules", "method_of"]
