@@ -22,10 +22,11 @@ class Given:
     node: ast.expr
     source: SourceFile
     default: bool = False
+    said: str = ""  # where it is more than the expression: the tuple that begins with it
 
     @property
     def text(self) -> str:
-        return self.source.text_of(self.node)
+        return self.said or self.source.text_of(self.node)
 
 
 @dataclasses.dataclass

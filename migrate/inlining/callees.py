@@ -27,6 +27,13 @@ _BOUND_TO_A_FUNCTION = (
 Key = tuple[str, ...]  # a function, in every version of the project's files
 
 
+# Decorators that leave what a function computes as it is.
+_WITHOUT_EFFECT = frozenset({
+    "jax.named_call", "jax.named_scope", "jax.profiler.annotate_function", "typeguard.typechecked", "beartype.beartype",
+    "jaxtyping.jaxtyped", "typing.no_type_check",
+})  # fmt: skip
+
+
 class NotInlined(Exception):
     """A call that the function's text cannot stand in for."""
 
@@ -116,9 +123,15 @@ class Callee:
         """The attributes that its text assigns to, of whatever object."""
         return frozenset(n.attr for n in self.nodes if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
 
+    def _matters(self, decorator: ast.expr) -> bool:
+        """Does a decorator do more than name a function in traces, or check the types of what it is given?"""
+        head = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return (self.source.names.qualname(head) or "") not in _WITHOUT_EFFECT
+
     def check(self) -> None:
         """Raises NotInlined for a function whose text means something only where it stands."""
-        if not self.body or (self.node.decorator_list and self.kind not in ("method", "static", *KINDS.values())):
+        of_class = self.kind in ("method", "static", *KINDS.values())
+        if not self.body or not (of_class or not any(map(self._matters, self.node.decorator_list))):
             raise NotInlined("it is decorated")
         hidden = (n.attr for n in self.nodes if isinstance(n, ast.Attribute))
         if self.kind not in ("function", "method") and any(n.startswith("__") and not n.endswith("__") for n in hidden):
@@ -216,6 +229,21 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
     return False
 
 
+def is_given_makers(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.Call) -> bool:
+    """Is a function given others that make modules, to call them: `residual(x, lambda y: nn.Dense(8)(y))`?"""
+    for given in [*call.args, *[k.value for k in call.keywords]]:
+        if isinstance(given, ast.Lambda):
+            calls = [n for n in subtree(given.body) if isinstance(n, ast.Call)]
+            if any(isinstance(n.func, ast.Call) or is_class(project, source, n.func) for n in calls):
+                return True
+            inner = [callee(project, source, model, n.func) for n in calls]
+        else:
+            inner = [callee(project, source, model, given)]
+        if any(f is not None and makes(project, source, model, f, set()) for f in inner):
+            return True
+    return False
+
+
 def _returned(node: ast.expr | None) -> Iterator[ast.expr]:
     """The functions that may be given back: `return wide if kind else narrow`."""
     if isinstance(node, ast.IfExp):
@@ -262,4 +290,4 @@ def read_elsewhere(project: Project, source: SourceFile, model: ast.ClassDef, at
     return False
 
 
-__all__ = ["Callee", "Key", "NotInlined", "callee", "calls_in", "is_class", "makes"]
+__all__ = ["Callee", "Key", "NotInlined", "callee", "calls_in", "is_class", "is_given_makers", "makes"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from ..edits import EditSet
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
+from .callees import Callee
+from .rewritten import reparsed
+from .strings import has_long_string
 
 
 def as_conditions(_: Project, source: SourceFile, model: ast.ClassDef) -> str | None:
@@ -24,9 +28,27 @@ def as_conditions(_: Project, source: SourceFile, model: ast.ClassDef) -> str | 
     return None
 
 
+def without_matches(function: Callee) -> Callee:
+    """A function that is called in the text of another, where such statements of its say conditions instead."""
+    while function.kind not in ("nested", "method"):
+        said = ((n, _said(function.source, n)) for n in function.nodes if isinstance(n, ast.Match))
+        node, text = next(((n, text) for n, text in said if text is not None), (None, ""))
+        if node is None:
+            break
+        edits = EditSet(function.source.text)
+        edits.replace(function.source.span(node), text or "")
+        source = reparsed(function.source, edits.render())
+        there = [dataclasses.replace(function, node=n, source=source) for n in source.by_kind[ast.FunctionDef]]  # type: ignore[arg-type]
+        same = [f for f in there if f.key == function.key]
+        if len(same) != 1:
+            break
+        function = same[0]
+    return function
+
+
 def _said(source: SourceFile, node: ast.Match) -> str | None:
     parts = list(subtree(node))
-    long = any(isinstance(n, ast.Constant | ast.JoinedStr) and n.lineno != n.end_lineno for n in parts)
+    long = any(has_long_string(source, n) for n in parts)
     again = any(isinstance(n, ast.Match) for n in parts if n is not node)
     if long or again or not _is_plain(node.subject):
         return None

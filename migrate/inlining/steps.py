@@ -14,6 +14,7 @@ from ..trees import subtree
 from .bindings import free_name, given_by, names_in
 from .callees import Callee, Key, NotInlined, callee, calls_in
 from .chosen import Choice, by_conditions, choice_of, keys_of
+from .matches import without_matches
 from .place import Place, first_before, place_of
 from .rewritten import class_of, reparsed
 from .text import Writer, bind, closed, expression, is_expression
@@ -76,6 +77,7 @@ def _within(source: SourceFile, call: ast.Call, function: Callee) -> bool:
 
 
 def _replaced(project: Project, source: SourceFile, method: ast.FunctionDef, call: ast.Call, function: Callee) -> str:
+    function = without_matches(function)
     function.check()
     imports = _new_imports(project, source, call, function)
     edits = EditSet(source.text)
@@ -158,16 +160,17 @@ def _as_loop(source: SourceFile, method: ast.FunctionDef, node: ast.ListComp | a
     inside = {id(n) for n in subtree(node)}
     if any(isinstance(n, ast.Name) and n.id in bound and id(n) not in inside for n in subtree(method)):
         raise NotInlined("the names of its comprehension are those of other things")
-    target = place.target()
-    held = target if target and not _reads(node, target) else free_name("made", names_in(method))
+    own = place.target()
+    held = own if own and not _reads(node, own) else free_name("made", names_in(method))
     indent, unit = source.indent_of(place.statement), source.indent_unit
-    lines = [f"{held} = []", f"{indent}for {source.text_of(generator.target)} in {closed(source.text_of(generator.iter))}:"]
+    target, over = source.text_of(generator.target), closed(source.text_of(generator.iter))
+    lines = [f"{held} = []", f"{indent}for {target} in {over}:"]
     deeper = indent + unit
     for test in generator.ifs:
         lines.append(f"{deeper}if {closed(source.text_of(test))}:")
         deeper += unit
     lines.append(f"{deeper}{held}.append({source.text_of(node.elt)})")
-    if held != target:
+    if held != own:
         edits = EditSet(source.text)
         edits.replace(source.span(node), held)
         lines.append(indent + edits.render(source.span(place.statement)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 
 from ..edits import Edit, EditSet
@@ -64,6 +65,8 @@ def bind(function: Callee, call: ast.Call, place: Place | None, caller: SourceFi
         ):
             bindings.words[name] = names.fresh(name)
             bindings.assigned.append((bindings.words[name], one))
+            if isinstance(one.node, ast.Constant) and name not in function.stored:
+                bindings.constants[name] = one.node
     named = [n for n in function.nodes if isinstance(n, ast.FunctionDef) and function.is_in(n)]
     inner = {n.name for n in named}
     own = {n.id for n in function.nodes if isinstance(n, ast.Name) and function.is_own(n)} - {*given, *rest, *inner}
@@ -87,6 +90,9 @@ def _bind_rest(bindings: Bindings, rest: dict[str, list[ast.AST]], caller: Sourc
     """What is left for `*args` and `**kwargs`; what is computed is given a name first, for which there must be a place."""
     function = bindings.function
     for name, items in rest.items():
+        if name == getattr(function.node.args.vararg, "arg", "") and not _only_handed_on(function, name):
+            _as_tuple(bindings, name, items, caller, names)
+            continue
         uses = [n for n in function.nodes if isinstance(n, ast.Name) and n.id == name and function.is_own(n)]
         for use in uses:
             star = function.source.parents[use]
@@ -95,6 +101,24 @@ def _bind_rest(bindings: Bindings, rest: dict[str, list[ast.AST]], caller: Sourc
             if not isinstance(star, kind) or getattr(star, "arg", None) is not None or not isinstance(call, ast.Call):
                 raise NotInlined("it reads what it is given in *args or **kwargs")
         bindings.rest[name] = [_handed_on(bindings, item, caller, names) for item in items]
+
+
+def _only_handed_on(function: Callee, name: str) -> bool:
+    """Does the function do nothing with its `*args` but to give them to others?"""
+    uses = [n for n in function.nodes if isinstance(n, ast.Name) and n.id == name and function.is_own(n)]
+    return all(isinstance(function.source.parents[use], ast.Starred) for use in uses)
+
+
+def _as_tuple(bindings: Bindings, name: str, items: list[ast.AST], caller: SourceFile, names: Names | None) -> None:
+    """The tuple that `*args` are: `layers = (nn.Dense(4), nn.relu)`."""
+    if names is None or any(isinstance(item, ast.Starred) for item in items):
+        raise NotInlined("it reads what it is given in *args or **kwargs")
+    texts = [caller.text_of(item) for item in items]
+    said = f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+    bindings.words[name] = held = names.fresh(name)
+    first = items[0] if items else ast.Constant(None, lineno=0, col_offset=0)
+    assert isinstance(first, ast.expr)
+    bindings.assigned.append((held, Given(first, caller, said=said)))
 
 
 def _handed_on(bindings: Bindings, item: ast.AST, caller: SourceFile, names: Names | None) -> str:
@@ -138,7 +162,8 @@ def _said_in_place(
     if name in function.stored or one.node.lineno != one.node.end_lineno:
         return False
     texts = [n for n in uses if any(isinstance(a, ast.JoinedStr) for a in function.source.ancestors(n))]
-    if texts and not isinstance(one.node, ast.Name | ast.Attribute):
+    number = isinstance(one.node, ast.Constant) and isinstance(one.node.value, int | float)  # no quotes within others
+    if texts and not (isinstance(one.node, ast.Name | ast.Attribute) or number):
         return False
     if not is_simple(one.node) and not (is_pure(one.node) and (place is None or len(uses) <= 1)):
         return False
@@ -220,15 +245,16 @@ class Writer:
     def write(self) -> str:
         """All lines, the first without its indentation."""
         indent = self.place.source.indent_of(self.place.statement)
-        for name, one in self.bindings.assigned:
-            self.lines.append(f"{indent}{name} = {closed(one.text)}")
         if not self.place.whole and _leaves(self.function.body) > 1:
             said = {*self.bindings.words.values(), *[n.id for n in self.function.free]}
             self.result = free_name("made", names_in(self.place.method) | said)
         self._block(self.function.body, indent)
         if self.result:
             self._say(self.result, indent)
-        return "\n".join(self.lines)[len(indent) :]
+        words = set(re.findall(r"\w+", "\n".join(self.lines)))
+        settled = [name for name, one in self.bindings.assigned if isinstance(one.node, ast.Constant) and name not in words]
+        first = [f"{indent}{n} = {closed(one.text)}" for n, one in self.bindings.assigned if n not in settled]
+        return "\n".join([*first, *self.lines])[len(indent) :]
 
     def _block(self, body: Sequence[ast.stmt], indent: str) -> None:
         count = len(self.lines)

@@ -16,7 +16,7 @@ from ..plan import ClassPlan, Outcome, Plan
 from ..source import SourceFile, lines_of
 from ..trees import subtree
 from . import forms
-from .callees import Callee, Key, NotInlined, calls_in, makes
+from .callees import Callee, Key, NotInlined, calls_in, is_given_makers, makes
 from .chosen import CHOSEN, functions_of, keys_of
 from .steps import inlined
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..pipeline import Decided, RunResult
 
 # Modules made by functions, or of what functions give; one text for two things; modules that cannot be numbered.
-CODES = frozenset({"NNX110", "NNX130", "NNX134", "NNX135", "NNX138", "NNX153", "NNX158", "NNX170"})
+CODES = frozenset({"NNX110", "NNX120", "NNX130", "NNX134", "NNX135", "NNX138", "NNX153", "NNX158", "NNX170"})
 ALL_CODES = CODES | forms.CODES
 FORM: Key = ("another form of setup",)  # wanted besides functions
 MAX_ROUNDS = 4
@@ -204,21 +204,26 @@ def _makers(project: Project, plan: ClassPlan) -> set[Key]:
         return set()
     found: dict[Key, Callee] = {}
     by_lambdas = any(CHOSEN in keys_of(project, source, model, call.func) for _, call in calls_in(source, model))
-    stack = [
-        function for _, call in calls_in(source, model) for function in functions_of(project, source, model, call.func)
-    ]
-    if plan.code == "NNX110" and not any(function.kind == "static" for function in stack):
+    stack = [called for _, call in calls_in(source, model) for called in _called(project, source, model, call)]
+    if plan.code == "NNX110" and not any(function.kind == "static" for function, _ in stack):
         return set()  # sizes are followed through all but methods that are called by their class's name
     while stack:
-        function = stack.pop()
-        if function.key in found or not makes(project, source, model, function, set()):
+        function, given = stack.pop()
+        if function.key in found or not (given or makes(project, source, model, function, set())):
             continue
         if function.kind in ("method", "static") and _is_shared(project, plan.qualname, function.node.name):
             continue
         found[function.key] = function
         for call in (n for n in function.nodes if isinstance(n, ast.Call)):
-            stack += functions_of(project, function.source, model, call.func)
+            stack += _called(project, function.source, model, call)
     return {*found, CHOSEN} if by_lambdas else set(found)
+
+
+def _called(project: Project, source: SourceFile, model: ast.ClassDef, call: ast.Call) -> Iterator[tuple[Callee, bool]]:
+    """The functions that a call may run, and whether it gives them others that make modules."""
+    functions = list(functions_of(project, source, model, call.func))
+    given = bool(functions) and is_given_makers(project, source, model, call)
+    yield from ((function, given) for function in functions)
 
 
 def _is_own_class(project: Project, plan: ClassPlan) -> bool:

@@ -90,4 +90,15 @@ REFUSED = {
     "a property that makes a layer": ("NNX135", _compact("blocks = Blocks()", "return blocks.norm(x)")),
     "a class method of a class that is decorated": ("NNX135", _compact("return Odd.head(4)(x)")),
     "a class method that is given away": ("NNX135", _compact("return [m(4) for m in map(Blocks.head, [1])][0](x)")),
+    "a match statement of a function that takes its subject apart": (
+        "NNX120",
+        "def build(kind):\n  match kind:\n    case (n, m):\n      return nn.Dense(n * m)\n    case n:\n"
+        "      return nn.Dense(n)\n\n\n"
+        + _compact("return build(self.kind)(x)"),
+    ),
+    "a function under a decorator of the project's own that is given a lambda": (
+        "NNX135",
+        "def often(f):\n  return lambda *a: f(*a) + f(*a)\n\n\n@often\ndef call(f, x):\n  return f(x)\n\n\n"
+        + _compact("return call(lambda y: nn.Dense(4)(y), x)"),
+    ),
 }
