@@ -95,6 +95,9 @@ def _only_holds(project: Project, source: SourceFile, node: ast.expr) -> bool:
         return None not in node.keys and all(_only_holds(project, source, value) for value in node.values)
     if isinstance(node, ast.Subscript):
         return _only_holds(project, source, node.value) and is_pure(node.slice)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        held = [node.func.value, *node.args[1:]]
+        return is_pure(node.args[0]) and all(_only_holds(project, source, n) for n in held) and not node.keywords
     if isinstance(node, ast.Call):
         bound = [*node.args[1:], *[k.value for k in node.keywords]]
         partial = project.qualname(source, node.func) == "functools.partial" and bool(node.args)

@@ -136,7 +136,50 @@ class OptionsOfALoop(nn.Module):
         return numbered(x, 3, use_bias=False)
 
 
+def embedding(width):
+    def embed(x):
+        return nn.Dense(width)(x)
+
+    return embed
+
+
+def over_parts(first=None, second=None):
+    same = lambda x: x
+    first_or_same = first if first else same
+    second_or_same = second if second else same
+
+    def run(pair):
+        return first_or_same(pair[0]), second_or_same(pair[1])
+
+    return run
+
+
+def dense(x):
+    return nn.Dense(3)(x)
+
+
+class GivenWhatAMakerGives(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return over_parts(first=embedding(4), second=embedding(5))((x, x))
+
+
+class OneOfTheTwo(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return over_parts(second=embedding(3))((x, x))
+
+
+class GivenAFunctionOfTheFile(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return twice(dense, x)
+
+
 CASES = [
+    ("GivenWhatAMakerGives", {}, [(2, 3)], {}),
+    ("OneOfTheTwo", {}, [(2, 3)], {}),
+    ("GivenAFunctionOfTheFile", {}, [(2, 3)], {}),
     ("GivenALambda", {}, [(2, 3)], {}),
     ("GivenAFunction", {}, [(2, 3)], {}),
     ("ByMatch", {}, [(2, 3)], {}),

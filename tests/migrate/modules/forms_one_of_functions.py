@@ -160,7 +160,45 @@ class ByAMethod(nn.Module):
         return LAMBDAS[self.bias](4)(self.pick()(nn.Dense(3)(x)))
 
 
+class ByATableWithADefault(nn.Module):
+    kind: str = "plain"
+
+    def _a(self, x):
+        return nn.Dense(6)(x)
+
+    @nn.compact
+    def __call__(self, x):
+        x = {"plain": self._a, "normed": plain}[self.kind](x)
+        x = TORSOS.get(self.kind, normed)(x)
+        f = TORSOS.get(self.kind)
+        return f(x, 3)
+
+
+class ByATableInALoop(nn.Module):
+    kinds: tuple[str, ...] = ("plain", "normed", "plain")
+
+    @nn.compact
+    def __call__(self, x):
+        for kind in self.kinds:
+            x = TORSOS[kind](x)
+        return x
+
+
+class OneOfATableMakesNothing(nn.Module):
+    kind: str = "a"
+
+    @nn.compact
+    def __call__(self, x):
+        x = {"a": lambda v: nn.Dense(5)(v), "b": lambda v: v}[self.kind](x)
+        return nn.Dense(2)(x)
+
+
 CASES = [
+    ("OneOfATableMakesNothing", {}, [(2, 3)], {}),
+    ("OneOfATableMakesNothing", {"kind": "b"}, [(2, 3)], {}),
+    ("ByATableWithADefault", {}, [(2, 3)], {}),
+    ("ByATableWithADefault", {"kind": "normed"}, [(2, 3)], {}),
+    ("ByATableInALoop", {}, [(2, 3)], {}),
     ("ByAMethod", {}, [(2, 3)], {}),
     ("ByAMethod", {"kind": "b", "bias": "plain"}, [(2, 3)], {}),
     ("ByAMaker", {}, [(2, 3)], {}),

@@ -19,47 +19,8 @@ def concatenated(f):
   return called
 
 
-def over_parts(first=None, second=None):
-  same = lambda x: x
-  first_or_same = first if first else same
-  second_or_same = second if second else same
-  def run(pair):
-    return first_or_same(pair[0]), second_or_same(pair[1])
-  return run
-
-
-def twice(f, x):
-  return f(f(x))
-
-
 """
 REFUSED = {
-    "by a closure that others fill otherwise": (
-        "NNX135",
-        """class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return over_parts(first=embedding(4), second=embedding(5))((x, x))
-
-
-class Other(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return over_parts(second=embedding(3))((x, x))
-""",
-    ),
-    "by a parameter": (
-        "NNX135",
-        """def dense(x):
-  return nn.Dense(3)(x)
-
-
-class M(nn.Module):
-  @nn.compact
-  def __call__(self, x):
-    return twice(dense, x)
-""",
-    ),
     "by a decorator of the project": (
         "NNX134",
         """def perceptron(width):

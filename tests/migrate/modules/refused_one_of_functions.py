@@ -61,6 +61,14 @@ REFUSED = {
         "NNX135",
         _compact("fs = {'a': plain, 'b': normed}", "fs['b'] = plain", "return fs[self.kind](x)"),
     ),
+    "a table of the method with what was another function then": (
+        "NNX135",
+        _compact("f = plain", "fs = {'a': f, 'b': normed}", "f = normed", "return fs[self.kind](f(x))"),
+    ),
+    "a function that has another meaning where it is called": (
+        "NNX138",
+        _compact("normed = self.flag", "return TABLE[self.kind](x * normed)"),
+    ),
     "keys that are no strings": ("NNX135", _compact("return {1: plain, True: normed}[self.kind](x)")),
     "a function handed to another that calls it": (
         "NNX135",

@@ -334,16 +334,6 @@ class M(nn.Module):
     return dense(self.scale)(nn.Dense(4, dtype=dtype)(x))
 """,
     ),
-    "a table of functions of which one makes layers": (
-        "NNX135",
-        """class M(nn.Module):
-  kind: str = 'a'
-  @nn.compact
-  def __call__(self, x):
-    x = {'a': lambda v: nn.Dense(3)(v), 'b': lambda v: v}[self.kind](x)
-    return nn.Dense(2)(x)
-""",
-    ),
     "items of a compact method's list, picked with inputs of two sizes": (
         "NNX114",
         """class M(nn.Module):
