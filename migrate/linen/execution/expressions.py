@@ -121,7 +121,8 @@ class Expressions(Containers, Operators, Localization):
         if attribute is not None:
             owner, expression = attribute
             found = self.constant(expression, owner.source)
-            return Abs(found.value if isinstance(found.value, Factory | Int | Const) else Static(f"self.{name}"), True)
+            said = isinstance(found.value, Factory | Const) or (isinstance(found.value, Int) and not found.value.dim.atoms())
+            return Abs(found.value if said else Static(f"self.{name}"), True)  # names of the class mean nothing elsewhere
         method = self.model.method(name)
         if method is not None:
             if "property" in method.decorators or any(d.endswith("cached_property") for d in method.decorators):

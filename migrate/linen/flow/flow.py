@@ -25,6 +25,7 @@ from . import (
     flow_optimizers,
     flow_records,
     flow_versions,
+    local_classes,
     module_code,
 )
 from .flow_readers import Read, statement_of
@@ -75,6 +76,7 @@ _STATEMENTS = (
     ast.AugAssign,
     ast.NamedExpr,
     ast.FunctionDef,
+    ast.ClassDef,
     ast.Return,
     ast.Lambda,
     ast.For,
@@ -247,6 +249,8 @@ class Flow:
                 return
             function = self.decorated(node)
             self.join((source.module, source.names.binding_scope(node.name, node), node.name), function)
+        elif isinstance(node, ast.ClassDef):
+            local_classes.bind(self, source, node)
         elif isinstance(node, ast.Return):
             owner = self.function_of(source, node)
             if owner is not None:

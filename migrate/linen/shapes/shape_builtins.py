@@ -76,8 +76,11 @@ def _extreme(call: Call) -> Value:
     values = call.items("args")
     if call.extra:
         raise stop(f"{call.name} with options")
-    if len(values) == 1 and isinstance(values[0], Tup):
-        values = values[0].items
+    if len(values) == 1:  # of the items of something
+        (held,) = values
+        if not isinstance(held, Tup):
+            raise Stop(held) if isinstance(held, Unknown) else stop(f"the items that {call.name} compares are not known")
+        values = held.items
     name = call.name.rpartition(".")[2]
     found = fold_sizes(name, Tup(tuple(values)))
     if found is not None:

@@ -350,8 +350,9 @@ class ClassText:
         return found if one is not None and one.kind == "cond" else None
 
     def _atom(self, atom: Atom) -> str | None:
-        if atom.kind == "field":
-            return self.field(str(atom.args[0]))
+        if atom.kind == "field":  # or a property, or an attribute of the class
+            name = str(atom.args[0])
+            return self.field(name) if name in self.run.fields else self.own_text(f"self.{name}")
         if atom.kind == "input":
             argument, index = atom.args
             name = self.sized(argument, index)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from ...context import FileContext
 from ...diagnostics import Severity
-from ...linen.flow import flow_classes
+from ...linen.flow import flow_classes, local_classes
 from ...linen.flow.flow import Flow
 from ...linen.flow.flow_values import ANY, ClassValue, Function, Model, Table
 from ...linen.flow.function_calls import FunctionCalls
@@ -34,6 +34,8 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
             _given_to_linen(context, flow, node)
         elif isinstance(node, ast.Lambda):
             _made_when_called(context, flow, node)
+        elif isinstance(node, ast.ClassDef):
+            _derived_here(context, flow, node)
     _layers(flow, contexts)
     _layers_of_objects(flow, contexts)
     for qualname, info in flow.project.linen_classes.items():
@@ -107,6 +109,8 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         return False
     if isinstance(parent, ast.Assign):
         return not all(isinstance(flow.value(target), ClassValue) for target in parent.targets)
+    if isinstance(parent, ast.Return):
+        return not _called_where_returned(flow, parent)
     call = parents[parent] if isinstance(parent, ast.keyword) else parent
     if isinstance(call, ast.Call):
         if call.func is node or call in flow.plan.lifted_aliases:
@@ -126,6 +130,18 @@ def _escapes(flow: Flow, node: ast.expr) -> bool:
         function = taken if isinstance(taken, Function) else flow_classes.constructor(flow, call)
         return function is None or not _received(function, [*call.args[bound:], *call.keywords], parent, node)
     return True
+
+
+def _called_where_returned(flow: Flow, statement: ast.Return) -> bool:
+    """Is what a function returns called by all that call the function, or does it get a name: `make(MLP)(3)`?"""
+    calls = flow.callers.get(flow.function_of(flow.source_of[statement], statement) or statement, {})
+    for call, source in calls.items():
+        holder = source.parents[call]
+        if isinstance(holder, ast.Assign) and all(isinstance(flow.value(target), ClassValue) for target in holder.targets):
+            continue
+        if not (isinstance(holder, ast.Call) and holder.func is call):
+            return False
+    return bool(calls)
 
 
 def _in_registry(flow: Flow, parents: Mapping[ast.AST, ast.AST], display: ast.AST) -> bool:
@@ -236,6 +252,20 @@ def _escaped(context: FileContext, flow: Flow, node: ast.expr, value: ClassValue
     if plan is None or plan.outcome is not Outcome.NATIVE:
         return
     _unsized(context, plan, node)
+
+
+def _derived_here(context: FileContext, flow: Flow, node: ast.ClassDef) -> None:
+    """A function derives a class from those that it is given, and the derived one may need more than their sizes."""
+    base = local_classes.given_base(context.source, node)
+    value = flow.value(base)
+    if base is None or not isinstance(value, ClassValue):
+        return
+    if local_classes.adds_methods_alone(flow, context.source, node, value):
+        return
+    for qualname in sorted(value.qualnames):
+        plan = flow.plan.module_class(qualname)
+        if plan is not None and plan.outcome is Outcome.NATIVE:
+            _unsized(context, plan, base)
 
 
 def _unsized(context: FileContext, plan: ClassPlan, node: ast.AST) -> None:

@@ -20,6 +20,14 @@ ESCAPES = {
     "a default beside something unknown": "import somewhere\ndef of(model=MLP):\n    return model(3)\nof(somewhere.other)\n",
     "a class of a module that goes by a parameter": "def of(models):\n    return models.MLP(3)\n",
     "a class of a module by a computed name": "import importlib\nmodel = importlib.import_module(name).MLP(3)\n",
+    "a class that a function derives, with a field": "def of(base):\n    class Own(base):\n        n: int = 1\n"
+    "    return Own\nmodel = of(MLP)(3)\n",
+    "a class that a function derives, with another call": "def of(base):\n    class Own(base):\n"
+    "        def __call__(self, x):\n            return 2 * super().__call__(x)\n    return Own\nmodel = of(MLP)(3)\n",
+    "a class that a function derives, with a layer": "from flax import linen as nn\ndef of(base):\n    class Own(base):\n"
+    "        def act(self, x):\n            return nn.relu(self(x))\n    return Own\nmodel = of(MLP)(3)\n",
+    "a class that a function derives, which reads more": "def of(base):\n    class Own(base):\n"
+    "        def act(self, x):\n            return self(x) * self.width\n    return Own\nmodel = of(MLP)(3)\n",
     "options of a constructor": "class Trainer:\n    def __init__(self, **options):\n        self.options = options\n"
     "Trainer(model=MLP)\n",
 }
@@ -39,6 +47,8 @@ FINE = {
     "the constructor of a base": "class Trainer:\n    def __init__(self, cls):\n        self.model = cls(3)\n"
     "class Own(Trainer):\n    pass\nOwn(MLP)\n",
     "a method": "method = MLP.__call__\n",
+    "a class that a function derives, with methods": "def of(base):\n    class Own(base):\n"
+    "        def act(self, x):\n            return self(x)\n    return Own\nmodel = of(MLP)(3)\n",
 }
 
 

@@ -229,6 +229,7 @@ OTHERS = {
     "target_params_of_the_same_init": "NNX601",
     "target_params_of_the_same_init_donated": "NNX603",
     "class_by_branch": "NNX601",
+    "class_derived_in_a_function": "NNX603",
     "class_of_a_function": "NNX601",
     "class_out_of_a_table": "NNX601",
     "class_out_of_a_table_for_tests": "NNX603",
