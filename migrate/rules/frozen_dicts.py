@@ -63,8 +63,8 @@ _FROZEN = frozenset(f"flax.core.{name}" for name in ("freeze", "FrozenDict", "fr
 def frozen_dict_methods(node: ast.AST, ctx: FileContext) -> None:
     assert isinstance(node, ast.Call)
     method = node.func
-    if not isinstance(method, ast.Attribute) or "flax" not in ctx.source.words:
-        return
+    if not isinstance(method, ast.Attribute) or ctx.source.words.isdisjoint(("flax", "add_or_replace")):
+        return  # nothing else is told what to add or replace
     if method.attr == "unfreeze" and not node.args and not node.keywords:
         used = not isinstance(ctx.source.parents.get(node), ast.Expr)
         if used and _is_tree(method.value, ctx) and not _is_own(ctx):

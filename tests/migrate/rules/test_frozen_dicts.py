@@ -36,3 +36,10 @@ def test_it_is_left(what: str) -> None:
 @pytest.mark.parametrize("before", CHANGED)
 def test_it_is_changed(before: str) -> None:
     assert _after(before + "\n") == HEAD + CHANGED[before] + "\n"
+
+
+def test_what_only_they_are_told_needs_no_flax() -> None:
+    """`add_or_replace` is an argument of theirs alone: a file of updates may import nothing of flax."""
+    text = "new = actor.params.copy(add_or_replace={'encoder': critic.params['encoder']})\n"
+    done = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).files[0].after
+    assert done == "import flax\n" + text.replace("actor.params.copy(", "flax.core.copy(actor.params, ")
