@@ -17,6 +17,7 @@ from . import (
     module_names,
     native,
     notices,
+    sequences,
     uncalled,
 )
 
@@ -50,6 +51,7 @@ def _write(flow: Flow, contexts: dict[str, FileContext]) -> None:
             functional_gradients.report(component, flow, contexts)
             adapter.write(component, flow, contexts)
     configured.write(flow, contexts)
+    sequences.write(flow, contexts)
     uncalled.report([*native_ones, *trees], flow, contexts)
     notices.report(flow, contexts)
 

@@ -15,9 +15,13 @@ from ...linen.outside import whole_layers
 from ...plan import ClassPlan, Outcome
 from ...source import SourceFile
 from ...trees import subtree
+from . import sequences
 
 _NO_CALL = (ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare)
 _CHECKS = {"isinstance", "issubclass", "type"}
+# What to do where Linen is given a native module: of its class and what it is given to.
+_AGAIN = "Write {} in the call itself and run again, so that {} is given a Linen copy of it."
+_TOGETHER = "Write a module class of your own, in which {} is what {} is given."
 
 
 def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
@@ -329,12 +333,17 @@ def _by_attribute(context: FileContext, flow: Flow, call: ast.Call) -> None:
 
 
 def _given_to_linen(context: FileContext, flow: Flow, call: ast.Call) -> None:
-    """`Wrapper(encoder)`: a class that stays Linen is given a module that is native now."""
+    """`Wrapper(encoder)`: a class that stays Linen, or a layer of flax.linen, is given a module that is native now."""
     taken = flow.value(call.func)
-    if not isinstance(taken, ClassValue):
-        return
-    holders = [q for q in taken.qualnames if flow.plan.classes[q].outcome is not Outcome.NATIVE]
-    if not holders:
+    layer = flow.name(call.func) or ""
+    if isinstance(taken, ClassValue):
+        holders = [q for q in taken.qualnames if flow.plan.classes[q].outcome is not Outcome.NATIVE]
+        if not holders:
+            return
+        outer, then = holders[0].rpartition(".")[2], _AGAIN
+    elif layer.startswith("flax.linen.") and layer.rpartition(".")[2][:1].isupper() and not sequences.is_written(flow, call):
+        outer, then = layer.replace("flax.linen", "nn"), _TOGETHER
+    else:
         return
     for argument in [*call.args, *(k.value for k in call.keywords)]:
         value = flow.value(argument)
@@ -344,13 +353,13 @@ def _given_to_linen(context: FileContext, flow: Flow, call: ast.Call) -> None:
         elif isinstance(value, Model):
             names = {q for site in value.sites for q in flow.site_classes[site]}
         for name in sorted(n for n in names if flow.plan.classes[n].outcome is Outcome.NATIVE):
-            inner, outer = name.rpartition(".")[2], holders[0].rpartition(".")[2]
+            inner = name.rpartition(".")[2]
             context.report(
                 argument,
                 "NNX604",
                 f"{inner} is an nnx.Module now, and {outer}, to which it is given here, stays Linen",
                 severity=Severity.WARNING,
-                help=f"Write {inner} in the call itself and run again, so that {outer} is given a Linen copy of it.",
+                help=then.format(inner, outer),
             )
 
 

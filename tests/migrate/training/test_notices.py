@@ -133,3 +133,17 @@ def test_functions_that_make_linen_layers_for_native_classes() -> None:
     assert [c.outcome for c in result.classes] == ["native"]
     found = [d.message for d in result.files[0].diagnostics if d.code == "NNX604"]
     assert found == ["the function makes Linen's LayerNorm when it is called, which no nnx.Module can do"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "outer"), [("nn.RNN(model)", "nn.RNN"), ("nn.Bidirectional(model, model)", "nn.Bidirectional")]
+)
+def test_native_models_that_layers_of_linen_are_given(kit, layer: str, outer: str) -> None:
+    done = kit.migrate(f"from flax import linen as nn\nmodel = MLP(3)\nmade = {layer}\n", kit.MLP)
+    assert f"MLP is an nnx.Module now, and {outer}, to which it is given here, stays Linen" in done.after
+
+
+def test_a_sequence_of_native_models_is_none_of_linen(kit) -> None:
+    done = kit.migrate("from flax import linen as nn\nmade = nn.Sequential([MLP(3)])\n", kit.MLP)
+    assert "made = linen_parity.sequential([linen_parity.Functional(MLP, 3, sizes=" in done.after
+    assert "NNX604" not in done.codes

@@ -285,6 +285,7 @@ OTHERS = {
     "dynamic_scale_in_the_state": "NNX603",
     "frozen_params_changed": "NNX603",
     "initialized_with_output": "NNX603",
+    "layers_in_a_sequence": "NNX603",
     "lazily_initialized": "NNX603",
     "modules_handed_over": "NNX601",
     "many_steps_one_update": "NNX601",
