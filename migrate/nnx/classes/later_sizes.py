@@ -26,6 +26,7 @@ from ...linen.modules import made_later
 from ...linen.modules.by_passes import IN_TURN
 from ...linen.modules.by_sizes import BY_SIZES
 from ...linen.modules.made_later import INIT, LATER, NAMED, TYPED
+from ...linen.modules.made_under_flags import made_under_flags
 from ...linen.outside import handed
 from ...linen.values import shown_by_shapes
 from ...linen.values.presence import whole_argument
@@ -82,6 +83,13 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
         return InitLines((), _later(text, site))
     if IN_TURN in site.renders or BY_SIZES in site.renders:
         return InitLines((), _in_turn(text, site))
+    if _is_told_by_first_call(text, site):
+        text.later[site], before = None, set(text.needs)
+        try:
+            return InitLines((), _later(text, site))
+        except Unmigratable:  # it is always made
+            del text.later[site]
+            text.needs = before
     try:
         return constructions.site_lines(text, site)
     except Unmigratable as error:
@@ -94,6 +102,13 @@ def site_lines(text: ClassText, site: Site) -> InitLines:
     text.needs = set()
     text.later[site] = None
     return InitLines((), _later(text, site))
+
+
+def _is_told_by_first_call(text: ClassText, site: Site) -> bool:
+    """Does the first call of the program, which the constructor is given, say whether there is a module?"""
+    if text.model.qualname not in text.analyser.given_outside.handed:
+        return False
+    return any(one is site for one, _ in made_under_flags(text.run)) and not _unfit(text, site)
 
 
 def _may_be_given(text: ClassText, site: Site) -> bool:

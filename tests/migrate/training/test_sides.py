@@ -286,6 +286,7 @@ OTHERS = {
     "frozen_params_changed": "NNX603",
     "initialized_with_output": "NNX603",
     "layers_in_a_sequence": "NNX603",
+    "handed_modules_beside_optional_ones": "NNX603",
     "lazily_initialized": "NNX603",
     "modules_handed_over": "NNX601",
     "many_steps_one_update": "NNX601",
