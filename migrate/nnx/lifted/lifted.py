@@ -210,6 +210,7 @@ def constructor(writer: ClassText, site: Site, inner: Parts) -> InitLines:
 
 def _number(writer: ClassText, site: Site) -> str:
     """Behind the function's name where `setup` makes several stacks of one name in one statement: they stand before it."""
+    site = _of_kinds(writer, site)
     if not site.in_setup:
         return ""
     statement, label = site.source.statement_of(site.node), label_of(writer, site)
@@ -224,10 +225,15 @@ def _number(writer: ClassText, site: Site) -> str:
 
 def label_of(writer: ClassText, site: Site) -> str:
     """What the site's object is called, for the names of functions around it."""
-    place = writer.names.places.get(site)
+    place = writer.names.places.get(_of_kinds(writer, site))
     if place is not None and place.attribute.strip("_"):
         return place.attribute
     return site.target.rpartition(".")[2] or "value"
+
+
+def _of_kinds(writer: ClassText, site: Site) -> Site:
+    """The site itself, or that of which it is another kind: the text of one is that of all."""
+    return next((one for one in writer.run.sites if site in one.alternatives), site)
 
 
 def not_in_comprehension(site: Site, node: ast.AST) -> None:

@@ -149,7 +149,7 @@ def _treated(writer: ClassText, site: Site, lifted: Lifted) -> tuple[str, Axis]:
 def call_edit(writer: ClassText, site: Site, node: ast.Call, method: str, env: Env) -> tuple[list[Parts], Parts]:
     """The call of a lifted module: lines to put before its statement, and the expression."""
     source = site.source
-    if site.alternatives:
+    if any(other.target != site.target for other in site.alternatives):  # of one class they are treated alike
         raise Unmigratable("NNX163", "modules of several kinds are called under a lifted transform", node)
     layer = layers.lookup(site.target) if site.kind == "layer" else None
     if layer is not None and (site.calltime or writer.moved_fields(site, layer)):

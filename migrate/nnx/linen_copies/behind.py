@@ -18,19 +18,31 @@ def behind(
     """What an argument may hold through the variables in it: `block = Block()`, then `Wrapper(block)`.
 
     Modules (`holds`), and classes that they are made of, are followed through the variables in these, too, what the calls of
-    a function give it, what functions in a function return, and what is put into `self`.
+    a function give it, what functions in a function return, and what is put into `self`. Classes alone are followed through
+    the variables that nothing else reads: `base = partial(MLP, 8)`, `head = partial(Head, base=base)`, `Wrapper(head)`.
     """
     far = holds(source, argument)
     seen: set[ast.AST] = {argument}
     queue = [(source, argument)]
     while queue:
         where, value = queue.pop()
-        found = [pair for node in subtree(value) for pair in _of_variable(functions if far else None, where, node)]
+        nodes = [node for node in subtree(value) if far or value is argument or _is_read_once(where, node)]
+        found = [pair for node in nodes for pair in _of_variable(functions if far else None, where, node)]
         for pair in found:
-            if pair[1] not in seen and (not far or holds(*pair) or may_be_class(functions, *pair)):
+            of_classes = may_be_class(functions, *pair)
+            if pair[1] not in seen and (not far or holds(*pair) or of_classes):
                 seen.add(pair[1])
-                queue += [pair] if far else []
+                queue += [pair] if far or of_classes else []
                 yield pair
+
+
+def _is_read_once(source: SourceFile, node: ast.AST) -> bool:
+    """Is it the one place that reads a variable of a function?"""
+    if not isinstance(node, ast.Name) or not source.names.is_hidden(node.id, node):
+        return False
+    scope = source.names.binding_scope(node.id, node)
+    said = (n for n in source.saying(node.id) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return sum(source.names.binding_scope(n.id, n) is scope for n in said) == 1
 
 
 def _of_variable(

@@ -40,6 +40,8 @@ def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
             _made_when_called(context, flow, node)
         elif isinstance(node, ast.ClassDef):
             _derived_here(context, flow, node)
+        elif isinstance(node, ast.Subscript):
+            _of_this_file(context, flow, node)
     _layers(flow, contexts)
     _layers_of_objects(flow, contexts)
     for qualname, info in flow.project.linen_classes.items():
@@ -304,6 +306,27 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
             f"the classes of {module} are nnx.Modules now: whatever constructs one here must give its sizes and rngs",
             severity=Severity.WARNING,
             help="Construct it as `linen_parity.Functional(cls, ..., sizes=...)`, or give in_features and rngs.",
+        )
+
+
+def _of_this_file(context: FileContext, flow: Flow, node: ast.Subscript) -> None:
+    """`globals()[kind]`, in a file that has migrated classes under names of its own."""
+    made = node.value.func if isinstance(node.value, ast.Call) else None
+    if not isinstance(made, ast.Name) or made.id not in ("globals", "locals") or context.source.names.is_hidden(made.id, made):
+        return
+    if isinstance(node.slice, ast.Constant) or not isinstance(node.ctx, ast.Load):
+        return
+    said = {flow.project.canonical(name) for name in context.source.names.imports.values()}
+    said |= {f"{context.source.module}.{name}" for name in context.source.names.definitions}
+    plans = [plan for name in sorted(said) if (plan := flow.plan.module_class(name)) and plan.outcome is Outcome.NATIVE]
+    if plans:
+        names = ", ".join(sorted({plan.qualname.rpartition(".")[2] for plan in plans}))
+        context.report(
+            node,
+            "NNX604",
+            f"{names} of this file may be meant, nnx.Modules now: whatever constructs one here must give its sizes and rngs",
+            severity=Severity.WARNING,
+            help="Construct it as `linen_parity.Functional(cls, ..., sizes=...)`, or give its sizes and rngs.",
         )
 
 

@@ -35,6 +35,7 @@ PROGRAMS = {
     "an_optimizer_of_a_function_in_the_loop": ("NNX601", "NNX602"),
     "an_optimizer_out_of_a_function": ("NNX602", "NNX602"),
     "averages_beside_params": ("NNX601", "NNX602"),
+    "classes_of_classes_for_linen": ("NNX603", "NNX603"),
     "models_put_into_a_table": ("NNX601", "NNX603"),
     "models_registered_by_an_object": ("NNX601", "NNX603"),
     "models_registered_by_name": ("NNX601", "NNX603"),

@@ -147,3 +147,9 @@ def test_a_sequence_of_native_models_is_none_of_linen(kit) -> None:
     done = kit.migrate("from flax import linen as nn\nmade = nn.Sequential([MLP(3)])\n", kit.MLP)
     assert "made = linen_parity.sequential([linen_parity.Functional(MLP, 3, sizes=" in done.after
     assert "NNX604" not in done.codes
+
+
+def test_classes_that_a_file_asks_itself_for(kit) -> None:
+    done = kit.migrate("def make(kind):\n    return globals()[kind](3)\n", kit.MLP)
+    assert "NNX604 MLP of this file may be meant, nnx.Modules now" in done.after
+    assert "NNX604" not in kit.migrate("def make(kind):\n    return globals()['x']\n", kit.MLP).codes

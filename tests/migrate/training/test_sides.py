@@ -288,6 +288,7 @@ OTHERS = {
     "layers_in_a_sequence": "NNX603",
     "handed_modules_beside_optional_ones": "NNX603",
     "lazily_initialized": "NNX603",
+    "one_class_of_two_makers_stacked": "NNX603",
     "modules_handed_over": "NNX601",
     "many_steps_one_update": "NNX601",
     "micro_batches_in_a_scan": "NNX602",
