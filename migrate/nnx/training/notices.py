@@ -19,6 +19,7 @@ from . import sequences
 
 _NO_CALL = (ast.Attribute, ast.ClassDef, ast.AnnAssign, ast.arg, ast.FunctionDef, ast.Subscript, ast.Compare)
 _CHECKS = {"isinstance", "issubclass", "type"}
+_NAMESPACES = {"globals", "locals"}
 # What to do where Linen is given a native module: of its class and what it is given to.
 _AGAIN = "Write {} in the call itself and run again, so that {} is given a Linen copy of it."
 _TOGETHER = "Write a module class of your own, in which {} is what {} is given."
@@ -312,7 +313,7 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
 def _of_this_file(context: FileContext, flow: Flow, node: ast.Subscript) -> None:
     """`globals()[kind]`, in a file that has migrated classes under names of its own."""
     made = node.value.func if isinstance(node.value, ast.Call) else None
-    if not isinstance(made, ast.Name) or made.id not in ("globals", "locals") or context.source.names.is_hidden(made.id, made):
+    if not isinstance(made, ast.Name) or made.id not in _NAMESPACES or context.source.names.is_hidden(made.id, made):
         return
     if isinstance(node.slice, ast.Constant) or not isinstance(node.ctx, ast.Load):
         return
