@@ -19,6 +19,7 @@ from ..source import SourceFile
 from ..trees import subtree
 from .bindings import free_name, moved, names_in
 from .callees import Callee, Key, NotInlined, callee, is_class
+from .partials import is_partial
 from .place import Place
 from .pure import is_pure
 from .stable import bound_once, is_stable
@@ -96,6 +97,9 @@ class _Chosen:
 
     def is_function(self, node: ast.expr) -> bool:
         """Does it mean a function, the same where the choice is called?"""
+        if is_partial(node, self.project, self.source):
+            parts = [node.func, *node.args, *[k.value for k in node.keywords]]
+            return all(map(self.is_same, parts))
         return isinstance(node, ast.Name | ast.Attribute | ast.Lambda) and self.is_same(node)
 
     def of_expression(self, node: ast.IfExp) -> Choice | None:

@@ -173,14 +173,22 @@ def _more_wanted(
         keys |= {FORM} if found.code in forms.CODES and _is_own_class(project, found) else set()
         if keys <= wanted.get(found.qualname, set()):
             given_up.add(found.qualname)
-            if found.qualname in wanted:
-                what = "in another form" if wanted[found.qualname] == {FORM} else "with the text of what it calls"
-                why[found.qualname] = f" ({what}: {found.reason})"
+            _say_why(found, wanted, why)
             more |= wanted.pop(found.qualname, None) is not None
         else:
             wanted.setdefault(found.qualname, set()).update(keys)
             more = True
-    return _drop(wanted, given_up, {found.qualname for found in bridged if found.code not in ALL_CODES}) or more
+    others = [found for found in bridged if found.code not in ALL_CODES]
+    for found in others:
+        _say_why(found, wanted, why)
+    return _drop(wanted, given_up, {found.qualname for found in others}) or more
+
+
+def _say_why(plan: ClassPlan, wanted: Mapping[str, set[Key]], why: dict[str, str]) -> None:
+    """Note what became of a class that was tried."""
+    if plan.qualname in wanted:
+        what = "in another form" if wanted[plan.qualname] == {FORM} else "with the text of what it calls"
+        why[plan.qualname] = f" ({what}: {plan.reason})"
 
 
 def _drop(wanted: dict[str, set[Key]], given_up: set[str], names: set[str]) -> bool:

@@ -75,7 +75,11 @@ def nothing_left(text: ClassText) -> None:
             func = node.func
             name = text.run.project.qualname(text.source, func) or ""
             plain = function_name(name) is not None  # `nn.BatchApply(self.__call__)`, of which each call makes another
-            makes = (layers.lookup(name) is not None and not plain) or name in text.run.project.linen_classes
+            makes = (layers.lookup(name) is not None and not plain) or name in project.linen_classes
+            of_class = tables_of_makers.of_class(project, text.source, func)
+            if of_class is not None:  # `Config.norm(8)`
+                name = project.qualname(*of_class) or ""
+                makes = layers.lookup(name) is not None or name in project.linen_classes
             if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
                 makes = func.attr in SELF_CALLS and text.model.method(func.attr) is None
                 makes = makes and not (method.name in applying and func.attr in applied_models.APPLIES)
@@ -88,20 +92,22 @@ def nothing_left(text: ClassText) -> None:
                 name = text.run.project.qualname(text.source, read)
                 if not name or not _is_of_project(text, name):
                     continue
-                for home, maker in tables_of_makers.functions(text.run.project, text.source, read):
-                    if maker in run.executed or not tables_of_makers.is_called(text.source, method.node, read):
+                held = [*tables_of_makers.functions(project, text.source, read)]
+                held += tables_of_makers.functions_of_class(project, text.source, read)
+                for home, maker in held:
+                    if maker in run.executed or not tables_of_makers.is_called(text.source, read):
                         continue
                     if makes_modules(project, home, maker, set()):
                         what = f"`{short(read)}` holds functions that make modules, and which of them is called is not known"
                         raise Unmigratable("NNX138", what, read)
                 found = function_of(project, text.source, read)
-                of_class = _class_method(text, read) if found is None else None
-                of_plain = method_of(project, name) if found is None and of_class is None else None
-                found = found or of_class or (of_plain[:2] if of_plain is not None else None)
+                own = _class_method(text, read) if found is None else None
+                of_plain = method_of(project, name) if found is None and own is None else None
+                found = found or own or (of_plain[:2] if of_plain is not None else None)
                 if found is None or found[1] in run.executed:
                     continue
                 owner = of_plain[2] if of_plain is not None else ""
-                if makes_modules(project, *found, set(), of_class=of_class is not None, owner=owner):
+                if makes_modules(project, *found, set(), of_class=own is not None, owner=owner):
                     raise Unmigratable("NNX135", f"`{short(read)}` makes submodules where it is not followed", read)
 
 

@@ -1,4 +1,4 @@
-"""Tables of functions that make modules: `FLOWS[self.kind](self, i)`, `FLOWS.get(name)`.
+"""Functions that make modules under other names: in tables (`FLOWS[self.kind](self, i)`), objects and classes.
 
 A class that looks up such a function and calls it is not followed; what the function makes would stay Linen's.
 """
@@ -10,38 +10,78 @@ from collections.abc import Iterator
 
 from ...linen.project.index import Project
 from ...source import SourceFile
-from ...trees import subtree
 
 
 def functions(
     project: Project, source: SourceFile, node: ast.expr
 ) -> Iterator[tuple[SourceFile, ast.FunctionDef | ast.Lambda]]:
-    """The functions in the table of a module that a name means."""
+    """The functions that a name of a file holds: a lambda, those of a table, or what an object was given there."""
     found = project.definition(project.qualname(source, node) or "")
     value = getattr(found[1], "value", None) if found is not None else None
-    if found is None or not isinstance(value, ast.Dict | ast.List | ast.Tuple):
-        return
-    for item in value.values if isinstance(value, ast.Dict) else value.elts:
+    if found is not None and isinstance(value, ast.expr):
+        yield from _held(project, found[0], value)
+
+
+def _held(
+    project: Project, source: SourceFile, value: ast.expr
+) -> Iterator[tuple[SourceFile, ast.FunctionDef | ast.Lambda]]:
+    if isinstance(value, ast.Lambda):
+        yield source, value
+    for item in _items(value):
         if isinstance(item, ast.Lambda):
-            yield found[0], item
-        name = project.qualname(found[0], item) if isinstance(item, ast.Name | ast.Attribute) else None
+            yield source, item
+        name = project.qualname(source, item) if isinstance(item, ast.Name | ast.Attribute) else None
         named = project.definition(name) if name else None
         if named is not None and isinstance(named[1], ast.FunctionDef):
             yield named[0], named[1]
 
 
-def is_called(source: SourceFile, method: ast.AST, node: ast.expr) -> bool:
-    """Is an item of the table called, or kept under a name that the method calls?"""
-    item = source.parents.get(node)
-    if isinstance(item, ast.Attribute) and item.attr == "get":
-        item = source.parents.get(item)
-    elif not isinstance(item, ast.Subscript) or item.value is not node:
+def _items(value: ast.expr) -> Iterator[ast.expr]:
+    """What is in a table, or given to what makes an object."""
+    if isinstance(value, ast.Dict):
+        yield from value.values
+    elif isinstance(value, ast.List | ast.Tuple | ast.Set):
+        yield from value.elts
+    elif isinstance(value, ast.Call) and not ast.unparse(value.func).endswith("partial"):
+        for given in [*value.args, *[k.value for k in value.keywords]]:
+            yield given
+            yield from _items(given)
+
+
+def of_class(project: Project, source: SourceFile, node: ast.expr) -> tuple[SourceFile, ast.expr] | None:
+    """What a class that is no module holds under a name: `class Config: norm = nn.LayerNorm`, asked for as `Config.norm`."""
+    owner, _, name = (project.qualname(source, node) or "").rpartition(".")
+    found = project.definition(owner) if owner and owner not in project.linen_classes else None
+    for statement in getattr(found[1], "body", ()) if found is not None and isinstance(found[1], ast.ClassDef) else ():
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        value = getattr(statement, "value", None)
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None and found is not None:
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                return found[0], value
+    return None
+
+
+def functions_of_class(
+    project: Project, source: SourceFile, node: ast.expr
+) -> Iterator[tuple[SourceFile, ast.FunctionDef | ast.Lambda]]:
+    """The functions that a class which is no module holds so: `make = staticmethod(make_block)`."""
+    held = of_class(project, source, node)
+    if held is not None:
+        yield from _held(project, held[0], ast.Tuple([held[1], *_items(held[1])], ast.Load()))
+
+
+def is_called(source: SourceFile, node: ast.expr) -> bool:
+    """May what is read be called: is it more than asked what it has, or compared?"""
+    user = source.parents.get(node)
+    if isinstance(user, ast.Compare | ast.FormattedValue):
         return False
-    user = source.parents.get(item) if item is not None else None
-    if isinstance(user, ast.Call) and user.func is item:
-        return True
-    names = {target.id for target in getattr(user, "targets", ()) if isinstance(target, ast.Name)}
-    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in names for n in subtree(method))
+    if isinstance(user, ast.Attribute):
+        return user.attr not in ("keys", "__len__")
+    return not (isinstance(user, ast.Call) and isinstance(user.func, ast.Name) and user.func.id in _ASKING)
 
 
-__all__ = ["functions", "is_called"]
+# What only looks at a table.
+_ASKING = frozenset({"len", "sorted", "isinstance", "str", "repr", "print"})
+
+
+__all__ = ["functions", "functions_of_class", "is_called", "of_class"]

@@ -75,7 +75,38 @@ class InSetup(nn.Module):
         return self.b(self.a(x))
 
 
+class CalledAtOnce(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = functools.partial(block, act=nn.gelu)(x, 5)
+        return functools.partial(tanh_block, features=3)(x, use_bias=False)
+
+
+class OfATableOfPartials(nn.Module):
+    kind: str = "tanh"
+
+    def part(self, x, n, scale):
+        return nn.Dense(n)(x) * scale
+
+    @nn.compact
+    def __call__(self, x, shift=0.0):
+        kinds = {"tanh": tanh_block, "half": functools.partial(self.part, scale=0.5)}
+        return kinds[self.kind](x + shift, 4)
+
+
+class OfSetupAtOnce(nn.Module):
+    def setup(self):
+        self.a = functools.partial(chain, act=nn.relu)(3)
+
+    def __call__(self, x):
+        return self.a(x)
+
+
 CASES = [
+    ("CalledAtOnce", {}, [(2, 3)], {}),
+    ("OfATableOfPartials", {}, [(2, 3)], {}),
+    ("OfSetupAtOnce", {}, [(2, 3)], {}),
+    ("OfATableOfPartials", {"kind": "half"}, [(2, 3)], {"shift": 2.0}),
     ("OfTheFile", {}, [(2, 3)], {}),
     ("OfTheMethod", {}, [(2, 3)], {}),
     ("InALoop", {}, [(2, 3)], {}),

@@ -1,6 +1,9 @@
 """Functions that make modules of which it is not known, or not everywhere the same, which one is called or what is bound."""
 
-BOTH = """def plain(x, n=4):
+BOTH = """import collections
+
+
+def plain(x, n=4):
   return nn.Dense(n)(x)
 
 
@@ -11,8 +14,16 @@ def normed(x, n=4):
 TABLE = {'plain': plain, 'normed': normed}
 
 
+LIST = [plain, normed]
+Pair = collections.namedtuple('Pair', ['first', 'second'])
+PAIR = Pair(plain, second=normed)
+bare = lambda x: nn.Dense(4, use_bias=False)(x)
+
+
 class Blocks:
   kind = 'plain'
+  make = staticmethod(plain)
+  layer = nn.Dense
 
   @classmethod
   def head(cls, n):
@@ -109,4 +120,9 @@ REFUSED = {
         "def often(f):\n  return lambda *a: f(*a) + f(*a)\n\n\n@often\ndef call(f, x):\n  return f(x)\n\n\n"
         + _compact("return call(lambda y: nn.Dense(4)(y), x)"),
     ),
+    "a function in an attribute of a class": ("NNX138", _compact("return Blocks.make(x)")),
+    "a layer in an attribute of a class": ("NNX134", _compact("return Blocks.layer(4)(x)")),
+    "functions that an object holds": ("NNX138", _compact("return PAIR.first(x)")),
+    "functions of a list, in turn": ("NNX138", _compact("for f in LIST:", "  x = f(x)", "return x")),
+    "a lambda of the file": ("NNX138", _compact("return bare(x)")),
 }

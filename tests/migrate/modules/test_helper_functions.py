@@ -146,7 +146,6 @@ class Odd(nn.Module):
 
 
 @pytest.mark.parametrize("make,code", [
-    ("functools.partial(dense, b=False)(self.n)", "NNX135"),
     ("list(map(dense, (3, 4), (True, False)))[0]", "NNX134"),
 ])  # fmt: skip
 def test_a_helper_for_setup_by_another_name_stays_linen(make: str, code: str) -> None:
