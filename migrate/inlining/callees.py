@@ -210,7 +210,7 @@ def makes(project: Project, source: SourceFile, model: ast.ClassDef, function: C
     seen.add(function.node)
     for node in function.nodes:
         if isinstance(node, ast.Return):
-            given = (callee(project, function.source, model, said) for said in _returned(node.value))
+            given = (callee(project, function.source, model, said) for said in _returned(function.source, node.value))
             if any(makes(project, source, model, inner, seen) for inner in given if inner is not None):
                 return True
         if not isinstance(node, ast.Call):
@@ -244,11 +244,14 @@ def is_given_makers(project: Project, source: SourceFile, model: ast.ClassDef, c
     return False
 
 
-def _returned(node: ast.expr | None) -> Iterator[ast.expr]:
-    """The functions that may be given back: `return wide if kind else narrow`."""
+def _returned(source: SourceFile, node: ast.expr | None) -> Iterator[ast.expr]:
+    """The functions that may be given back: `return wide if kind else narrow`, `return BLOCKS[kind]`."""
     if isinstance(node, ast.IfExp):
-        yield from _returned(node.body)
-        yield from _returned(node.orelse)
+        yield from _returned(source, node.body)
+        yield from _returned(source, node.orelse)
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        table = getattr(source.names.definitions.get(node.value.id), "value", None)
+        yield from table.values if isinstance(table, ast.Dict) else ()
     elif isinstance(node, ast.Name | ast.Attribute):
         yield node
 

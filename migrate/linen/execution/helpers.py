@@ -159,6 +159,8 @@ def _slot_of(run: Any, site: Site, source: SourceFile, function: ast.FunctionDef
         raise _refused(node, "makes a variable for its caller")
     if site.lifted or site.scopes or site.alternatives or site.choice:
         raise _refused(node, "makes submodules by a lifted transform or of several kinds for its caller")
+    if site.target == "flax.linen.Sequential":  # the constructor makes its layers, and the call has them one by one
+        raise _refused(node, "makes a Sequential for its caller")
     if len(site.loops) > len(run.loops):
         raise _refused(node, "makes submodules in a loop for its caller")
     inner = site.through[0] if site.through else None

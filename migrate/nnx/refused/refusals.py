@@ -25,7 +25,7 @@ from ..classes import names_in_messages, own_names, templates
 from ..classes.inheritance import plain_bases, refuse_overriding_mixins
 from ..setup import made_once
 from ..text.text_parts import short
-from . import default_modules, made_boxes, protocols, tables_of_makers
+from . import default_modules, lost_functions, made_boxes, protocols, tables_of_makers
 from .class_decorators import lifts
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def nothing_left(text: ClassText) -> None:
         named = _named_within(site) if not site.in_setup else None
         if named is not None:
             raise Unmigratable("NNX134", f"`{short(named)}` names a value among a layer's arguments, which move", named)
+    lost_functions.refuse(text)
     applying = applied_models.methods(text.model)
     project = run.project
     _refuse_applied(text, applying)

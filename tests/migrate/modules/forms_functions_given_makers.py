@@ -176,7 +176,23 @@ class GivenAFunctionOfTheFile(nn.Module):
         return twice(dense, x)
 
 
+def pair(n):
+    return nn.Sequential([nn.Dense(4 + n), nn.relu])
+
+
+class SequentialsOfACompactMethod(nn.Module):
+    n: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        x = pair(1)(x)
+        for i in range(self.n):
+            x = pair(i)(x)
+        return pair(2)(x)
+
+
 CASES = [
+    ("SequentialsOfACompactMethod", {}, [(2, 3)], {}),
     ("GivenWhatAMakerGives", {}, [(2, 3)], {}),
     ("OneOfTheTwo", {}, [(2, 3)], {}),
     ("GivenAFunctionOfTheFile", {}, [(2, 3)], {}),

@@ -193,7 +193,23 @@ class OneOfATableMakesNothing(nn.Module):
         return nn.Dense(2)(x)
 
 
+def lookup(kind):
+    if kind not in TORSOS:
+        raise ValueError(f"there is no {kind}")
+    return TORSOS[kind]
+
+
+class LookedUp(nn.Module):
+    kind: str = "plain"
+
+    @nn.compact
+    def __call__(self, x):
+        return lookup(self.kind)(x)
+
+
 CASES = [
+    ("LookedUp", {}, [(2, 3)], {}),
+    ("LookedUp", {"kind": "normed"}, [(2, 3)], {}),
     ("OneOfATableMakesNothing", {}, [(2, 3)], {}),
     ("OneOfATableMakesNothing", {"kind": "b"}, [(2, 3)], {}),
     ("ByATableWithADefault", {}, [(2, 3)], {}),

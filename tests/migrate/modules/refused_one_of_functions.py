@@ -125,4 +125,14 @@ REFUSED = {
     "functions that an object holds": ("NNX138", _compact("return PAIR.first(x)")),
     "functions of a list, in turn": ("NNX138", _compact("for f in LIST:", "  x = f(x)", "return x")),
     "a lambda of the file": ("NNX138", _compact("return bare(x)")),
+    "functions that a maker gives, in a list": (
+        "NNX135",
+        "def layer(n):\n  def apply(x):\n    return nn.Dense(n)(x)\n  return apply\n\n\n"
+        + _compact("for f in [layer(4), layer(3)]:", "  x = f(x)", "return x"),
+    ),
+    "a table that a function looks up in, whose keys are no strings": (
+        "NNX138",
+        "def look(k):\n  return NUMBERED[k]\n\n\n" + BOTH + "NUMBERED = {1: plain, 2: normed}\n\n\n"
+        + M + COMPACT + "    return look(self.kind)(x)\n",
+    ),
 }
