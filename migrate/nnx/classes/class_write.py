@@ -50,6 +50,7 @@ from . import (
     inheritance,
     late_arguments,
     later_sizes,
+    lent_fields,
     names_in_messages,
     shared_scopes,
     unused_locals,
@@ -275,7 +276,7 @@ class ClassWriter:
             call_write.write(self, site)
             return
         held = late_arguments.said(self.text, site, self.text.reference(site))
-        said = uncalled_flags.written(self, site, held)
+        said = uncalled_flags.written(self, site, lent_fields.written(self, site, held))
         said = late_fields.written(self.text, site, call_dtypes.written(self, site, said))
         if LATER in site.renders:
             said = later_sizes.found(self.text, site)

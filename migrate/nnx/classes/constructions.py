@@ -32,7 +32,7 @@ from ..generated import bridging, foreign
 from ..lifted import lifted
 from ..setup import setup_conditions
 from ..text.text_parts import Details, InitLines, joined, short
-from . import asking, own_names, rank_checks
+from . import asking, lent_fields, own_names, rank_checks
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -218,7 +218,7 @@ def class_parts(text: ClassText, site: Site) -> tuple[Parts, list[Parts]]:
     positional = len(site.node.args)
     in_place = True
     for position, (name, bound) in enumerate(given.items()):
-        parts = text.argument(bound, name, site)
+        parts = lent_fields.argument(text, site, name, bound) or text.argument(bound, name, site)
         in_place = in_place and position < positional and position < len(order) and order[position] == name
         arguments.append(parts if in_place else (f"{name}=", *parts))
     arguments += own_names.argument(text, site)

@@ -25,7 +25,7 @@ from ...linen.values.sites import Site
 from ...linen.values.values import Array
 from ...trees import subtree
 from ..text.text_parts import joined
-from . import constructor_names
+from . import constructor_names, lent_fields
 
 if TYPE_CHECKING:
     from .class_text import ClassText
@@ -40,7 +40,9 @@ _SIZES = frozenset({"features", "num_embeddings", "kernel_size", "num_heads", "q
 
 def find(text: ClassText, site: Site) -> bool:
     """Note the arguments that the call gives a module when it is first called; False where one cannot be given so."""
+    lent = lent_fields.names(site)
     late = {n: b for n, b in site.bound.items() if b.localized is None and b.text is None and b.node is not None}
+    late = {n: b for n, b in late.items() if n not in lent}
     if not late or site.in_setup or site.alternatives or site.choice or site.kind not in ("layer", "class"):
         return False
     given: dict[str, tuple[str, ast.expr]] = {}

@@ -12,9 +12,10 @@ def push(stack, x):
 
 class Flat(nn.Module):
   height: int
-  @nn.compact
+  def setup(self):
+    self.dense = nn.Dense(2)
   def __call__(self, x):
-    return nn.Dense(2)(x.reshape(x.shape[0], self.height, -1, x.shape[-1]))
+    return self.dense(x.reshape(x.shape[0], self.height, -1, x.shape[-1]))
 
 
 class Strided(nn.Module):

@@ -38,9 +38,10 @@ REFUSED = {
         "NNX113",
         """class Scale(nn.Module):
   length: int
-  @nn.compact
+  def setup(self):
+    self.dense = nn.Dense(3)
   def __call__(self, x):
-    return nn.Dense(3)(x) / self.length
+    return self.dense(x) / self.length
 
 
 class M(nn.Module):
@@ -56,7 +57,7 @@ class M(nn.Module):
   @nn.compact
   def __call__(self, x):
     shape = (x.shape[0], self.size[0], self.size[1], x.shape[-1])
-    return nn.Conv(4, (3, 3))(jnp.broadcast_to(x[:, :1, :1], shape))
+    return nn.Conv(4, (3, 3))(jnp.broadcast_to(x[:, :1, :1], shape)), lambda: self.size
 
 
 class M(nn.Module):
@@ -249,9 +250,10 @@ class M(nn.Module):
         "NNX113",
         """class Norm(nn.Module):
   train: Any = None
-  @nn.compact
+  def setup(self):
+    self.norm = nn.BatchNorm(use_running_average=not self.train)
   def __call__(self, x):
-    return nn.BatchNorm(use_running_average=not self.train)(x)
+    return self.norm(x)
 
 
 class M(nn.Module):

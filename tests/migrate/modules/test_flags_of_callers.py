@@ -34,7 +34,8 @@ def test_decoding_step_by_step() -> None:
     np.testing.assert_array_equal(module.apply({"params": variables["params"]}, x, pe), model(x, pe, decode=False))
 
 
-HEAD = """from flax import linen as nn
+HEAD = """import jax
+from flax import linen as nn
 
 
 class Flagged(nn.Module):
@@ -77,7 +78,7 @@ class M(nn.Module):
   def __call__(self, x, flag: bool = True):
     return """
 REFUSED = {
-    "a flag that another method reads": ("NNX113", "Elsewhere(flag=flag)(x)"),
+    "a flag that another method reads, kept": ("NNX113", "jax.tree.map(Elsewhere(flag=flag), x)"),
     "a flag of a class that others derive from": ("NNX113", "Flagged(flag=flag)(x)"),
     "a flag of what a field makes": ("NNX113", "self.kind(flag=flag)(x)"),
     "a flag under a lifted transform": ("NNX113", "nn.remat(Elsewhere)(flag=flag)(x)"),

@@ -127,9 +127,11 @@ COMPARED = OWN.replace("if self.train else", "if self.train is not None else") +
 
 
 @pytest.mark.parametrize("text", [LIFTED, COMPARED], ids=["lifted", "compared with None"])
-def test_a_flag_of_a_class_stays_with_its_constructor(text: str) -> None:
-    plan = {c.qualname: c for c in migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes}["m.M"]
-    assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
+def test_a_flag_of_a_class_stays_with_its_constructor_and_is_lent(text: str) -> None:
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    plan = {c.qualname: c for c in result.classes}["m.M"]
+    assert plan.outcome == "native", plan.reason
+    assert "linen_parity.with_fields(self.ByField_0, train=train)(x)" in (result.files[0].after or "")
 
 
 HELPER = HEAD + "  def make(self, train):\n    return nn.BatchNorm(use_running_average=not train)\n" + CALLED

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from flax import nnx
+from nnx_migrate import compat
 from nnx_migrate.migrate.pipeline import migrate_project
 from nnx_migrate.migrate.source import SourceFile
+
+from .loading import module
 
 DROP = """import flax.linen as nn
 import jax.numpy as jnp
@@ -38,9 +45,21 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_field_that_is_more_than_a_fallback_stays_with_the_constructor(what: str) -> None:
+def test_a_field_that_is_more_than_a_fallback_stays_with_the_constructor_and_is_lent(what: str) -> None:
     field, argument, body = REFUSED[what]
-    _expect(DROP.format(field=field, argument=argument, body=body), "bridged", "NNX113")
+    text = DROP.format(field=field, argument=argument, body=body)
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", text)])
+    after = result.files[0].after
+    assert after is not None and "linen_parity.with_fields(self.Drop_0, rate=rate)(x)" in after
+    for path, content in result.created.items():
+        module(path.stem, content)
+    old, new, x = module("rates_linen", text), module("rates_nnx", after), jnp.ones((2, 3))
+    variables = old.M().init(jax.random.key(0), x)
+    plan = {c.qualname: c for c in result.classes}["m.M"]
+    model = new.M(**{a.name: eval(a.origin, {}, {"x": x}) for a in plan.added_arguments}, rngs=nnx.Rngs(0))
+    compat.from_linen(variables, model)
+    for rate in (0.5, 0.0, 2.0):
+        np.testing.assert_array_equal(model(x, rate), old.M().apply(variables, x, rate))
 
 
 def test_the_fallback_itself_is_followed() -> None:
@@ -74,7 +93,7 @@ class M(nn.Module):
 
 def test_a_field_that_nothing_reads_is_left_out_and_no_other() -> None:
     _expect(UNREAD.format(more="", after=""), "native", "")
-    _expect(UNREAD.format(more=" * self.rate", after=""), "bridged", "NNX113")
+    _expect(UNREAD.format(more=" * self.rate", after=""), "native", "")  # each call lends it
     _expect(UNREAD.format(more="", after=" * block.rate"), "bridged", "NNX113")
     _expect(UNREAD.format(more=" * len(repr(self))", after=""), "bridged", "NNX113")
 
