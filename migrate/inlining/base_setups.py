@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import ast
 
-from ..edits import EditSet, Span
+from ..edits import EditSet
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .dataclass_bases import only_derived_from
+from .rewritten import with_blank_lines
 
 
 def with_setup_moved(project: Project, source: SourceFile, model: ast.ClassDef) -> str | None:
@@ -32,7 +33,7 @@ def with_setup_moved(project: Project, source: SourceFile, model: ast.ClassDef) 
     derived = _derived(project, source, model)
     if not derived or not only_derived_from(project, source, model) or _asks_for_setup(project, model.name):
         return None
-    lines = _lines(source, setup)
+    lines = with_blank_lines(source, setup)
     said = source.text[lines.start : lines.end].rstrip() + source.newline * 2
     edits = EditSet(source.text)
     for node in derived:
@@ -85,15 +86,6 @@ def _asks_for_setup(project: Project, name: str) -> bool:
         if name in source.words
         for node in source.by_kind.get(ast.Attribute, ())
     )
-
-
-def _lines(source: SourceFile, node: ast.stmt) -> Span:
-    """The lines of a method, and the empty ones behind it."""
-    span = source.line_span(node)
-    end = span.end
-    while end < len(source.text) and not source.text[end : source.line_end(end)].strip():
-        end = source.line_end(end)
-    return Span(span.start, end)
 
 
 def _start(source: SourceFile, statement: ast.FunctionDef) -> int:

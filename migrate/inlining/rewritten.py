@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..edits import Span
 from ..source import SourceFile
 from .callees import NotInlined
 
@@ -25,4 +26,13 @@ def class_of(source: SourceFile, name: str) -> ast.ClassDef:
     return found
 
 
-__all__ = ["class_of", "reparsed"]
+def with_blank_lines(source: SourceFile, node: ast.stmt) -> Span:
+    """The lines of a function, and the blank ones below it."""
+    span = source.line_span(node)
+    end = span.end
+    while end < len(source.text) and not source.text[end : source.line_end(end)].strip():
+        end = source.line_end(end)
+    return Span(span.start, end)
+
+
+__all__ = ["class_of", "reparsed", "with_blank_lines"]

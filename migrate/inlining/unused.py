@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
-from ..edits import EditSet, Span
+from ..edits import EditSet
 from ..linen.project.index import Project
 from ..source import SourceFile
 from ..trees import subtree
 from .callees import Callee, Key
 from .pure import is_pure
-from .rewritten import class_of, reparsed
+from .rewritten import class_of, reparsed, with_blank_lines
 from .stable import gives_one_value
 
 MAX_HOLDERS = 60
@@ -30,7 +30,7 @@ def without_unused(
         if node is None:
             return source
         edits = EditSet(source.text)
-        edits.replace(_with_blank_lines(source, node))
+        edits.replace(with_blank_lines(source, node))
         source = reparsed(source, edits.render())
 
 
@@ -177,15 +177,6 @@ def _derives(project: Project, source: SourceFile, owner: ast.ClassDef, qualname
             bases += project.linen_classes[name].bases
         seen.add(name)
     return False
-
-
-def _with_blank_lines(source: SourceFile, node: ast.FunctionDef) -> Span:
-    """The lines of a function, and the blank ones below it."""
-    span = source.line_span(node)
-    end = span.end
-    while end < len(source.text) and not source.text[end : source.line_end(end)].strip():
-        end = source.line_end(end)
-    return Span(span.start, end)
 
 
 __all__ = ["without_unused"]

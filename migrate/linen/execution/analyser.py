@@ -487,7 +487,7 @@ class Analyser:
                 given[field.name] = Abs(Tup(items, value.kind), static=True)
             elif isinstance(value, Tup) and is_written_out(value):  # `padding=((1, 1), (1, 1))`
                 given[field.name] = Abs(value, static=True)
-            elif isinstance(value, Static) and not value.sequence and _may_be_int(field):
+            elif isinstance(value, Static) and not value.sequence and field.may_be_int:
                 given[field.name] = Abs(Int(Dim.field(field.name)), static=True)
         constants = sorted((k, repr(v.value)) for k, v in [*given.items(), *flags.items()])
         key = (site.target, method, repr((constants, sorted(ranks.items()), passed)))
@@ -582,19 +582,7 @@ def _ranks_of(inputs: Mapping[str, Value], known: Mapping[str, int]) -> dict[str
 def _may_be_none(execution: Execution, value: Value | None) -> bool:
     """Is it an optional field of the caller, which a class asks for None (`n = self.out; if n is None: ...`)?"""
     text = value.dim.text() if isinstance(value, Int) else value.text if isinstance(value, Static) else ""
-    return any(text == f"self.{f.name}" and _is_optional(f) for f in execution.model.fields())
-
-
-def _is_optional(field: Field) -> bool:
-    default = isinstance(field.default, ast.Constant) and field.default.value is None
-    annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
-    return default or re.search(r"\b(None|Optional)\b", annotation) is not None
-
-
-def _may_be_int(field: Field) -> bool:
-    """Is an integer among what a field may hold (`features: int | Sequence[int]`)?"""
-    annotation = ast.unparse(field.annotation) if field.annotation is not None else ""
-    return re.search(r"(^|[\[,| ])int($|[\],| ])", annotation) is not None
+    return any(text == f"self.{f.name}" and f.may_be_none for f in execution.model.fields())
 
 
 def internal_error(error: Exception) -> Unmigratable:

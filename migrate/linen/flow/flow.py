@@ -569,22 +569,6 @@ class Flow:
         return Uses(self)
 
     # for writers -----------------------------------------------------------------------------------------------
-    def made_by(self, node: ast.AST) -> str:
-        """Name of the class whose call gives an expression its value, wherever in its file the name is bound."""
-        if isinstance(node, ast.Call):
-            return self.name(node.func) or ""
-        wanted = ast.dump(node).replace("Store()", "Load()")
-        found = set[str]()
-        for other in self.source_of[node].nodes:
-            target, value = None, None
-            if isinstance(other, ast.Assign) and len(other.targets) == 1:
-                target, value = other.targets[0], other.value
-            elif isinstance(other, ast.withitem):
-                target, value = other.optional_vars, other.context_expr
-            if type(target) is type(node) and ast.dump(target).replace("Store()", "Load()") == wanted:
-                found.add((self.name(value.func) or "") if isinstance(value, ast.Call) else "")
-        return found.pop() if len(found) == 1 else ""
-
     @functools.cached_property
     def native_sites(self) -> dict[ast.Call, None]:
         """Calls that may construct native module classes outside of module classes, in the order of the files."""

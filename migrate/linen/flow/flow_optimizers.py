@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .flow_makers import maker_of
 from .flow_values import (
     ANY,
     NOTHING,
@@ -43,7 +44,7 @@ def of(flow: Flow, node: ast.Call, method: str) -> Value | None:
         return None
     assert isinstance(node.func, ast.Attribute)
     if node.func not in flow.makers:
-        flow.makers[node.func] = flow.made_by(node.func.value)
+        flow.makers[node.func] = maker_of(flow, node.func.value)
     known = isinstance(flow.value(node.func.value), Transformation) or flow.makers[node.func].startswith("optax.")
     if not known:
         return None

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
-from .flow_values import RESTORE_ARGS, RESTORES, Function, Items, Record, Symbol, Tracked, Value
+from .flow_values import RESTORE_ARGS, RESTORES, Function, Items, Record, Symbol, Tracked, Value, sites_of
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -58,10 +58,10 @@ class Uses:
                     self._functions.setdefault(function, []).append((node, value))
 
         for position, (symbol, value) in enumerate(flow.env.items()):
-            for site in _sites(value):
+            for site in sites_of(value):
                 self._symbols.setdefault(site, []).append((position, symbol, value))
         for position, (function, value) in enumerate(flow.returns.items()):
-            for site in _sites(value):
+            for site in sites_of(value):
                 self._returning.setdefault(site, []).append((position, function, value))
 
     def calls(self, names: Collection[str]) -> list[ast.Call]:
@@ -111,13 +111,6 @@ class Uses:
     def references(self, function: ast.AST) -> list[tuple[ast.AST, Function]]:
         """The names and attributes whose value is, or may be, a function."""
         return self._functions.get(function, [])
-
-
-def _sites(value: Value) -> frozenset[ast.Call]:
-    """The constructions of the models that a value, or what a tuple has, is made from."""
-    if isinstance(value, Items):
-        return frozenset().union(*map(_sites, value.items))
-    return frozenset(value.sites) if isinstance(value, Tracked) else frozenset()
 
 
 def _decorates(flow: Flow, decorator: ast.expr) -> str:

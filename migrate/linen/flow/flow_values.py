@@ -189,6 +189,13 @@ def join(a: Value | None, b: Value | None) -> Value | None:
     return ANY
 
 
+def sites_of(value: Value) -> frozenset[ast.Call]:
+    """The constructions of the models that a value, or what a tuple has, is made from."""
+    if isinstance(value, Items):
+        return frozenset().union(*map(sites_of, value.items))
+    return frozenset(value.sites) if isinstance(value, Tracked) else frozenset()
+
+
 def is_sequence(value: Value, length: int) -> bool:
     """A tuple or list of so many items, which an assignment may take apart?"""
     return isinstance(value, Items) and not isinstance(value, Entries) and len(value.items) == length

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import re
 from collections.abc import Iterator, Sequence
 
 from ...source import SourceFile
@@ -29,6 +30,21 @@ class Field:
     source: SourceFile
     kw_only: bool = False
     init: bool = True  # False: no argument of the constructor (dataclasses.field(init=False))
+
+    @property
+    def _annotated(self) -> str:
+        return ast.unparse(self.annotation) if self.annotation is not None else ""
+
+    @property
+    def may_be_none(self) -> bool:
+        """Is None its default, or among what it may hold?"""
+        default = isinstance(self.default, ast.Constant) and self.default.value is None
+        return default or re.search(r"\b(None|Optional)\b", self._annotated) is not None
+
+    @property
+    def may_be_int(self) -> bool:
+        """Is an integer among what it may hold (`features: int | Sequence[int]`)?"""
+        return re.search(r"(^|[\[,| ])int($|[\],| ])", self._annotated) is not None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ from ...context import FileContext
 from ...diagnostics import Severity
 from ...linen.flow import flow_classes, local_classes
 from ...linen.flow.flow import Flow
+from ...linen.flow.flow_makers import maker_of
 from ...linen.flow.flow_values import ANY, ClassValue, Function, Model, Table
 from ...linen.flow.function_calls import FunctionCalls
 from ...linen.outside import whole_layers
@@ -293,7 +294,7 @@ def _dynamic(context: FileContext, flow: Flow, call: ast.Call) -> None:
     module = flow.name(call.args[0])
     value = flow.value(call)
     made_by = flow.source_of[call].parents[call]
-    if flow.made_by(call.args[0]) == "importlib.import_module" and isinstance(made_by, ast.Call) and made_by.func is call:
+    if maker_of(flow, call.args[0]) == "importlib.import_module" and isinstance(made_by, ast.Call) and made_by.func is call:
         plans = [plan for plan in flow.plan.classes.values() if plan.outcome is Outcome.NATIVE]
         if plans and not isinstance(value, ClassValue):
             _of_any_module(context, call)
@@ -358,8 +359,9 @@ def _by_attribute(context: FileContext, flow: Flow, call: ast.Call) -> None:
 
 def _given_to_linen(context: FileContext, flow: Flow, call: ast.Call) -> None:
     """`Wrapper(encoder)`: a class that stays Linen, or a layer of flax.linen, is given a module that is native now."""
-    taken = flow.value(call.func)
-    layer = flow.name(call.func) or ""
+    partial = flow.name(call.func) == "functools.partial" and bool(call.args)
+    made = call.args[0] if partial else call.func
+    taken, layer = flow.value(made), flow.name(made) or ""
     if isinstance(taken, ClassValue):
         holders = [q for q in taken.qualnames if flow.plan.classes[q].outcome is not Outcome.NATIVE]
         if not holders:
@@ -369,7 +371,7 @@ def _given_to_linen(context: FileContext, flow: Flow, call: ast.Call) -> None:
         outer, then = layer.replace("flax.linen", "nn"), _TOGETHER
     else:
         return
-    for argument in [*call.args, *(k.value for k in call.keywords)]:
+    for argument in [*call.args[partial:], *(k.value for k in call.keywords)]:
         value = flow.value(argument)
         names: set[str] = set()
         if isinstance(value, ClassValue):

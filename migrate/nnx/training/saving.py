@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.flow.flow_makers import maker_of
 from ...linen.flow.flow_uses import restored_target
 from ...linen.flow.flow_values import RESTORES, SAVES, State
 from . import collections, loops
@@ -130,7 +131,7 @@ def _pair(form: _Native, node: ast.Name) -> str:
 def _kind(form: _Native, call: ast.Call) -> str:
     """`CheckpointManager` or `Checkpointer` where the method is one of Orbax's, told by how its object is made."""
     assert isinstance(call.func, ast.Attribute)
-    made = form.flow.made_by(call.func.value)
+    made = maker_of(form.flow, call.func.value)
     if not made.startswith("orbax.checkpoint."):
         return ""
     return next((kind for kind in _CHECKPOINTERS if made.endswith(kind)), "")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from ...context import FileContext
 from ...linen.flow.flow import Flow
-from ...linen.flow.flow_values import Items, Model, Value
+from ...linen.flow.flow_values import ANY, sites_of
 from ...trees import subtree
 
 _SEQUENTIAL = "flax.linen.Sequential"
@@ -34,7 +34,9 @@ def is_written(flow: Flow, call: ast.Call) -> bool:
     given = [*call.args, *(k.value for k in call.keywords if k.arg == "layers")]
     if flow.name(call.func) != _SEQUENTIAL or len(given) != 1 or len(call.args) + len(call.keywords) != 1:
         return False
-    return not isinstance(given[0], ast.Starred) and any(_is_native(flow, part) for part in _parts(flow, given[0]))
+    if isinstance(given[0], ast.Starred):
+        return False
+    return any(_is_native(flow, part) for part in _parts(flow, given[0])) or _may_be_native(flow, call, given[0])
 
 
 def _parts(flow: Flow, layers: ast.expr) -> Iterator[ast.expr]:
@@ -54,13 +56,18 @@ def _parts(flow: Flow, layers: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_native(flow: Flow, node: ast.expr) -> bool:
-    value = flow.value(node)
-    return any(site in flow.native_sites for site in _sites(value))
+    return not sites_of(flow.value(node)).isdisjoint(flow.native_sites)
 
 
-def _sites(value: Value) -> Iterator[ast.Call]:
-    if isinstance(value, Model):
-        yield from value.sites
-    elif isinstance(value, Items):
-        for item in value.items:
-            yield from _sites(item)
+def _may_be_native(flow: Flow, call: ast.Call, layers: ast.expr) -> bool:
+    """Is it handed to a native class, which takes either, with layers of which nothing tells what they are?"""
+    parent = flow.source_of[call].parents[call]
+    holder = flow.source_of[call].parents[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(holder, ast.Call) or holder not in flow.native_sites or call in flow.plan.templates | flow.plan.taken:
+        return False
+    listed = layers.elts if isinstance(layers, ast.List | ast.Tuple) else [layers]
+    return any(flow.value(part) is ANY and not flow.name(_head(part)) for part in listed)
+
+
+def _head(part: ast.expr) -> ast.expr:
+    return part.func if isinstance(part, ast.Call) else part

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ...linen.flow.flow_makers import maker_of
 from ...linen.flow.flow_values import SAVES
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _unsigned_will_do(form: _Native, node: ast.AST) -> bool:
 def _saves(form: _Native, call: ast.Call) -> bool:
     """`manager.save(state.step, args=...)` of Orbax."""
     method = call.func
-    return isinstance(method, ast.Attribute) and form.flow.made_by(method.value).startswith("orbax.")
+    return isinstance(method, ast.Attribute) and maker_of(form.flow, method.value).startswith("orbax.")
 
 
 def _number(node: ast.expr, kind: type[int] | type[float]) -> bool:

@@ -20,14 +20,8 @@ class OfAnItem(nn.Module):
     return nn.Dense(3)(nn.relu(nn.Dense(self.width)(x)))
 
 
-class OfAnInput(nn.Module):
+class OfAnInput(OfAnItem):
   """Also what it multiplies."""
-
-  sizes: Sequence[int] = (5, 6)
-
-  @property
-  def width(self):
-    return self.sizes[-1]
 
   @nn.compact
   def __call__(self, x):

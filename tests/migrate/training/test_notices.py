@@ -143,10 +143,76 @@ def test_native_models_that_layers_of_linen_are_given(kit, layer: str, outer: st
     assert f"MLP is an nnx.Module now, and {outer}, to which it is given here, stays Linen" in done.after
 
 
+def test_a_sequence_of_what_nothing_tells_goes_to_a_native_class() -> None:
+    text = """
+from flax import linen as nn
+
+class MLP(nn.Module):
+    width: int
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.width)(x)
+
+class Head(nn.Module):
+    inner: nn.Module
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(self.inner(x))
+
+def parts():
+    return {n: MLP(n) for n in (3, 5)}
+
+found = parts()
+model = Head(nn.Sequential([found[3], nn.relu, found[5]]))
+plain = nn.Sequential([found[3]])
+"""
+    (file,) = migrate_project([SourceFile.parse(Path("models.py"), "models", text)]).files
+    assert "linen_parity.sequential([found[3], nnx.relu, found[5]])" in (file.after or "")
+    assert "plain = nn.Sequential([found[3]])" in (file.after or "")  # it may be given to Linen
+
+
 def test_a_sequence_of_native_models_is_none_of_linen(kit) -> None:
     done = kit.migrate("from flax import linen as nn\nmade = nn.Sequential([MLP(3)])\n", kit.MLP)
     assert "made = linen_parity.sequential([linen_parity.Functional(MLP, 3, sizes=" in done.after
     assert "NNX604" not in done.codes
+
+
+def test_a_partial_that_native_classes_and_linen_copies_share() -> None:
+    """`base` is given to a class that is native and, by `head`, to one that stays Linen: no one class is right for both."""
+    text = """
+import functools
+from typing import Any
+from flax import linen as nn
+
+class MLP(nn.Module):
+    width: int
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.width)(x)
+
+class Head(nn.Module):
+    base_cls: Any
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2)(self.base_cls()(x))
+
+class Asking(nn.Module):
+    network_cls: Any
+    @nn.compact
+    def __call__(self, x):
+        if self.is_mutable_collection("probe"):
+            self.sow("probe", "x", x)
+        return self.network_cls()(x)
+
+def both(width):
+    base = functools.partial(MLP, width)
+    head = functools.partial(Head, base_cls=base)
+    return Asking(head), Head(base)
+"""
+    (file,) = migrate_project([SourceFile.parse(Path("models.py"), "models", text)]).files
+    said = [(d.line, d.message) for d in file.diagnostics if d.code == "NNX604"]
+    line = text.splitlines().index("    head = functools.partial(Head, base_cls=base)") + 1
+    assert said == [(line, "MLP is an nnx.Module now, and Head, to which it is given here, stays Linen")]
 
 
 def test_classes_that_a_file_asks_itself_for(kit) -> None:
