@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...catalog import layers
+from ..lifted import mapped_modules
 from ..lifted.higher_order import HIGHER_ORDER, TRANSPARENT, makes_function, run_functions, uses_modules
 from ..lists import grown_widths
 from ..lists.size_lists import SizeList, put_together, summed
@@ -183,11 +184,9 @@ def library_call(run: Any, qualname: str, arguments: Arguments, env: Any) -> Abs
         return applied
     if qualname.startswith(("flax.linen.", "jax.", "optax.")) and makes_function(qualname):
         first = arguments.positional[0][1] if arguments.positional else None
+        if first is not None and qualname == "jax.vmap":
+            mapped_modules.check(run, first.value, node)
         if first is not None and qualname == "jax.vmap" and isinstance(first.value, Function | Module):
-            if isinstance(first.value, Module) and first.value.site.kind == "class" and not first.value.site.lifted:
-                first.value.site.renders["mapped"] = node  # refused where its call does more than compute
-            elif isinstance(first.value, Module) and first.value.site.target not in _SAME_CALL:
-                raise Unmigratable("NNX134", "a module is given to `jax.vmap` as it is; call it in a function", node)
             return Abs(Transformed(first.value, _vmapped_axes(arguments)), False)
         if first is not None and isinstance(first.value, Function):
             if qualname in TRANSPARENT:
@@ -322,10 +321,6 @@ def _canonicalize_tuple(run: Any, arguments: Arguments, env: Any) -> Abs:
     if several and not isinstance(found.value, Tup):
         return Abs(found.value, found.static, found.flags)
     return Abs(Tup(items), found.static, found.flags)
-
-
-# Layers that are called alike in Linen and NNX, and change nothing when called.
-_SAME_CALL = frozenset(f"flax.linen.{n}" for n in ("Dense", "DenseGeneral", "Conv", "Embed", "LayerNorm", "RMSNorm"))
 
 
 def _derived(qualname: str, arguments: Arguments) -> tuple[int, bool] | None:

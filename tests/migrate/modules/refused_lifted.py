@@ -153,6 +153,75 @@ if len('ab') > 1:
     return jax.vmap(self.bn)(x)
 """,
     ),
+    "a mapped chain with a Dropout in it": (
+        "NNX134",
+        """class M(nn.Module):
+  def setup(self):
+    self.chain = nn.Sequential([nn.Dense(4), nn.Dropout(0.5, deterministic=False)])
+
+  def __call__(self, x):
+    return jax.vmap(self.chain)(x)
+""",
+    ),
+    "a mapped chain with a module in it that draws": (
+        "NNX134",
+        """class Noisy(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return nn.Dropout(0.5, deterministic=False)(nn.Dense(4)(x))
+
+
+class M(nn.Module):
+  def setup(self):
+    self.chain = nn.Sequential([nn.Dense(4), Noisy()])
+
+  def __call__(self, x):
+    return jax.vmap(self.chain)(x)
+""",
+    ),
+    "a mapped chain with statistics in one of its chains": (
+        "NNX134",
+        """class M(nn.Module):
+  def setup(self):
+    self.chain = nn.Sequential([nn.Dense(4), nn.Sequential([nn.BatchNorm(True)])])
+
+  def __call__(self, x):
+    return jax.vmap(self.chain)(x)
+""",
+    ),
+    "a mapped chain with a function that uses another module": (
+        "NNX134",
+        """class M(nn.Module):
+  def setup(self):
+    self.drop = nn.Dropout(0.5, deterministic=False)
+    self.chain = nn.Sequential([nn.Dense(4), lambda x: self.drop(x)])
+
+  def __call__(self, x):
+    return jax.vmap(self.chain)(x)
+""",
+    ),
+    "a mapped chain that an attribute keeps": (
+        "NNX184",
+        """class M(nn.Module):
+  def setup(self):
+    self.chain = nn.Sequential([nn.Dense(4), nn.relu])
+    self.each = jax.vmap(self.chain)
+
+  def __call__(self, x):
+    return self.each(x)
+""",
+    ),
+    "a mapped module that may be one that draws": (
+        "NNX134",
+        """class M(nn.Module):
+  plain: bool = True
+  def setup(self):
+    self.part = nn.Dense(4) if self.plain else nn.Dropout(0.5, deterministic=False)
+
+  def __call__(self, x):
+    return jax.vmap(self.part)(x)
+""",
+    ),
     "a layer in a function given to a transform": (
         "NNX134",
         """class M(nn.Module):

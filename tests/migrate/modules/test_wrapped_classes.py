@@ -228,3 +228,40 @@ def test_a_second_run_changes_nothing() -> None:
     once = migrate(FORMS.read_text()).files[0].after
     assert once is not None and "linen_parity.Bridged(" in once
     assert migrate(once).files[0].after == once
+
+
+MAPPED = f"""class Stays(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    y = nn.Dense(4)(x)
+    {STAYS}
+    return y
+
+
+class Inner(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    return jnp.tanh(Stays()(x))
+
+
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    inner = Inner()
+    return jax.vmap(inner)(x) * jax.lax.map(lambda row: inner(row), x)
+"""
+
+
+def test_within_a_trace_of_its_own_it_counts_no_keys() -> None:
+    """It draws nothing, and NNX would not let it."""
+    result = migrate(HEAD + MAPPED)
+    assert {c.qualname: str(c.outcome) for c in result.classes}["m.M"] == "native"
+    for path, content in result.created.items():
+        module(path.stem, content)
+    assert result.files[0].after is not None
+    linen, native = module("mapped_before", HEAD + MAPPED), module("mapped_after", result.files[0].after)
+    x = jnp.asarray(np.random.RandomState(0).randn(2, 3, 4), jnp.float32)
+    variables = linen.M().init(jax.random.key(0), x)
+    model = native.M(in_shape=x.shape, rngs=nnx.Rngs(params=0, dropout=1))
+    compat.from_linen(variables, model)
+    np.testing.assert_array_equal(linen.M().apply(variables, x), model(x))
