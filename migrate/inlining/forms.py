@@ -6,8 +6,8 @@ are made at the beginning of the one method that reads them, as `setup` runs whe
 is another class's looks its ids up as the layer does. `match` is `if` where its patterns are values, and
 `if w := self.width:` is two statements. A random key that a variable alone starts from is drawn in its arguments. A flag
 that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it, and what
-a base's `setup` makes for derived classes alone in theirs. An attribute that is one name or another in Linen by a field
-is two.
+a base's `setup` makes for derived classes alone in theirs. A subclass of a layer has the layer within. An attribute that
+is one name or another in Linen by a field is two.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from .callees import NotInlined, is_class, read_elsewhere
 from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
 from .layer_text import looked_up
+from .layers_within import with_layer_within
 from .matches import as_conditions
 from .moved_params import at_the_call
 from .names_in_tests import as_statements
@@ -46,6 +47,7 @@ CODES = frozenset(
         "NNX130",
         "NNX132",
         "NNX133",
+        "NNX136",
         "NNX137",
         "NNX141",
         "NNX155",
@@ -60,7 +62,8 @@ def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
     rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, with_own_attributes, at_the_call, looked_up)
     before = source
-    for plainer in (with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved):
+    plainer_forms = (with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved)
+    for plainer in (*plainer_forms, with_layer_within):
         while isinstance(found := source.names.definitions.get(name), ast.ClassDef):
             text = plainer(project, source, found)
             if text is None:

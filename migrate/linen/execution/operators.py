@@ -70,6 +70,8 @@ class Operators(Evaluation):
         static, flags = left.static and right.static, left.flags | right.flags
         value = self.combine(type(node.op).__name__, left, right, node)
         if static and isinstance(value, Unknown):
+            if isinstance(node.op, ast.Add | ast.Mult) and (isinstance(left.value, Tup) or isinstance(right.value, Tup)):
+                return Abs(Static(*self.self_text(node, env), sequence=True), True, flags)  # `[0] + pads`: no number
             return self._static_text(node, True, flags, env)
         return Abs(value, static, flags)
 

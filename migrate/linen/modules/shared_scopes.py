@@ -21,6 +21,7 @@ class SharedScope:
 
     statement: ast.Expr
     source: SourceFile
+    module: ast.expr  # the second argument
     sites: tuple[Site, ...]
 
 
@@ -37,7 +38,8 @@ def share_scope(run: Any, node: ast.Call, env: Any) -> Abs:
     body = env.method.node.body if env.method is not None else []
     if not isinstance(holder, SelfModule) or run.holder != "self" or run.scopes:
         raise refuse("the first module is not `self`")
-    if not isinstance(statement, ast.Expr) or statement not in body or len(run.active) != 1 or run.loops or run.path:
+    apart = len({getattr(function, "name", "") for function in run.active}) != 1  # the method, or bases' by `super()`
+    if not isinstance(statement, ast.Expr) or statement not in body or apart or run.loops or run.path:
         raise refuse("it does not stand in every call of the module")
     modules = members(other)
     if not modules or any(_is_one_of_many(m) for m in modules):
@@ -45,7 +47,7 @@ def share_scope(run: Any, node: ast.Call, env: Any) -> Abs:
     for module in modules:
         if module.site.calls or module.site.held or module.site.passed or module.site.alternatives or module.site.choice:
             raise refuse("the second is called before, or belongs to others too")
-    run.shared_scopes.append(SharedScope(statement, env.source, tuple(m.site for m in modules)))
+    run.shared_scopes.append(SharedScope(statement, env.source, node.args[1], tuple(m.site for m in modules)))
     return Abs(Const(None), static=True)
 
 

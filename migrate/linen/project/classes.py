@@ -180,6 +180,9 @@ class ClassModel:
             for field in (*model.layer_fields, *model.own_fields, *model.name_field):
                 table[field.name] = field
         given = [f for f in table.values() if f.init]
+        if any(model.layer_fields for model in self.mro()):  # those that are left out have places before the class's own
+            layer = {f.name: f.kw_only for model in self.mro() for f in model.layer_fields}
+            given = [dataclasses.replace(f, kw_only=layer.get(f.name, True)) for f in given]
         return [*[f for f in given if not f.kw_only], *[f for f in given if f.kw_only]]
 
     def method(self, name: str, after: ClassModel | None = None) -> Method | None:
@@ -288,11 +291,13 @@ def _layer_fields(info: ClassInfo, foreign: tuple[str, ...], project: Project) -
     source = stub(foreign[0])
     (node,) = source.by_kind[ast.ClassDef]
     assert isinstance(node, ast.ClassDef)
+    left_out = False
     for field in _fields(ClassInfo(foreign[0], node, source, ()), project):
         if field.name in SELDOM and not said_somewhere(field.name, project.files.values()):
+            left_out = True
             continue
         known = field.annotation is not None and said(field.annotation) != "object"
-        yield field if known else dataclasses.replace(field, annotation=None)
+        yield dataclasses.replace(field, annotation=field.annotation if known else None, kw_only=left_out)
 
 
 def _name_field(info: ClassInfo, project: Project) -> Iterator[Field]:

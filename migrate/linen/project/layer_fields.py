@@ -29,10 +29,10 @@ WHOLE = {
     "flax.linen.RMSNorm": frozenset[str](),
     "flax.linen.GroupNorm": frozenset[str](),
 }
-# Fields for functions that few give or read: a class has them where the project does one or the other.
+# Fields that few give or read: a class has them where the project does one or the other.
 SELDOM = frozenset(
     {"promote_dtype", "dot_general", "dot_general_cls", "conv_general_dilated", "conv_general_dilated_cls"}
-    | {"preferred_element_type"}
+    | {"preferred_element_type", "reduction_axes", "feature_axes", "axis_index_groups", "force_float32_reductions"}
 )
 # The names in the catalog's defaults, as a file that imports flax.nnx says them.
 _SAID = {

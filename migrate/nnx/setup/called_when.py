@@ -43,6 +43,7 @@ def called_when(text: ClassText, site: Site) -> Parts:
         return ()
     function = site.source.function_of(site.node)
     called = {node.func for other in text.run.sites for node, _, _ in other.calls}  # the name may be another's, too
+    called |= {shared.module for shared in text.run.shared_scopes}
     if function is None or not _is_only_called(site, function, {target.id}, called):
         return ()
     if place.kind == "attribute" and not site.loops:

@@ -44,6 +44,7 @@ def made_when(text: ClassText, site: Site) -> Parts | None:
         return None
     calls = {node.func for node, _, _ in site.calls}
     reads = [n for a in applied if isinstance(a, ast.Attribute) for n in [a.value]]
+    reads += [shared.module for shared in text.run.shared_scopes]
     for method in text.model.methods().values():
         for node in method.nodes:
             if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):

@@ -67,6 +67,37 @@ class Layers(nn.Module):
     return nn.Dense(3)(norm(x))
 
 
+class Sometimes(nn.Module):
+  """Linen makes variables for what is called."""
+
+  normalize: bool = True
+
+  @nn.compact
+  def __call__(self, x):
+    norm = nn.LayerNorm()
+    nn.share_scope(self, norm)
+    if not self.normalize:
+      return x
+    return norm(x)
+
+
+class SometimesOfSetup(nn.Module):
+  normalize: bool = True
+
+  def setup(self):
+    self.norm = nn.LayerNorm()
+    nn.share_scope(self, self.norm)
+
+  def __call__(self, x):
+    return self.norm(x) if self.normalize else x
+
+
+class Derived(Sometimes):
+  @nn.compact
+  def __call__(self, x):
+    return nn.tanh(super().__call__(x))
+
+
 class Stack(nn.Module):
   depth: int = 2
 
@@ -83,4 +114,9 @@ CASES = [
   ('Wrapped', {}, [(2, 4)], {}),
   ('Layers', {}, [(5, 4)], {}),
   ('Stack', {}, [(5, 4)], {}),
+  ('Sometimes', {'normalize': False}, [(5, 4)], {}),
+  ('SometimesOfSetup', {'normalize': False}, [(5, 4)], {}),
+  ('SometimesOfSetup', {}, [(5, 4)], {}),
+  ('Derived', {}, [(5, 4)], {}),
+  ('Derived', {'normalize': False}, [(5, 4)], {}),
 ]

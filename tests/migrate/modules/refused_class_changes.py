@@ -1,12 +1,106 @@
 """Decorators, mixins, bases and defaults that change what a class is, where it stays Linen: with their codes."""
 
 REFUSED = {
-    "a layer's subclass whose call reads the layer": (
-        "NNX136",
+    "a layer that its subclass calls in a function of its own": (
+        "NNX160",
         """class M(nn.Dense):
+  scale: float = 2.0
   @nn.compact
   def __call__(self, x):
-    return super().__call__(x) * self.features
+    def call(x):
+      return super(M, self).__call__(x)
+    return call(x) * self.scale
+""",
+    ),
+    "a layer's subclass that defines what the layer reads": (
+        "NNX136",
+        """class M(nn.Conv):
+  scale: float = 2.0
+  @property
+  def shared_weights(self):
+    return False
+  @nn.compact
+  def __call__(self, x):
+    return super().__call__(x) * self.scale
+""",
+    ),
+    "a layer's field that is an attribute of its subclass": (
+        "NNX136",
+        """class M(nn.Dense):
+  scale: float = 2.0
+  use_bias = False
+  @nn.compact
+  def __call__(self, x):
+    return super().__call__(x) * self.scale
+""",
+    ),
+    "a layer that its subclass asks for its parameters, too": (
+        "NNX136",
+        """class M(nn.Dense):
+  scale: float = 2.0
+  @nn.compact
+  def __call__(self, x):
+    return super().__call__(x) * self.scale
+  def param(self, name, *args):
+    return super().param(name, *args)
+""",
+    ),
+    "a layer with a table that its subclass looks up under a condition": (
+        "NNX136",
+        """class M(nn.Embed):
+  scale: float = 2.0
+  def __call__(self, t):
+    if self.scale:
+      return super().__call__(t) * self.scale
+    return jnp.zeros((*t.shape, self.features))
+""",
+    ),
+    "a layer with a table that its subclass does not look up first": (
+        "NNX136",
+        """class M(nn.Embed):
+  scale: float = 2.0
+  def __call__(self, t):
+    if not self.scale:
+      return jnp.zeros((*t.shape, self.features))
+    return super().__call__(t) * self.scale
+""",
+    ),
+    "a layer with a table that other code reads": (
+        "NNX140",
+        """class Scaled(nn.Embed):
+  scale: float = 2.0
+  def __call__(self, t):
+    return super().__call__(t) * self.scale
+class M(nn.Module):
+  def setup(self):
+    self.tokens = Scaled(8, 4)
+  def __call__(self, t):
+    return self.tokens(t) @ self.tokens.embedding.T
+""",
+    ),
+    "a layer's subclass that other code takes for the layer": (
+        "NNX136",
+        """def is_dense(module):
+  return isinstance(module, nn.Dense)
+class M(nn.Dense):
+  scale: float = 2.0
+  @nn.compact
+  def __call__(self, x):
+    return super().__call__(x) * self.scale
+""",
+    ),
+    "a layer's subclass that is given a field of the layer's by its place": (
+        "NNX140",
+        """class Scaled(nn.Dense):
+  scale: float = 2.0
+  @nn.compact
+  def __call__(self, x):
+    return super().__call__(x) * self.scale
+class M(nn.Module):
+  @nn.compact
+  def __call__(self, x):
+    init = nn.initializers.zeros
+    return Scaled(4, True, None, jnp.float32, None, init, init, None)(x)
 """,
     ),
     "a layer's subclass that gives the layer other features": (

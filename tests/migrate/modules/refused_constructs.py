@@ -176,15 +176,6 @@ class M(Sizes, nn.Module):
     return self.embedding[t]
 """,
     ),
-    "a layer's subclass that asks the layer for more": (
-        "NNX136",
-        """class M(nn.Dense):
-  scale: float = 2.0
-  @nn.compact
-  def __call__(self, x):
-    return super().__call__(x) * self.param('s', nn.initializers.ones, ()) * self.scale
-""",
-    ),
     "a scope that is shared under a condition": (
         "NNX131",
         """class M(nn.Module):

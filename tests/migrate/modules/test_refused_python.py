@@ -124,17 +124,6 @@ REFUSED = {
         "NNX133",
         "    d = nn.Dense(4)\n    y = d(x)\n    return y if type(d).__name__ == 'Dense' else 2 * y\n",
     ),
-    "fields of a base class that is a layer": (
-        "NNX140",
-        """    return Scaled(4, scale=3.0)(x)
-
-
-class Scaled(nn.Dense):
-  scale: float = 2.0
-  def __call__(self, x):
-    return super().__call__(x) * self.scale
-""",
-    ),
     "a default of a layer that NNX has not": (
         "NNX150",
         "    return Four()(x)\n\n\nclass Four(nn.Dense):\n  features: int = 4\n",

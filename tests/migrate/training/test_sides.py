@@ -346,7 +346,7 @@ OTHERS = {
 STAYING = {  # a class stays Linen
     *("boxes_of_a_linen_stack_taken_apart", "encoders_of_a_table_in_a_linen_class"),
     "classes_by_default_and_one_that_stays_linen",
-    *("encoders_of_a_chosen_class_in_a_linen_class", "a_wrapped_class_in_a_kept_loop", "a_changed_layer_as_a_model"),
+    *("encoders_of_a_chosen_class_in_a_linen_class", "a_wrapped_class_in_a_kept_loop"),
 }
 # Linen constrains a boxed parameter again wherever it reads it. In a scan that is a layer of the stack, under the names
 # that are left: where the stack itself takes a mesh axis, each layer is laid out anew at every step of the loop. The
