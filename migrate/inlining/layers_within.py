@@ -37,8 +37,8 @@ def with_layer_within(project: Project, source: SourceFile, model: ast.ClassDef)
     method = _call_of(model)
     if not linen or method is None or source.names.is_hidden(linen, method):
         return None
-    fields = ", ".join(f"{field}=self.{field}" for field in _fields(project, base))
-    made = f"{source.text_of(model.bases[0])}({fields}"
+    within = f"\n{source.indent_of(method)}{source.indent_unit * 2}"
+    made = f"{source.text_of(model.bases[0])}({''.join(f'{within}{f}=self.{f},' for f in _fields(project, base))}"
     return (_of_setup if base == _EMBED else _of_call)(project, source, model, method, linen, made)
 
 
@@ -55,7 +55,7 @@ def _of_call(
         edits.insert(source.line_start(source.span(method).start), f"{source.indent_of(method)}@{linen}.compact\n")
     first = method.body[0]
     documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(method.body) > 1
-    lines = f'{indent}{name} = {made}, name="{name}")\n{indent}{linen}.share_scope(self, {name})\n'
+    lines = f'{indent}{name} = {made} name="{name}")\n{indent}{linen}.share_scope(self, {name})\n'
     edits.insert(source.line_span(method.body[1 if documented else 0]).start, lines)
     for call in calls:
         edits.replace(source.span(call), name)

@@ -28,20 +28,33 @@ WHOLE = {
     "flax.linen.LayerNorm": frozenset[str](),
     "flax.linen.RMSNorm": frozenset[str](),
     "flax.linen.GroupNorm": frozenset[str](),
+    "flax.linen.BatchNorm": frozenset[str](),
+    "flax.linen.Dropout": frozenset[str](),
+    "flax.linen.MultiHeadDotProductAttention": frozenset[str](),
 }
 # Fields that few give or read: a class has them where the project does one or the other.
 SELDOM = frozenset(
     {"promote_dtype", "dot_general", "dot_general_cls", "conv_general_dilated", "conv_general_dilated_cls"}
     | {"preferred_element_type", "reduction_axes", "feature_axes", "axis_index_groups", "force_float32_reductions"}
+    | {"axis", "decode", "force_fp32_for_softmax", "qkv_dot_general", "out_dot_general", "qkv_dot_general_cls"}
+    | {"out_dot_general_cls", "qk_attn_weights_einsum_cls", "attn_weights_value_einsum_cls", "attention_fn"}
+)
+# Whose arguments are no fields: `x.mean(axis=1)`, `jnp.stack(parts, axis=-1)`.
+_LIBRARIES = ("jax.", "numpy.", "einops.", "optax.")
+_OF_ARRAYS = frozenset(
+    {"all", "any", "argmax", "argmin", "argsort", "cumsum", "max", "mean", "min", "prod", "repeat", "sort", "squeeze"}
+    | {"std", "sum", "take", "var"}
 )
 # The names in the catalog's defaults, as a file that imports flax.nnx says them.
 _SAID = {
     "default_kernel_init": "nnx.initializers.lecun_normal()",
     "default_embed_init": "nnx.nn.linear.default_embed_init",
     "initializers.": "nnx.initializers.",
+    "dot_product_attention": "dot_product_attention",
     "promote_dtype": "promote_dtype",
 }
-_HEAD = "import jax.numpy as jnp\nfrom flax import nnx\nfrom flax.linen.dtypes import promote_dtype\n\n\n"
+_HEAD = "import jax.numpy as jnp\nfrom flax import nnx\nfrom flax.linen.dtypes import promote_dtype\n"
+_HEAD += "from flax.linen import dot_product_attention\n\n\n"
 
 
 def takes_fields_only(info: ClassInfo, foreign: tuple[str, ...]) -> bool:
@@ -81,9 +94,20 @@ def said_somewhere(field: str, files: Iterable[SourceFile]) -> bool:
             read = [n for n in source.by_kind.get(ast.Attribute, ()) if n.attr == field]  # type: ignore[attr-defined]
             if any(source.names.raw_qualname(node) is None for node in read):  # not `jax.lax.dot_general`
                 return True
-            if any(node.arg == field for node in source.by_kind.get(ast.keyword, ())):  # type: ignore[attr-defined]
+            given = [n for n in source.by_kind.get(ast.keyword, ()) if n.arg == field]  # type: ignore[attr-defined]
+            if not all(_is_of_library(source, node) for node in given):
                 return True
     return False
+
+
+def _is_of_library(source: SourceFile, keyword: ast.AST) -> bool:
+    """Is it an argument of a function or method of arrays?"""
+    call = source.parents.get(keyword)
+    func = call.func if isinstance(call, ast.Call) else None
+    name = source.names.raw_qualname(func) if isinstance(func, ast.Name | ast.Attribute) else None
+    if name is not None:
+        return name.startswith(_LIBRARIES)
+    return isinstance(func, ast.Attribute) and func.attr in _OF_ARRAYS
 
 
 __all__ = ["SELDOM", "WHOLE", "said_somewhere", "stub", "takes_fields_only"]

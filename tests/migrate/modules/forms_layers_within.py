@@ -173,10 +173,66 @@ class Heads(nn.Module):
     return self.many(self.rms(self.small(x)))
 
 
+class Activated(nn.BatchNorm):
+  """Statistics, and a flag of the call."""
+
+  act: Callable = nn.relu
+
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return self.act(super().__call__(x, use_running_average=not train))
+
+
+class Centered(nn.BatchNorm):
+  """Replaces the layer's call as a whole."""
+
+  shift: float = 0.5
+
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    mean = self.variable('batch_stats', 'mean', lambda: jnp.zeros(x.shape[-1]))
+    if train:
+      mean.value = self.momentum * mean.value + (1 - self.momentum) * x.mean(0)
+    return x - mean.value + self.shift
+
+
+class Scaled(nn.Dropout):
+  scale: float = 1.0
+
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    return super().__call__(x, deterministic=not train) * self.scale
+
+
+class Attention(nn.MultiHeadDotProductAttention):
+  residual: bool = True
+
+  @nn.compact
+  def __call__(self, x, mask=None, train: bool = False):
+    y = super().__call__(x, x, mask=mask, deterministic=not train)
+    return x + y if self.residual else y
+
+
+class Layers(nn.Module):
+  """Layers with statistics, random numbers and layers of their own."""
+
+  @nn.compact
+  def __call__(self, x, train: bool = False):
+    x = Activated(momentum=0.9, dtype=jnp.bfloat16)(nn.Dense(8)(x.mean(axis=1)), train)
+    x = Centered(momentum=0.5)(x, train)
+    x = Scaled(0.3, scale=2.0)(x[:, None], False)
+    x = Attention(num_heads=2, qkv_features=4, dropout_rate=0.1)(x)
+    return Attention(num_heads=4, normalize_qk=True, residual=False, name='last')(x, mask=jnp.ones((1, 1, 1, 1)))
+
+
 CASES = [
   ('PaddedConv', {'features': 4, 'kernel_size': (3, 3), 'padding': 'VALID', 'mode': 'edge'}, [(2, 5, 5, 3)], {}),
   ('Images', {}, [(2, 8, 8, 3)], {}),
   ('Heads', {}, [(2, 5)], {}),
+  ('Layers', {}, [(3, 2, 5)], {'train': True}),
+  ('Layers', {}, [(3, 2, 5)], {}),
+  ('Attention', {'num_heads': 2, 'dtype': jnp.bfloat16}, [(3, 2, 6)], {}),
+  ('Centered', {}, [(3, 6)], {'train': True}),
   ('Tokens', {}, [[[1, 3], [0, 5]]], {}),
   ('ScaledEmbed', {'num_embeddings': 6, 'features': 3, 'scale_by_width': False, 'dtype': jnp.bfloat16}, [[[1, 5]]], {}),
   ('TiedEmbed', {'num_embeddings': 6, 'features': 3}, [[[1, 5]]], {}),
