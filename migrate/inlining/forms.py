@@ -7,7 +7,8 @@ is another class's looks its ids up as the layer does. `match` is `if` where its
 `if w := self.width:` is two statements. A random key that a variable alone starts from is drawn in its arguments. A flag
 that a scan leaves alone stands around the scanned function. What a plain dataclass gives a class stands in it, and what
 a base's `setup` makes for derived classes alone in theirs. A subclass of a layer has the layer within. An attribute that
-is one name or another in Linen by a field is two.
+is one name or another in Linen by a field is two. A list of modules that a loop makes in its header has a name, and an
+item that is called apart from the others stands apart.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .dataclass_bases import with_own_fields
 from .drawn_keys import with_keys_in_place
 from .layer_text import looked_up
 from .layers_within import with_layer_within
+from .lists_in_calls import with_named_lists
 from .matches import as_conditions
 from .moved_params import at_the_call
 from .names_in_tests import as_statements
@@ -57,13 +59,18 @@ CODES = frozenset(
 )
 
 
+_PLAINER = (
+    with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved, with_layer_within,
+    with_named_lists,
+)  # fmt: skip
+
+
 def other_form(project: Project, source: SourceFile, name: str) -> SourceFile:
     """`source` with the `setup` of the class `name` in its plainest form; raises NotInlined where that is the one it has."""
     rewrites: tuple[Callable[[Project, SourceFile, ast.ClassDef, ast.FunctionDef], str | None], ...]
     rewrites = (_held_class, _filled_dict, _tuple_of_modules, _numbered, with_own_attributes, at_the_call, looked_up)
     before = source
-    plainer_forms = (with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved)
-    for plainer in (*plainer_forms, with_layer_within):
+    for plainer in _PLAINER:
         while isinstance(found := source.names.definitions.get(name), ast.ClassDef):
             text = plainer(project, source, found)
             if text is None:

@@ -471,6 +471,9 @@ def _merge_tracked(
                 return Abs(Array(Shape((dims[-1],), whole)), False, flags)
             return Abs(Array(Shape((*there, *dims), left.lead)), False, flags)
     if not calltime:
+        sizes = _tracked_sizes(run, a.value, b.value, then, orelse, sides) if not static else None
+        if sizes is not None:
+            return Abs(sizes, False, flags)
         a, b = _as_size(run, a, b), _as_size(run, b, a)
     if isinstance(a.value, Int) and isinstance(b.value, Int) and not calltime:
         if static:
@@ -493,6 +496,19 @@ def _merge_tracked(
     if static and isinstance(merged.value, Unknown):
         return Abs(Static(name, frozenset({name})), True, flags)
     return Abs(merged.value, static, flags)
+
+
+def _tracked_sizes(
+    run: Execution, a: Value, b: Value, then: Block, orelse: Block, sides: tuple[Step, Step] | None
+) -> Tup | None:
+    """As many sizes on either side: `shape = (1, width)`, else `shape = (1, 1)`."""
+    if type(a) is not Tup or type(b) is not Tup or a.kind != b.kind or len(a.items) != len(b.items) or a == b:
+        return None
+    pairs = list(zip(a.items, b.items))
+    if not all(type(x) is Int and type(y) is Int for x, y in pairs):
+        return None
+    dims = [_tracked_dim(run, x.dim, y.dim, then, orelse, 0, None, sides) for x, y in pairs if type(x) is type(y) is Int]
+    return Tup(tuple(Int(dim) for dim in dims if dim is not None), a.kind)
 
 
 def _as_size(run: Execution, value: Abs, other: Abs) -> Abs:

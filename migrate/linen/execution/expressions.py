@@ -87,7 +87,7 @@ class Expressions(Containers, Operators, Localization):
             return Abs(held, False, base.flags)
         if isinstance(value, Module | ModuleField):
             return module_attribute(self, node, base, env)
-        if isinstance(value, Array) and node.attr == "dtype" and not base.static:
+        if (isinstance(value, Array) or type(value) is Unknown) and node.attr == "dtype" and not base.static:
             return Abs(DtypeOf(self.project.said(node)), False, base.flags)
         if isinstance(value, Array | Tup | Int) or type(value).__name__ not in ("Unknown",):
             found = shapes.attribute(value, node.attr)

@@ -343,7 +343,7 @@ class Operators(Evaluation):
             if one != other and self.in_setup and asks_what_changes(self, cond):
                 raise Unmigratable("NNX113", f"a size asks `{ast.unparse(node.test)}`, which setup sets again", node)
             return Abs(Int(Dim.cond(cond, one.dim, other.dim, deps)), static, flags)
-        if static and isinstance(a.value, Tup) and isinstance(b.value, Tup):
+        if test.static and isinstance(a.value, Tup) and isinstance(b.value, Tup):
             sizes = self._either_sizes(a.value, b.value, *self.self_text(node.test, env))
             if sizes is not None:
                 return Abs(sizes, static, flags)

@@ -12,6 +12,7 @@ from ...trees import of_kind, subtree
 from ..lifted.lifting import variable_axis
 from ..project.classes import Field, Method
 from ..shapes import shapes
+from ..values import closures
 from ..values.apart import run_apart
 from ..values.arguments import arguments_of, defaults_of, function_env, parameters_of
 from ..values.bundles import Bundle
@@ -123,9 +124,16 @@ def _refuse_boxed(node: ast.Call) -> None:
 def _dtype_argument(run: Any, site: Site, node: ast.expr, given: Abs, env: Any) -> Localized | None:
     """A parameter with the dtype of an array of the call: an argument of the constructor, checked where it is used."""
     stem = _stem(site.name)
-    if not isinstance(given.value, DtypeOf) or not stem or site.in_setup:
+    if not stem or site.in_setup:
         return None
     argument = f"{stem}_dtype"
+    if isinstance(given.value, Function):
+        of_text = closures.initializer(run, node, argument, env)
+        if of_text is not None:
+            site.renders["dtype"] = (argument, of_text[1], "jax.numpy.float32")
+        return of_text[0] if of_text is not None else None
+    if not isinstance(given.value, DtypeOf):
+        return None
     entry = run.model.method(run.entry)
     default = dtype_default(run, entry, node.id) if entry is not None and isinstance(node, ast.Name) else ""
     site.renders["dtype"] = (argument, node, default or "jax.numpy.float32")

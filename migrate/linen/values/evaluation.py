@@ -13,6 +13,7 @@ from ...trees import subtree
 from ..execution import asked_values
 from ..lists.chains import Chain, Cycle
 from ..lists.conditional_items import AllOf, Sometimes
+from .closures import AskedDtype
 from .dims import Dim
 from .environment import Env
 from .merging import Either, OptionalModule, members, without
@@ -58,6 +59,7 @@ class Evaluation:
     first_draws: dict[ast.AST, str]
     item_names: set[str]
     starting: bool  # is what a variable starts from being said?
+    asked_dtype: AskedDtype | None  # of the initializer that is being said
     apart: int  # how many functions are being followed none of whose code is in the constructor
     path: list[Step]  # the conditions under which the current statement is executed
     sized: list[tuple[Localized, bool]]  # and those on sizes and fields alone that are not among them, with the side

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ...trees import children, subtree
-from . import localize, mutation
+from . import closures, localize, mutation
 from .arguments import is_self, substituted
 from .dims import Dim
 from .evaluation import Evaluation
@@ -26,7 +26,7 @@ from .sites import (
     Static,
     Variable,
 )
-from .values import Array, Const, Int, Real, ShapeOf, Tup, Unknown, Value
+from .values import Array, Const, DtypeOf, Int, Real, ShapeOf, Tup, Unknown, Value
 from .variable_starts import is_unchanged
 
 
@@ -86,7 +86,7 @@ class Localization(Evaluation):
         if not found.static and (found.flags or not opaque):
             return None
         inner = self.localize(value, env)
-        if inner is None or (isinstance(value, ast.Lambda) and localize.changes_later(value, inner.needs, env)):
+        if inner is None or (isinstance(value, ast.Lambda) and closures.changes(value, env)):
             return None
         return Localized(env.source.span(statement), env.source, inner.replaced, inner.needs)
 
@@ -102,7 +102,7 @@ class Localization(Evaluation):
         )
         if not all(self._localize(child, env, bound, replaced, needs) for child in ast.iter_child_nodes(node)):
             return None
-        if localize.changes_later(node, needs, env):
+        if closures.changes(node, env):
             return None
         return Localized(env.source.span(node), env.source, tuple(replaced), frozenset(needs))
 
@@ -137,11 +137,15 @@ class Localization(Evaluation):
             if env.is_local(node.id):
                 needs.add(node.id)
                 return True
+            if isinstance(here.value, DtypeOf) and self.asked_dtype is not None:
+                return put(self.asked_dtype.part(node, here.value))
             if self.in_setup and isinstance(here.value, Unknown) and env.method is not None and env.method.name == "setup":
                 return True  # setup's own statements stand in the constructor
             return self._put_value(here, put, needs)
         if isinstance(node, ast.expr):
-            found = self.evaluated.get(node)
+            found = self.evaluated.get(node) or closures.evaluated(self, node, bound, env)
+            if found is not None and isinstance(found.value, DtypeOf) and self.asked_dtype is not None:
+                return put(self.asked_dtype.part(node, found.value))
             if isinstance(node, ast.Attribute) and is_self(node.value, env):
                 if node.attr in self.attributes and node.attr not in self.fields:
                     value = self.attributes[node.attr].value
@@ -152,7 +156,11 @@ class Localization(Evaluation):
                     return False
                 if node.attr in self.fields:
                     return put(DimPart(Dim.field(node.attr)))
-                return self.model.method(node.attr) is not None or self.model.class_attribute(node.attr) is not None
+                own = self.model.method(node.attr)
+                if own is not None:
+                    called = isinstance(call := env.source.parents.get(node), ast.Call) and call.func is node
+                    return called or not closures.sets_later(own.nodes, node, env)
+                return self.model.class_attribute(node.attr) is not None
             if isinstance(node, ast.Attribute) and found is not None and isinstance(found.value, Static):
                 holder = self.evaluated.get(node.value)
                 if holder is not None and isinstance(holder.value, Module) and holder.value.site.held:
@@ -192,8 +200,6 @@ class Localization(Evaluation):
                     text = localize.shape_condition(self, node)
                     if text is not None:
                         return put(*text)
-                    if any(isinstance(self.evaluated[c].value, Array) for c in [node.left, *node.comparators]):
-                        return False
                 elif localize.works_on(node, bound):
                     if isinstance(node, ast.Call) and not localize.is_free_call(self, node):
                         return False
@@ -205,6 +211,8 @@ class Localization(Evaluation):
                     return known
         inner = bound
         if isinstance(node, ast.Lambda):
+            if closures.changes(node, env):
+                return False
             arguments = node.args
             named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
             inner = bound | {a.arg for a in named if a is not None}

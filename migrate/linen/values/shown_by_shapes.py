@@ -13,6 +13,7 @@ from typing import Any
 from ...trees import subtree
 from ..project import given_names
 from ..project.classes import Field, Method
+from .closures import is_called_here
 from .sites import Function
 from .values import Const
 
@@ -165,12 +166,16 @@ class _Shown:
         Functions read names when they are called. Changes in place are not asked about here: what has been given a list
         sees them, too.
         """
-        if not isinstance(maker, ast.Assign | ast.AnnAssign | ast.For) or maker.lineno <= (node.end_lineno or 0):
+        if not isinstance(maker, ast.Assign | ast.AnnAssign | ast.For):
             return True
         ancestors = self.method.source.ancestors
         around = list(itertools.takewhile(lambda a: a is not self.method.node, ancestors(node)))
+        own = not isinstance(maker, ast.For) and maker in around  # `w = self.param("w", lambda key: jnp.asarray(w))`
+        if maker.lineno <= (node.end_lineno or 0) and not own:
+            return True
         loops = {a for a in around if isinstance(a, ast.For | ast.AsyncFor | ast.While)}
-        return any(isinstance(a, _FUNCTIONS) for a in around) or not loops.isdisjoint(ancestors(maker))
+        later = any(isinstance(a, _FUNCTIONS) and not is_called_here(self.method.source, a) for a in around)
+        return later or not loops.isdisjoint(ancestors(maker))
 
     def _is_name_shown(self, name: str, makers: list[ast.AST]) -> bool:
         left_out = name in self.bound and name in self.parameters and self._is_left_out(name)
@@ -273,14 +278,16 @@ class _Shown:
         parts = [part for statement in body for part in subtree(statement)]
         mine |= {name for part in parts for name in _bound_by(part)}
         own |= mine
-        shaped = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in _OF_SHAPES}
+        told = _OF_SHAPES | {"dtype"} if self.typed else _OF_SHAPES
+        shaped = {p.value for p in parts if isinstance(p, ast.Attribute) and p.attr in told}
         for part in parts:
             if isinstance(part, ast.Name) and part.id in self.passing - mine:
                 return False  # `lambda key: jnp.full((3,), i)` is called when the loop is over
             if isinstance(part, ast.Name) and part.id not in own and isinstance(part.ctx, ast.Load):
                 if part in shaped and self._is_last(part.id, node):
                     continue  # `lambda: jnp.zeros(h.shape)`
-                if len(self.bound.get(part.id, ())) > 1 or part.id in self.parameters:
+                several = len(self.bound.get(part.id, ())) > 1 and not is_called_here(self.method.source, node)
+                if several or part.id in self.parameters:
                     return False
                 if not self._name(part):
                     return False

@@ -22,6 +22,21 @@ for layer in reversed(layers):
   x = layer(x)
 return x""",
     ),
+    "all but its last item": (
+        "NNX110",
+        """layers = [nn.Dense(d) for d in self.widths]
+for layer in layers[:-1]:
+  x = layer(nn.relu(x))
+return x""",
+    ),
+    "an item apart, and all of them": (
+        "NNX114",
+        """layers = [nn.Dense(d) for d in self.widths]
+x = layers[0](x)
+for layer in layers:
+  x = layer(nn.relu(x))
+return x""",
+    ),
     "a second list in another order": (
         "NNX114",
         """dense = [nn.Dense(d) for d in self.widths]

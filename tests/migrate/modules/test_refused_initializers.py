@@ -36,6 +36,15 @@ REFUSED = {
     "a name that the call decides": (
         "    if train:\n      scale = 2.0 * self.n\n    init = lambda *args: self.kernel_init(*args) / scale\n"
     ),
+    "an array that changes before the layer is called": (
+        "    init = lambda *args: self.kernel_init(*args) * x.shape[-1]\n    x = x[..., :2]\n"
+    ),
+    "a size that changes before the layer is called": (
+        "    n = x.shape[-1]\n    init = lambda *args: self.kernel_init(*args) * n\n    n = 2\n"
+    ),
+    "an array that a function sees changed": (
+        "    def init(*args):\n      return self.kernel_init(*args) * x.shape[-1]\n    x = x[..., :2]\n"
+    ),
     "a name that the next pass changes": (
         "    for i in range(2):\n      scale = jnp.sqrt(x.shape[-1]) * i\n"
         "      init = lambda *args: self.kernel_init(*args) / scale\n"
@@ -46,4 +55,53 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_it_is_refused(what: str) -> None:
     (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", HEAD + REFUSED[what] + LAST)]).classes
+    assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason
+
+
+SETUP = """from flax import linen as nn
+import jax.numpy as jnp
+
+
+class M(nn.Module):
+  n: int = 2
+
+  def setup(self):
+{body}
+  def __call__(self, x):
+    for d in self.ds:
+      x = d(x)
+    return x
+
+  def scaled(self, key, shape, dtype=jnp.float32):
+    return jnp.ones(shape, dtype) * self.scale
+"""
+IN_SETUP = {  # Linen calls initializers when `setup` is over
+    "a name that setup binds again": (
+        "    n = 3\n    self.ds = [nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * n)]\n    n = 5\n"
+    ),
+    "a nested function, of a name that setup binds again": (
+        "    n = 3\n    def init(k, s, t=jnp.float32):\n      return jnp.ones(s, t) * n\n"
+        "    self.ds = [nn.Dense(3, kernel_init=init)]\n    n = 5\n"
+    ),
+    "what a comprehension counts": (
+        "    self.ds = [nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * i) for i in range(3)]\n"
+    ),
+    "what a loop counts": (
+        "    ds = []\n    for i in range(3):\n      ds.append(nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * i))\n"
+        "    self.ds = ds\n"
+    ),
+    "an attribute that setup sets again": (
+        "    self.scale = 3\n    self.ds = [nn.Dense(3, kernel_init=lambda k, s, t: jnp.ones(s, t) * self.scale)]\n"
+        "    self.scale = 5\n"
+    ),
+    "a method, of an attribute that setup sets again": (
+        "    self.scale = 3\n    self.ds = [nn.Dense(3, kernel_init=self.scaled)]\n    self.scale = 5\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", IN_SETUP)
+def test_initializers_of_setup_see_what_it_leaves(what: str) -> None:
+    text = SETUP.format(body=IN_SETUP[what])
+    (plan,) = migrate_project([SourceFile.parse(Path("m.py"), "m", text)]).classes
     assert (plan.outcome, plan.code) == ("bridged", "NNX113"), plan.reason

@@ -1,0 +1,165 @@
+"""What the text of an initializer reads of the call around it: `lambda key: jnp.ones(x.shape[-1], x.dtype)`.
+
+Linen calls an initializer where it stands, so that its text stands in the constructor with the sizes of the call. The
+dtype of an array of the call is an argument of the constructor, checked where the parameter is used; see `DtypePart`.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from ...source import SourceFile
+from ...trees import subtree
+from . import localize
+from .arguments import is_self
+from .default_dtypes import with_argument
+from .sites import Abs, DtypePart, InitPart, Localized, LocalizedPart
+from .values import Array, DtypeOf, Int, Real, Unknown
+
+_OF_ARRAYS = frozenset({"shape", "ndim", "size", "dtype"})
+_LIBRARIES = ("jax.numpy.", "numpy.", "jax.random.", "jax.nn.initializers.", "flax.linen.initializers.")
+_AS_THEY_ARE = frozenset(
+    {"asarray", "array", "reshape", "transpose", "copy", "ravel", "flatten", "squeeze", "tile", "repeat"}
+)
+
+
+@dataclasses.dataclass
+class AskedDtype:
+    """The dtype of an array that an initializer's text says, as the constructor has it: an argument of its own."""
+
+    argument: str
+    said: list[ast.expr] = dataclasses.field(default_factory=list)
+
+    def part(self, node: ast.expr, value: DtypeOf) -> InitPart:
+        self.said.append(node)
+        whole = with_argument(value, self.argument)
+        return DtypePart(self.argument) if whole is None else LocalizedPart(whole)
+
+
+def evaluated(run: Any, node: ast.AST, bound: frozenset[str], env: Any) -> Abs | None:
+    """What the text of a function, which was not followed, reads of the sizes or the dtype of an array around it."""
+    read = node.value if isinstance(node, ast.Subscript) else node
+    if not isinstance(read, ast.Attribute) or read.attr not in _OF_ARRAYS or not isinstance(read.value, ast.Name):
+        return None
+    around = env.get(read.value.id) if read.value.id not in bound else None
+    if around is None or not (isinstance(around.value, Array) or (type(around.value) is Unknown and read.attr == "dtype")):
+        return None
+    if isinstance(node, ast.Subscript) and any(isinstance(n, ast.Name) for n in subtree(node.slice)):
+        return None
+    around = list(env.source.ancestors(node))
+    function = next((a for a in around if isinstance(a, ast.FunctionDef | ast.Lambda)), None)
+    if env.method is None or function is env.method.node or env.method.node not in around:
+        return None  # it stands in the method itself, and was followed with it
+    if not isinstance(function, ast.FunctionDef | ast.Lambda):
+        return None
+    if changes(function, env):
+        return None  # it is read when the function is called
+    found: Abs = run.evaluate(node, env)
+    return found
+
+
+def changes(function: ast.Lambda | ast.FunctionDef, env: Any) -> bool:
+    """Does what a function reads of its surroundings change before it is called?"""
+    if is_called_here(env.source, function):
+        return False
+    nodes = subtree(function)
+    own = {n.arg for n in nodes if isinstance(n, ast.arg)}
+    own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and env.get(n.id) is not None} - own
+    return localize.changes_later(function, read, env) or sets_later(nodes, function, env)
+
+
+def sets_later(read: Iterable[ast.AST], place: ast.AST, env: Any) -> bool:
+    """Does `setup` set an attribute of the module behind a place, which a function that is handed on there reads?
+
+    Linen calls initializers when `setup` is over.
+    """
+    if env.method is None or env.method.name != "setup":
+        return False
+    asked = {n.attr for n in read if isinstance(n, ast.Attribute) and is_self(n.value, env)}
+    sets = [n for n in env.method.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and n.attr in asked]
+    end = (getattr(place, "lineno", 0), getattr(place, "col_offset", 0))
+    return any(is_self(n.value, env) and (n.lineno, n.col_offset) > end for n in sets)
+
+
+def is_called_here(source: SourceFile, function: ast.AST) -> bool:
+    """Is a function called where it stands, and only there: what a variable starts from, or a layer that is called?
+
+    `self.param("w", lambda key: f(x.shape))`, `nn.Dense(4, kernel_init=lambda *args: f(*args, x.shape))(x)`
+    """
+    if not isinstance(function, ast.Lambda):
+        return False
+    around = source.parents.get(function)
+    call = source.parents.get(around) if isinstance(around, ast.keyword) else around
+    if not isinstance(call, ast.Call) or call.func is function:
+        return False
+    asked, outer = call.func, source.parents.get(call)
+    own = isinstance(asked, ast.Attribute) and isinstance(asked.value, ast.Name) and asked.value.id == "self"
+    of_self = isinstance(asked, ast.Attribute) and own and asked.attr in ("param", "variable")
+    return of_self or (isinstance(outer, ast.Call) and outer.func is call)
+
+
+def initializer(run: Any, node: ast.expr, argument: str, env: Any) -> tuple[Localized, ast.expr] | None:
+    """The text of an initializer that makes what it makes with the dtype of an array of the call, and this dtype.
+
+    None where it says none, or several, or where what it makes may have another.
+    """
+    asked = AskedDtype(argument)
+    run.asked_dtype = asked
+    try:
+        said = run.localize(node, env) if isinstance(node, ast.Lambda) else None
+    finally:
+        run.asked_dtype = None
+    if said is None or len({ast.dump(dtype) for dtype in asked.said}) != 1:
+        return None
+    assert isinstance(node, ast.Lambda)
+    return (said, asked.said[0]) if _has(run, node.body, set(asked.said), env) else None
+
+
+def _has(run: Any, node: ast.expr, dtypes: set[ast.expr], env: Any) -> bool:
+    """Has what an expression gives one of these dtypes?"""
+    if isinstance(node, ast.Subscript):
+        return _has(run, node.value, dtypes, env)
+    if isinstance(node, ast.UnaryOp):
+        return _has(run, node.operand, dtypes, env)
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        return any(_has(run, side, dtypes, env) for side in sides) and all(
+            _has(run, side, dtypes, env) or _is_number(run, side, env) for side in sides
+        )
+    if not isinstance(node, ast.Call):
+        return False
+    func, given = node.func, [*node.args, *[k.value for k in node.keywords]]
+    method = isinstance(func, ast.Attribute) and func.attr == "astype"
+    known = run.project.qualname(env.source, func.func if isinstance(func, ast.Call) else func) or ""
+    library = known.startswith(_LIBRARIES)
+    field = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
+    if not dtypes.isdisjoint(given):
+        return method or library or (field and isinstance(func, ast.Attribute) and func.attr in run.fields)
+    if library and known.rpartition(".")[2] in _AS_THEY_ARE and node.args:
+        return not any(k.arg == "dtype" for k in node.keywords) and _has(run, node.args[0], dtypes, env)
+    shaped = isinstance(func, ast.Attribute) and func.attr in _AS_THEY_ARE and not library
+    return shaped and isinstance(func, ast.Attribute) and _has(run, func.value, dtypes, env)
+
+
+def _is_number(run: Any, node: ast.expr, env: Any) -> bool:
+    """Is it a Python number, which takes the dtype of the array beside it?"""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float)
+    if isinstance(node, ast.BinOp):
+        return _is_number(run, node.left, env) and _is_number(run, node.right, env)
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(run, node.operand, env)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        field = run.fields.get(node.attr)
+        return field is not None and field.annotation is not None and ast.unparse(field.annotation) in ("int", "float")
+    if isinstance(node, ast.Name):
+        held = env.get(node.id)
+        return held is not None and isinstance(held.value, Int | Real)
+    return (run.project.qualname(env.source, node) or "").startswith("math.") and isinstance(node, ast.Attribute)
+
+
+__all__ = ["AskedDtype", "changes", "evaluated", "initializer", "is_called_here", "sets_later"]
