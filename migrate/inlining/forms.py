@@ -46,6 +46,7 @@ CODES = frozenset(
         "NNX120",
         "NNX121",
         "NNX123",
+        "NNX127",
         "NNX130",
         "NNX132",
         "NNX133",

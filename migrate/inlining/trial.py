@@ -18,6 +18,7 @@ from ..trees import subtree
 from . import forms
 from .callees import Callee, Key, NotInlined, calls_in, is_given_makers, makes
 from .chosen import CHOSEN, functions_of, keys_of
+from .factories_given import with_factories_given
 from .steps import inlined
 
 if TYPE_CHECKING:
@@ -262,7 +263,11 @@ def _rewritten(
         try:
             source = sources[module]
             if FORM in wanted[name]:
-                source = _other_form(project, source, info.node.name, wanted[name])
+                changed = with_factories_given(project, sources, name)
+                sources |= changed
+                source = sources[module]
+                if not changed:
+                    source = _other_form(project, source, info.node.name, wanted[name])
             sources[module] = inlined(project, source, info.node.name, wanted[name])
         except NotInlined as error:
             if wanted[name] != {FORM}:

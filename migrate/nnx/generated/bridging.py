@@ -29,6 +29,7 @@ from ...linen.values.values import Array, Const, Int, Tup, Value
 from ...trees import subtree
 from ..classes import array_arguments
 from ..linen_copies import References
+from ..refused import default_modules
 from ..setup import setup_conditions
 from ..text.text_parts import joined
 from . import example_flags, late_fields
@@ -200,6 +201,9 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
         raise Unbridgeable(traits.why_not)
     site.traits = traits
     check_methods(site)
+    defaults = default_modules.why_not_wrapped(text, site, model.fields())
+    if defaults:
+        raise Unbridgeable(defaults)
     if READ in site.renders:
         raise Unbridgeable(f"`{site.renders[READ]}` of it is read, which is no field")
     if site.call is None:

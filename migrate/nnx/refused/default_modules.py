@@ -8,12 +8,13 @@ NNX's constructor would need its sizes and rngs, and whose it is. One that makes
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...catalog import layers
 from ...linen.modules import default_modules
 from ...linen.project.classes import Field
-from ...linen.values.sites import Unmigratable
+from ...linen.values.sites import Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
 from ..text.text_parts import short
@@ -29,11 +30,10 @@ def refuse(text: ClassText) -> None:
     for name, field in text.run.fields.items():
         if name in handed:
             continue
-        made = _made(text, field)
-        if made is not None and not _is_template(text, field):
-            reason = (
-                f"the field `{name}` is `{short(made)}` unless it is given a module; give it None, and make that in the call"
-            )
+        maker = _made(text, field)
+        if maker is not None and not _is_template(text, field):
+            instead = "give it None, and make that in the call"
+            reason = f"the field `{name}` is `{short(maker)}` unless it is given a module; {instead}"
             raise Unmigratable("NNX127", reason, field.node)
 
 
@@ -42,6 +42,18 @@ def _is_template(text: ClassText, field: Field) -> bool:
     templates = text.analyser.templates(text.model.qualname).get(field.name, ())
     by_default = any(template.call is field.default for template in templates)
     return by_default and default_modules.makes_nothing(text.analyser, field)
+
+
+def why_not_wrapped(text: ClassText, site: Site, fields: Iterable[Field]) -> str:
+    """Why a Linen module that is given none of these fields is another one where it is wrapped; "" where it is the same."""
+    for field in fields:
+        if field.name in site.bound or _made(text, field) is None:
+            continue
+        if field.factory is None and not default_modules.makes_nothing(text.analyser, field):
+            return f"modules that are given no `{field.name}` share one"
+        if field.factory is not None and not site.in_setup:
+            return f"what it makes for its field `{field.name}` is a module of the class that constructs it"
+    return ""
 
 
 def _made(text: ClassText, field: Field) -> ast.expr | None:
@@ -71,4 +83,4 @@ def _is_module(text: ClassText, source: SourceFile, node: ast.expr) -> bool:
     return name in text.run.project.linen_classes or layers.lookup(name) is not None
 
 
-__all__ = ["refuse"]
+__all__ = ["refuse", "why_not_wrapped"]
