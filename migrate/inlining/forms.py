@@ -61,8 +61,8 @@ CODES = frozenset(
 
 
 _PLAINER = (
-    with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved, with_layer_within,
-    with_named_lists,
+    with_own_fields, as_conditions, as_statements, with_keys_in_place, with_flags_around, with_setup_moved,
+    with_layer_within, with_named_lists,
 )  # fmt: skip
 
 

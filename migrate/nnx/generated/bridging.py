@@ -63,7 +63,8 @@ class Traits:
         self.lookups = False
         self.asks_for_own = False
         self.why_not = ""
-        for key in _reached(references, model.qualname):
+        self.reached = tuple(_reached(references, model.qualname))
+        for key in self.reached:
             found = references.project.definition(key)
             if found is not None:
                 source, node = found
@@ -201,9 +202,9 @@ def _bridged(text: ClassText, site: Site, references: References, later: bool) -
         raise Unbridgeable(traits.why_not)
     site.traits = traits
     check_methods(site)
-    defaults = default_modules.why_not_wrapped(text, site, model.fields())
-    if defaults:
-        raise Unbridgeable(defaults)
+    why_not = default_modules.why_not_wrapped(text, site, model, traits.reached)
+    if why_not:
+        raise Unbridgeable(why_not)
     if READ in site.renders:
         raise Unbridgeable(f"`{site.renders[READ]}` of it is read, which is no field")
     if site.call is None:

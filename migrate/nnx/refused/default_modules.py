@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...catalog import layers
 from ...linen.modules import default_modules
-from ...linen.project.classes import Field
+from ...linen.project.classes import ClassModel, Field
 from ...linen.values.sites import Site, Unmigratable
 from ...source import SourceFile
 from ...trees import subtree
@@ -44,16 +44,27 @@ def _is_template(text: ClassText, field: Field) -> bool:
     return by_default and default_modules.makes_nothing(text.analyser, field)
 
 
-def why_not_wrapped(text: ClassText, site: Site, fields: Iterable[Field]) -> str:
-    """Why a Linen module that is given none of these fields is another one where it is wrapped; "" where it is the same."""
-    for field in fields:
+def why_not_wrapped(text: ClassText, site: Site, model: ClassModel, reached: Iterable[str]) -> str:
+    """Why a Linen module, with what its class makes, is another one where it is wrapped; "" where it is the same."""
+    for field in model.fields():
         if field.name in site.bound or _made(text, field) is None:
             continue
-        if field.factory is None and not default_modules.makes_nothing(text.analyser, field):
+        if _is_shared(text, field):
             return f"modules that are given no `{field.name}` share one"
         if field.factory is not None and not site.in_setup:
             return f"what it makes for its field `{field.name}` is a module of the class that constructs it"
+    family = {base.qualname for base in model.mro()}
+    inner = (text.analyser.classes.get(name) for name in reached if name not in family)
+    for field in (field for found in inner if found is not None for field in found.own_fields):
+        if _is_shared(text, field):
+            return f"modules in it that are given no `{field.name}` share one with others of the model"
     return ""
+
+
+def _is_shared(text: ClassText, field: Field) -> bool:
+    """Is a field's default one module, with variables, of all that are given none?"""
+    made = field.default is not None and _made(text, field) is not None
+    return made and not default_modules.makes_nothing(text.analyser, field)
 
 
 def _made(text: ClassText, field: Field) -> ast.expr | None:

@@ -151,13 +151,34 @@ def test_a_class_that_stays_linen_is_wrapped_where_that_is_the_same() -> None:
         (plan,) = (c for c in result.classes if c.qualname == "m.M")
         assert (plan.outcome, plan.code) == (outcome, code), plan.reason
     assert "a module of the class that constructs it" in plan.reason
-    shared = WRAPPED.replace("field(default_factory=lambda: Inner(2))", "Inner(2)")
-    odd = "while self.out < 0:\n            x = nn.Dense(self.out)(x)\n        return nn.Dense"
-    result = migrate_project(
-        [SourceFile.parse(Path("m.py"), "m", shared.replace("return nn.Dense(self.out)", f"{odd}(self.out)") + WITH_ITS_OWN)]
-    )
+
+
+BESIDE = """
+
+class Beside(nn.Module):
+    out: int = 2
+
+    @nn.compact
+    def __call__(self, x):
+        while self.out < 0:
+            x = nn.Dense(self.out)(x)
+        return Block()(x)
+"""
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_class_whose_models_share_what_it_holds_is_not_wrapped(inside: bool) -> None:
+    """Linen takes one copy of a default for all that are given none, also where they are parts of others."""
+    shared = HEAD.replace("field(default_factory=Inner)", "Inner(2)")
+    if inside:
+        program = shared + BESIDE + WITH_ITS_OWN.replace("Block()", "Beside()")
+    else:
+        loop = "while self.out < 0:\n            x = nn.Dense(self.out)(x)\n        return "
+        program = shared.replace("return nn.Dense(self.out)", f"{loop}nn.Dense(self.out)") + WITH_ITS_OWN
+    result = migrate_project([SourceFile.parse(Path("m.py"), "m", program)])
     (plan,) = (c for c in result.classes if c.qualname == "m.M")
-    assert plan.outcome == "bridged" and "share one" in plan.reason
+    assert (plan.outcome, plan.code) == ("bridged", "NNX150")
+    assert "that are given no `inner` share one" in plan.reason
 
 
 def test_a_class_without_such_a_field_is_as_it_was() -> None:
