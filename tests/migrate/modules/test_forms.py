@@ -33,7 +33,7 @@ def _linen(stem: str) -> types.ModuleType:
 
 
 LINEN = {stem: _linen(stem) for stem in FILES}
-AT_ONCE = 2  # cases of a file that `make test` has; `make slow` has the others
+AT_ONCE = 1  # cases of a file that `make test` has; `make slow` has the others
 CASES = [
     pytest.param(stem, position, marks=() if position < AT_ONCE else pytest.mark.slow)
     for stem in FILES

@@ -19,7 +19,8 @@ from nnx_migrate.migrate.source import SourceFile
 RUNNER = Path(__file__).with_name("run_sides.py")
 PROGRAMS = Path(__file__).with_name("programs")
 MESHES = ("2x4", *(pytest.param(mesh, marks=pytest.mark.slow) for mesh in ("2x2x2", "4x2", "8x1")))
-PARTS = (0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 6)))
+COUNT = 12
+PARTS = (0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, COUNT)))
 # Program → the form that it takes.
 SHARDED = {
     "own_boxes_under_a_mesh": "NNX603",
@@ -433,7 +434,7 @@ def test_every_program_is_run() -> None:
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.timeout(600)
 def test_programs_on_one_host(part: int) -> None:
-    names = sorted(OTHERS)[part::6]
+    names = sorted(OTHERS)[part::COUNT]
     found = run(tuple(names), "8x1")
     assert {name: said["differences"] for name, said in found.items()} == {name: [] for name in names}
     check_forms(found)
