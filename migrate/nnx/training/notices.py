@@ -28,7 +28,8 @@ _TOGETHER = "Write a module class of your own, in which {} is what {} is given."
 
 def report(flow: Flow, contexts: dict[str, FileContext]) -> None:
     """NNX604 and NNX605, once for each place."""
-    for node, source in flow.source_of.items():
+    native = any(plan.outcome is Outcome.NATIVE for plan in flow.plan.classes.values())
+    for node, source in flow.source_of.items() if native else ():
         context = contexts[source.module]
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             value = flow.value(node)

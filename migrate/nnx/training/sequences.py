@@ -23,7 +23,7 @@ _GROWING = {"append", "extend", "insert"}
 
 def write(flow: Flow, contexts: dict[str, FileContext]) -> None:
     """Have the generated `sequential` in the place of each that a native model may be a part of."""
-    for call in flow.uses.calls((_SEQUENTIAL,)):
+    for call in flow.uses.calls((_SEQUENTIAL,)) if flow.native_sites else ():
         if is_written(flow, call):
             context = contexts[flow.source_of[call].module]
             context.replace(call.func, context.parity("sequential"), code="NNX603")
