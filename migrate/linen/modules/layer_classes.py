@@ -27,6 +27,7 @@ _ONE_WIDTH = _PLAIN - {"flax.linen.DenseGeneral"}
 # Those whose counterparts have other first arguments: `nnx.GroupNorm(8)` has eight features, and not groups.
 _OTHER_ARGUMENTS = _PLAIN - {"flax.linen.Embed"}
 _COMPACT = {"flax.linen.compact"}
+_JOINING = frozenset({"concatenate", "concat", "hstack", "append"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +58,8 @@ def layer_class(classes: Classes, qualname: str) -> LayerClass | None:
         return None
     call = model.own_methods.get("__call__")
     if call is not None and not (name in _ONE_WIDTH and set(call.decorators) <= _COMPACT and _calls_only(call.node)):
+        return None
+    if call is not None and _joins(call.node):
         return None
     if not _has_defaults(layer, model.own_fields) or local_classes.unfit(classes.project, model):
         return None
@@ -129,6 +132,12 @@ def _reads_only(node: ast.FunctionDef) -> bool:
     plain = all(c.args and isinstance(c.args[0], ast.Name) and c.args[0].id == name for c in calls)
     bare = [n for n in subtree(node) if isinstance(n, ast.Name) and n.id in ("super", "self") and id(n) not in inside]
     return len(calls) == 1 and plain and not loose and all(n.id == "self" for n in bare)
+
+
+def _joins(node: ast.FunctionDef) -> bool:
+    """Does `__call__` join arrays, as one does to give the layer more features? It is a module that has the layer then."""
+    called = (getattr(n.func, "attr", getattr(n.func, "id", "")) for n in subtree(node) if isinstance(n, ast.Call))
+    return not _JOINING.isdisjoint(called)
 
 
 def _calls_only(node: ast.FunctionDef) -> bool:

@@ -37,6 +37,13 @@ class CoordConv(nn.Conv):
     return super().__call__(jnp.concatenate(parts, axis=-1))
 
 
+class Doubled(nn.LayerNorm):
+  """Neither fields nor parameters, and other features than it is called with."""
+
+  def __call__(self, x):
+    return super().__call__(jnp.concatenate([x, jnp.zeros_like(x)], axis=-1))
+
+
 class Gained(nn.Dense):
   """A parameter beside the layer's, and what its fields say."""
 
@@ -151,7 +158,7 @@ class Images(nn.Module):
     for i in range(2):
       x = conv(4 + i, kernel_size=(3, 3), use_bias=False, name=f'conv{i}')(x)
     x = CoordConv(6, (3, 3), with_radius=True)(x)
-    x = Grouped(num_groups=2)(x)
+    x = Doubled(epsilon=1e-2)(Grouped(num_groups=2)(x))
     x = Up(4, (2, 2), strides=(2, 2))(x)
     x = MaybeNorm(enabled=False)(x)
     return MaybeNorm(epsilon=1e-3, name='norm')(x)
@@ -239,6 +246,7 @@ CASES = [
   ('Images', {'mode': None}, [(2, 6, 6, 2)], {}),
   ('PaddedConv', {'features': 4, 'kernel_size': [1, 3], 'strides': 2}, [(2, 5, 5, 3)], {}),
   ('CoordConv', {'features': 4, 'kernel_size': (3, 3)}, [(2, 5, 6, 3)], {}),
+  ('Doubled', {}, [(2, 3)], {}),
   ('Gained', {'features': 4, 'dtype': jnp.bfloat16}, [(2, 3, 6)], {}),
   ('MaybeNorm', {}, [(2, 3)], {}),
   ('MaybeNorm', {'enabled': False}, [(2, 3)], {}),

@@ -105,13 +105,13 @@ class M(nn.Module):
     ),
     "a layer's subclass that gives the layer other features": (
         "NNX136",
-        """class Doubled(nn.LayerNorm):
+        """class Halved(nn.LayerNorm):
   def __call__(self, x):
-    return super().__call__(jnp.concatenate([x, x], axis=-1))
+    return super().__call__(x[..., :2])
 class M(nn.Module):
   @nn.compact
   def __call__(self, x):
-    return Doubled()(x)
+    return Halved()(x)
 """,
     ),
     "methods that are intercepted": (

@@ -20,7 +20,7 @@ from .loading import module
 
 TEXT = (Path(__file__).parent / "forms_layers_within.py").read_text()
 CLASSES = (
-    *("PaddedConv", "CoordConv", "Gained", "MaybeNorm", "Grouped", "Rms", "Up", "ScaledEmbed", "TiedEmbed"),
+    *("PaddedConv", "CoordConv", "Doubled", "Gained", "MaybeNorm", "Grouped", "Rms", "Up", "ScaledEmbed", "TiedEmbed"),
     *("Activated", "Scaled", "Attention"),
 )
 LINEN = module("layers_within_before", TEXT)
