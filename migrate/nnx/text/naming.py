@@ -27,6 +27,7 @@ from ...trees import subtree
 from ..factories.helper_numbers import can_iterate
 from ..setup import hidden_methods
 from . import handed_iterators, shared_names
+from .counts_of_sides import Count, behind, one_more, within
 from .made_together import made_together
 from .made_where import fresh_counter, fresh_name, is_handed, method_of, outermost
 from .text_parts import Namer
@@ -184,7 +185,8 @@ def assign(run: Execution, entry: str, names: Names) -> None:
         if any(IN_TURN in site.renders for site, _ in members):
             _in_turn(run, label, [s for s, _ in every], names)
             continue
-        if any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members):
+        listed = any(site.loops or number is None or made[site.place_key()] > 1 for site, number in members)
+        if listed or _number_alike(members):
             if any(isinstance(step, Skipped) and step.label == label for step in steps_of(block)):
                 reason = f"{label} modules, of which one is made for its carry only, cannot be numbered"
                 raise Unmigratable("NNX153", reason, members[0][0].node)
@@ -327,12 +329,12 @@ def _choices_in(block: Block) -> Iterator[str]:
 _Label = tuple[int, str]  # a group of `compact_calls`, and the name of a class
 
 
-def _number(run: Execution, block: Block, counts: dict[_Label, int | None], auto: dict, holds: Mapping[str, bool]) -> None:
+def _number(run: Execution, block: Block, counts: dict[_Label, Count], auto: dict, holds: Mapping[str, bool]) -> None:
     """Walk the skeleton as Linen's run would, counting auto names; None: it depends on a condition."""
     for step in block.steps:
         if isinstance(step, Skipped):
             number = counts.get((step.group, step.label), 0)
-            counts[step.group, step.label] = None if number is None or step.often else number + 1
+            counts[step.group, step.label] = None if step.often else one_more(number)
         elif isinstance(step, Make | Counted):
             site = step.site
             if isinstance(step, Make) and site.renders.get("counted"):
@@ -343,25 +345,31 @@ def _number(run: Execution, block: Block, counts: dict[_Label, int | None], auto
             number = counts.get((group, label), 0)
             if isinstance(step, Counted):
                 behind_loop = any(other.loops for other, _ in auto.get(label, ()))
-                site.renders["number"] = None if behind_loop else number
-            auto.setdefault(label, []).append((site, number))
-            counts[group, label] = None if number is None else number + 1
+                site.renders["number"] = number if isinstance(number, int) and not behind_loop else None
+            auto.setdefault(label, []).append((site, number if isinstance(number, int) else None))
+            counts[group, label] = one_more(number)
         elif isinstance(step, For):
             _number(run, step.body, counts, auto, holds)
         elif isinstance(step, Branch) and step.choice:
             _number(run, step.then if holds[step.choice] else step.orelse, counts, auto, holds)
         elif isinstance(step, Branch):
-            then, orelse = dict(counts), dict(counts)
+            then, orelse = ({key: within(n, step, side) for key, n in counts.items()} for side in (True, False))
             _number(run, step.then, then, auto, holds)
             _number(run, step.orelse, orelse, auto, holds)
             for key in {*then, *orelse}:
                 a, b = then.get(key, 0), orelse.get(key, 0)
-                if a == b:
-                    counts[key] = a
-                elif _is_stateless(key[1]):
-                    counts[key] = max(a or 0, b or 0)
-                else:
-                    counts[key] = None
+                if a != b and _is_stateless(key[1]):
+                    a = b = max(n if isinstance(n, int) else 0 for n in (a, b))
+                counts[key] = behind(step, a, b)
+
+
+def _number_alike(members: list[tuple[Site, int | None]]) -> bool:
+    """Do two have one number, on sides of two conditions that ask the same?"""
+    return any(
+        a == b and group_of(one) == group_of(other) and one.place_key()[:-1] != other.place_key()[:-1]
+        for (one, a), (other, b) in itertools.combinations(members, 2)
+        if not any(x is y for x, _ in one.conditions for y, _ in other.conditions)
+    )
 
 
 def _is_stateless(label: str) -> bool:

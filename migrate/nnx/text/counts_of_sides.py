@@ -1,0 +1,68 @@
+"""How many modules of a class Linen has counted, where a condition on fields decides it.
+
+    if self.talking:
+        w = Heads(4)(w)    # Heads_0
+    w = nn.softmax(w)
+    if self.talking:
+        w = Heads(4)(w)  # Heads_1: the condition is the same, and so is its answer
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from ...frozen import frozen
+from ...linen.values.presence import Step, asked
+from ...linen.values.sites import Branch
+
+
+@frozen
+class OfSides:
+    """So many where the condition holds, and so many where it does not."""
+
+    condition: str
+    holding: int
+    failing: int
+
+    def more(self) -> OfSides:
+        return dataclasses.replace(self, holding=self.holding + 1, failing=self.failing + 1)
+
+
+Count = int | OfSides | None  # None: it depends on something else
+
+
+def one_more(count: Count) -> Count:
+    return count.more() if isinstance(count, OfSides) else None if count is None else count + 1
+
+
+def within(count: Count, branch: Branch, then: bool) -> Count:
+    """The count at the beginning of one side of a branch."""
+    asks = _question(branch) if isinstance(count, OfSides) else None
+    if not isinstance(count, OfSides) or asks is None or asks[0] != count.condition:
+        return count
+    return count.holding if asks[1] == then else count.failing
+
+
+def behind(branch: Branch, then: Count, orelse: Count) -> Count:
+    """The count behind a branch, of those at the ends of its sides."""
+    if then == orelse:
+        return then
+    asks = _question(branch)
+    if asks is None or not isinstance(then, int) or not isinstance(orelse, int):
+        return None
+    return OfSides(asks[0], *((then, orelse) if asks[1] else (orelse, then)))
+
+
+def _question(branch: Branch) -> tuple[str, bool] | None:
+    """What a branch asks of the fields, which always has the same answer, and the answer for which its first side is."""
+    step = branch.step
+    if branch.test is None or not isinstance(step, Step) or step.deps or asked(step.text) is not None:
+        return None
+    said = ast.parse(step.text, mode="eval").body
+    if isinstance(said, ast.UnaryOp) and isinstance(said.op, ast.Not):
+        return ast.unparse(said.operand), not step.holds
+    return ast.unparse(said), step.holds
+
+
+__all__ = ["Count", "OfSides", "behind", "one_more", "within"]
