@@ -66,7 +66,7 @@ LEFT = {
     "models_in_a_table_of_tables": {("nets.py", 6, "NNX604"), ("nets.py", 15, "NNX604")},
     "models_of_an_imported_module": {("builders.py", 6, "NNX604")},
 }
-PARTS = 2
+PARTS = 4  # each run in one process; `make test` has two of them, `make slow` the others
 
 
 def texts(program: str) -> dict[str, str]:
@@ -113,7 +113,10 @@ def outcomes(part: int) -> dict[str, tuple[list[str], list[tuple[str, ...]]]]:
     return {p: ([printed[f] for f in folders[3 * i : 3 * i + 3]], found[p]) for i, p in enumerate(chosen)}
 
 
-@pytest.mark.parametrize("program", sorted(PROGRAMS))
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(p, marks=pytest.mark.slow if i % PARTS > 1 else ()) for i, p in enumerate(sorted(PROGRAMS))],
+)
 def test_a_program_of_several_files(program: str) -> None:
     (linen, *migrated), said = outcomes(sorted(PROGRAMS).index(program) % PARTS)[program]
     assert "Traceback" not in linen and len(set(NUMBER.findall(linen))) > 1, linen
