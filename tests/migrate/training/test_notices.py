@@ -31,6 +31,14 @@ ESCAPES = {
     "options of a constructor": "class Trainer:\n    def __init__(self, **options):\n        self.options = options\n"
     "Trainer(model=MLP)\n",
 }
+WIDE = """from flax import linen as nn
+
+class MLP(nn.Module):
+    width: int
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.width)(x)
+"""
 FINE = {
     "a call": "model = MLP(3)\n",
     "an alias": "cls = MLP\nmodel = cls(3)\n",
@@ -144,15 +152,7 @@ def test_native_models_that_layers_of_linen_are_given(kit, layer: str, outer: st
 
 
 def test_a_sequence_of_what_nothing_tells_goes_to_a_native_class() -> None:
-    text = """
-from flax import linen as nn
-
-class MLP(nn.Module):
-    width: int
-    @nn.compact
-    def __call__(self, x):
-        return nn.Dense(self.width)(x)
-
+    text = f"""{WIDE}
 class Head(nn.Module):
     inner: nn.Module
     @nn.compact
@@ -160,7 +160,7 @@ class Head(nn.Module):
         return nn.Dense(2)(self.inner(x))
 
 def parts():
-    return {n: MLP(n) for n in (3, 5)}
+    return dict((n, MLP(n)) for n in (3, 5))
 
 found = parts()
 model = Head(nn.Sequential([found[3], nn.relu, found[5]]))
@@ -179,17 +179,9 @@ def test_a_sequence_of_native_models_is_none_of_linen(kit) -> None:
 
 def test_a_partial_that_native_classes_and_linen_copies_share() -> None:
     """`base` is given to a class that is native and, by `head`, to one that stays Linen: no one class is right for both."""
-    text = """
-import functools
+    text = f"""import functools
 from typing import Any
-from flax import linen as nn
-
-class MLP(nn.Module):
-    width: int
-    @nn.compact
-    def __call__(self, x):
-        return nn.Dense(self.width)(x)
-
+{WIDE}
 class Head(nn.Module):
     base_cls: Any
     @nn.compact
